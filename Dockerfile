@@ -14,6 +14,7 @@ COPY package.json LICENSE ./
 COPY crds crds
 COPY manifests manifests
 COPY bin bin
+COPY simulator simulator
 COPY src src
 USER 65532:65532
 ENTRYPOINT ["node", "/logfleet/bin/logfleet.js"]

@@ -22,9 +22,10 @@ const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 180_000, hookTimeout: 180_000 };
 
 function project(name: string, turn: typeof working | typeof waiting, globalSetup: readonly string[] = []) {
+  const folder = name === 'simulator' ? 'simulator/test' : `test/${name}`;
   return {
     extends: true as const,
-    test: { name, include: [`test/${name}/**/*.test.ts`], globalSetup: [...globalSetup], ...turn },
+    test: { name, include: [`${folder}/**/*.test.ts`], globalSetup: [...globalSetup], ...turn },
   };
 }
 
@@ -32,6 +33,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', working),
+      project('simulator', working),
       project('contract', working),
       project('store', working, [s3Gateway]),
       project('simulation', threaded),

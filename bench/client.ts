@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- client`: what the client of the service makes of the answers to search jobs, and in how much memory the simulator gives
- * them, each beside what was promised.
+ * `npm run bench -- client`: speed and memory of the client for search job answers, and memory of the simulator, each next to its
+ * target.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** What was measured, as `--json` prints it. A part that was not asked for is absent. */
+/** Results, as `--json` prints them. A part that was not requested is absent. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

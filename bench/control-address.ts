@@ -1,11 +1,11 @@
-/** The simulator's control address, from outside its process. */
+/** Client for the simulator's control address. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import type { Scenario } from '../src/simulator/scenario.ts';
-import type { SimulatorState } from '../src/simulator/snapshot.ts';
+import type { Scenario } from '../simulator/scenario.ts';
+import type { SimulatorState } from '../simulator/snapshot.ts';
 import type { Ready } from './simulator-process.ts';
 
-/** Its state, first changed by a merge patch on the scenario where one is given. Takes a while for a large fleet. */
+/** Returns the simulator's state, after a merge patch on the scenario if one is given. Slow for a large fleet. */
 export async function simulatorState(ready: Ready, patch?: Scenario): Promise<SimulatorState> {
   const dispatcher = new Agent({ connect: { ca: readFileSync(ready.caFile) }, bodyTimeout: 0, headersTimeout: 0 });
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;

@@ -1,4 +1,4 @@
-/** `npm run bench -- export`: what exports cost in requests, in processor time and in memory, beside what was promised. */
+/** `npm run bench -- export`: requests, CPU time and memory of exports, each next to its target. */
 import { type CommandFigures, commandSection, measureCommand } from './export/command.ts';
 import type { FileRunFigures } from './export/file-runs.ts';
 import { comparedSection, compareFiles, type LargeFigures, largeSections, measureLarge } from './export/files.ts';
@@ -12,7 +12,7 @@ export interface ExportBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** What was measured, as `--json` prints it. A part that was not asked for is absent. */
+/** Results, as `--json` prints them. A part that was not requested is absent. */
 export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
   readonly compared?: readonly FileRunFigures[];

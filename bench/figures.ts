@@ -1,9 +1,9 @@
-/** What the measurement found, as lines of a table: what, how much, and what was promised. */
+/** Results of a measurement as lines of a table: subject, figure and target. */
 
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** What was promised; absent where a figure is only stated. */
+  /** Target. Absent if the figure has none. */
   readonly target?: string;
   readonly met?: boolean;
 }
@@ -11,11 +11,11 @@ export interface Line {
 export interface Section {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** How it was measured, and what the figures do not say. */
+  /** Method of the measurement, and its limits. */
   readonly notes: readonly string[];
 }
 
-/** The smallest sample that at least this share of them does not exceed. `sorted` is in order of size. */
+/** Smallest sample that at least this share of the samples does not exceed. `sorted` is in ascending order. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

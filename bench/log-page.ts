@@ -1,7 +1,7 @@
 /**
- * Pages of 10,000 messages (2.5) of about 0.9 KB each, in chunks as a connection brings them. Compression finds as much in them as in logs of
- * web servers: hosts, paths and agents come again, addresses, ids, times and lengths do not. One in a hundred has a character beyond
- * Latin-1, as pages of this size do: whoever makes one string of a page then has two bytes for each character.
+ * Pages of 10,000 messages (2.5) of about 0.9 KB, in chunks as from a connection. They compress like logs of web servers: hosts,
+ * paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a character beyond Latin-1,
+ * so a page as one string takes two bytes per character.
  */
 
 const messagesOfPage = 10_000;
@@ -23,19 +23,19 @@ export class LogPage {
   }
 }
 
-/** The newest first, the same each time. */
+/** Newest first, and the same messages each time. */
 export function* logMessages(count: number): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
   for (let index = 0; index < count; index++) yield message(index, random);
 }
 
-/** When the newest of them was, and all of so many are newer than. */
+/** Time of the newest message. */
 export const newestLogMs = 1_788_000_000_000;
 export const oldestLogMs = (count: number): number => newestLogMs - 3 * (count + 1);
 
 type RandomNumber = (below: number) => number;
 
-/** The same numbers each time (mulberry32). */
+/** Returns the same numbers for the same seed (mulberry32). */
 function randomFrom(seed: number): RandomNumber {
   let state = seed;
   return (below) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- NAME`: measures one thing and prints what came out. What a measurement needs (a control plane, a server) it
- * starts and ends by itself.
+ * `npm run bench -- NAME`: runs one measurement and prints the results. It starts and stops the required control planes and
+ * servers.
  */
 import { parseArgs } from 'node:util';
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- many`: what thousands of resources cost that are in order already, beside what was promised: a restart, memory, the
- * first statuses, a minute at rest.
+ * `npm run bench -- many`: cost of thousands of resources that are in order, next to the targets: restart, memory, first statuses,
+ * and a minute at rest.
  */
 import { mkdirSync } from 'node:fs';
 import { type Line, renderSections, type Section } from './figures.ts';
@@ -12,14 +12,14 @@ export interface BenchOptions {
   readonly resources: number;
   readonly json: boolean;
   readonly only?: readonly string[];
-  /** A folder for profiles of the operator's processor. */
+  /** Folder for CPU profiles of the operator. */
   readonly profiles?: string;
 }
 
 const idleSeconds = 60;
 const count = new Intl.NumberFormat('en-US');
 
-/** The promises are for ten thousand resources. */
+/** Targets for ten thousand resources. */
 const goals = {
   resources: 10_000,
   restartCpuSeconds: 3,
@@ -29,7 +29,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** For each Secret that is waited for: one read in 5 s. */
+  /** One read in 5 s for each awaited Secret. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

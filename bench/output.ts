@@ -1,4 +1,4 @@
-/** `npm run bench -- output`: how fast messages become the bytes of files, beside what was promised. */
+/** `npm run bench -- output`: speed of converting messages to files, next to the targets. */
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';
@@ -10,7 +10,7 @@ export interface OutputBenchOptions {
   readonly json: boolean;
 }
 
-/** What was measured, as `--json` prints it. */
+/** Results, as `--json` prints them. */
 export interface OutputReport extends Machine {
   readonly encoding: readonly EncodeFigures[];
 }

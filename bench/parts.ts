@@ -1,7 +1,10 @@
-/** What benchmarks of several parts have alike: which of them are asked for, and what machine measured them. */
+/** Shared code of benchmarks with several parts: selection of parts, and description of the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
-/** Tells whether a part is wanted. Undefined, once it was said on stderr, where something else than a part was asked for. */
+/**
+ * Returns a function that tells whether a part was requested. If an unknown part was requested, prints an error and returns
+ * undefined.
+ */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],
   only: readonly string[] | undefined,
@@ -15,7 +18,7 @@ export function wantedParts<Part extends string>(
 
 export interface Machine {
   readonly machine: string;
-  /** How many processes wanted a processor in the minute before: with more of them than processors, times say little. */
+  /** Load average of the minute before. If it exceeds the number of processors, times are unreliable. */
   readonly loadBefore: number;
 }
 

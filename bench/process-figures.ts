@@ -1,19 +1,19 @@
-/** What Linux knows of a process: processor time and memory, from /proc. */
+/** CPU time and memory of a process, from /proc on Linux. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Where `src/main.ts` has it, too: a process that had to strip types itself would show the 30 MB that this takes. */
+/** Compile cache of `src/main.ts`. Without it a process would strip types itself, which takes 30 MB. */
 export const compileCache: string = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
 const ticksPerSecond = 100;
 
-/** Of user and system, all threads. */
+/** User and system time of all threads. */
 export function processorSeconds(pid: number): number {
   const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** The same of all processes that this one has started and that have ended, from their start to their end. */
+/** User and system time of all ended child processes of this process. */
 export function endedChildrenSeconds(): number {
   const fields = statFields(process.pid);
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
@@ -33,7 +33,7 @@ export function megabytesOf(mebibytes: number): number {
   return (mebibytes * mebibyte) / 1e6;
 }
 
-/** The most that was ever resident. */
+/** Peak resident memory. */
 export function peakResidentMiB(pid: number): number {
   return statusMiB(pid, 'VmHWM');
 }

@@ -1,16 +1,16 @@
-/** A client of a simulator in a process of its own, that reads and throws away; and the year of messages that it reads of. */
+/** Client of a simulator in a separate process that reads and discards, and the year of messages that it reads. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
-import type { Scenario } from '../src/simulator/scenario.ts';
-import type { LogScenario } from '../src/simulator/search/log-scenario.ts';
+import type { Scenario } from '../simulator/scenario.ts';
+import type { LogScenario } from '../simulator/search/log-scenario.ts';
 import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
-/** Messages a second. */
+/** Number of messages per second. */
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
-/** With the limits of the service lifted. */
+/** Scenario with the limits of the service lifted. */
 export function scenarioWith(logs: LogScenario): Scenario {
   return {
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
@@ -19,7 +19,7 @@ export function scenarioWith(logs: LogScenario): Scenario {
   };
 }
 
-/** A client of one simulator. */
+/** Client of one simulator. */
 export class Reader {
   readonly #pool: Pool;
   readonly #base: string;
@@ -42,7 +42,7 @@ export class Reader {
     return this.#json('GET', `${jobsPath}/${id}`);
   }
 
-  /** Bytes of a page. */
+  /** Returns the size of a page in bytes. */
   async page(id: string, offset: number, limit: number): Promise<number> {
     const under = `${this.#base}${jobsPath}/${id}/messages?offset=${offset}&limit=${limit}`;
     const { statusCode, body } = await this.#pool.request({ method: 'GET', path: under, headers: this.#headers });

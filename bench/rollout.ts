@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- rollout`: what a rolling policy costs in requests, time, memory and processor time, how soon it begins, and
- * what it costs once nothing is to do; each beside what was promised.
+ * `npm run bench -- rollout`: requests, time, memory and CPU time of a rollout, its latency, and the cost of a fleet at rest, each
+ * next to its target.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
@@ -21,7 +21,7 @@ export interface BenchOptions {
   readonly only?: readonly string[];
 }
 
-/** What was measured, as `--json` prints it. A part that was not asked for is absent. */
+/** Results, as `--json` prints them. A part that was not requested is absent. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -32,10 +32,10 @@ export interface RolloutReport extends Machine {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** How much is measured. */
+/** Size of the measurement. */
 interface Extent {
   readonly collectors: number;
-  /** Sizes of the fleets that are rolled from the first to the last, to see how processor time grows. */
+  /** Sizes of completely upgraded fleets, to show the growth of CPU time. */
   readonly whole: readonly number[];
   readonly heldCollectors: number;
   readonly rollingSeconds: number;
@@ -57,7 +57,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Of the clock of whole rollouts: fast enough to see the end, slow enough that no answer is late by it. */
+/** Speed of the clock for whole rollouts: fast enough to finish, slow enough that no answer is late. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
@@ -73,7 +73,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Fleets in virtual time take what the processes in real time, which mostly wait, leave of the processors.
+  // Rollouts in virtual time use the CPU time that the waiting real-time processes leave.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await told(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await told(measureLatency(extent.applies), 'latency') : undefined;
@@ -108,7 +108,7 @@ function requestCases(collectors: number): RolloutCase[] {
 
 const run = promisify(execFile);
 
-/** Rollouts in virtual time, each in a process of its own, as many at once as there are processors. */
+/** Runs rollouts in virtual time in separate processes, as many concurrently as there are processors. */
 async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
   const figures: RolloutFigures[] = [];
   const queue = [...cases.entries()];
@@ -132,7 +132,7 @@ function describe({ collectors, pageRows, oldVersions }: RolloutCase): string {
   return `${collectors} collectors, pages of ${pageRows}, ${oldVersions} old versions`;
 }
 
-/** Says on stderr what has been measured, since the table comes at the end. */
+/** Reports progress on stderr, since the table is printed at the end. */
 async function told<T>(work: Promise<T>, what: string): Promise<T> {
   const startMs = performance.now();
   const value = await work;

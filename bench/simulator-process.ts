@@ -1,13 +1,13 @@
-/** `logfleet simulate` in a process of its own, for measurements that must not share a processor or a heap with it. */
+/** `logfleet simulate` in a separate process, for measurements that must not share CPU or heap with it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Scenario } from '../src/simulator/scenario.ts';
+import type { Scenario } from '../simulator/scenario.ts';
 
-/** The line that the simulator prints once it listens. */
+/** Line that the simulator prints when it is ready. */
 export interface Ready {
   readonly baseURL: string;
   readonly caFile: string;
@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Puts scenario and certificates into `directory`, and the journal too where one is named. */
+/** Starts a simulator. Scenario, certificates and the journal, if named, are files in `directory`. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,
@@ -39,7 +39,7 @@ export async function startSimulator(
   return { ...(JSON.parse(line as string) as Ready), child, pid: child.pid as number, stop: () => ended(child) };
 }
 
-/** Asks a process to end, and waits until it has. */
+/** Asks a process to end, and waits for it. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');

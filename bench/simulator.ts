@@ -1,12 +1,12 @@
 /**
- * How much the simulator serves with its limits lifted: a server in a process of its own, this one asks over TLS with
- * keep-alive. What one core could do follows from the processor time that the server took. Prints one line a case.
+ * Throughput of the simulator with its limits lifted. The server is a separate process, and this process sends requests over TLS
+ * with keep-alive. The throughput of one core is computed from the server's CPU time. Prints one line for each case.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Pool } from 'undici';
-import type { Scenario } from '../src/simulator/scenario.ts';
+import type { Scenario } from '../simulator/scenario.ts';
 import { processorSeconds, residentMiB } from './process-figures.ts';
 import { benchPages } from './simulator/pages.ts';
 import { type Ready, startSimulator } from './simulator-process.ts';

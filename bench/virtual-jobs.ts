@@ -1,15 +1,16 @@
-/** Search jobs of the operator's own client on a service in this process, in virtual time. */
+/** Search jobs of the operator's client on a service in this process, in virtual time. */
+
+import type { InProcessService } from '../simulator/in-process.ts';
 import { noMetrics } from '../src/base/metrics.ts';
 import { SecretText } from '../src/base/secret-text.ts';
 import { ServiceClient } from '../src/service/client.ts';
 import { RequestBudget } from '../src/service/request-budget.ts';
 import { SearchJobs } from '../src/service/search-jobs.ts';
-import type { InProcessService } from '../src/simulator/in-process.ts';
 import { InProcessTransport } from '../test/support/in-process-transport.ts';
 import { everlastingRight } from '../test/support/send-rights.ts';
 import type { VirtualClock } from '../test/support/virtual-clock.ts';
 
-/** Within the real limits. */
+/** Within the real limits of the service. */
 export function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
   const budget = new RequestBudget({ right: everlastingRight, clock });
   const client = new ServiceClient({

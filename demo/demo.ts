@@ -1,12 +1,10 @@
 /**
- * The demo: a simulated fleet, a policy in a directory, and `logfleet run` on it, shown live. Its first target is a build that breaks
- * collectors, so that the canary stops the rollout; then the manifest names another, as a commit would, and `logfleet run` goes
- * through. Then `logfleet export` takes a day of messages, more than twice as many as one search gives, and `logfleet verify` proves the
- * files. In the end a table of what happened.
+ * The demo: `logfleet run` on a directory with a policy, against a simulated fleet, shown live. The first target is a broken build, so the
+ * canary stops the rollout. Then the manifest changes its target, like a commit, and `logfleet run` completes. Then `logfleet export`
+ * exports a day of messages, more than two searches can return, and `logfleet verify` proves the files. A report ends the demo.
  *
- * Everything is the real thing, as `logfleet simulate` and `logfleet run` are: the simulator in a process of its own, the operator in
- * this one. The manifests are copied, so that the checkout stays clean; the copy is kept for the commands that are offered at the
- * end. Whatever happens, the simulator has ended when this has.
+ * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a copy of the
+ * manifests and keeps it for the suggested commands. The simulator always ends with the demo.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,19 +20,19 @@ import { SimulatedService } from './simulated-service.ts';
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportManifest = 'demo/exports/export.yaml';
-/** What the manifest names, and what it is changed to. */
+/** Targets of the manifest before and after its change. */
 const targets = { broken: '19.480-2', good: '19.500-1' } as const;
 /**
- * G is short here only because this simulator's lists show an effect at once. For a real service the default, a minute, is right:
- * with a shorter one an upgrade whose answer was lost might be posted twice.
+ * The grace is short because the lists of this simulator show effects immediately. A real service needs the default of a minute: with a
+ * shorter grace, an upgrade whose answer was lost could be posted twice.
  */
 const grace = '2s';
-/** On a machine so slow that the fleet is not there by now, the demo tells how far it came. */
+/** Maximum time of the demo. On a slow machine, the demo then reports how far it got. */
 const longestRunMs = 130_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
-/** Resolves to the exit status: 0 when everything has settled, 1 when it took too long, 130 after a signal. */
+/** Resolves to the exit status: 0 when everything is settled, 1 after the maximum time, 130 after a signal. */
 export async function runDemo(context: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-demo-'));
   const manifests = join(directory, 'manifests');
@@ -52,12 +50,12 @@ export async function runDemo(context: CommandContext): Promise<number> {
   );
   if (context.signal.aborted) {
     rmSync(directory, { recursive: true });
-    context.stderr.write('The demo has ended, and with it the service that it simulated.\n');
+    context.stderr.write('The demo and its simulated service have ended.\n');
     return exitStatus.interrupted;
   }
   if (outOfTime.aborted) {
     context.stderr.write(
-      `Stopped after ${longestRunMs / 1000} s, before everything had settled: is the machine busy?\n`,
+      `Stopped after ${longestRunMs / 1000} s, before everything was settled. Check the load of the machine.\n`,
     );
     return exitStatus.failed;
   }
@@ -67,7 +65,7 @@ export async function runDemo(context: CommandContext): Promise<number> {
 interface Places {
   readonly directory: string;
   readonly manifests: string;
-  /** Where the files of the export go. */
+  /** Folder for the files of the export. */
   readonly exports: string;
   readonly journal: string;
 }
@@ -82,13 +80,13 @@ async function withService(
   try {
     const before = await service.state();
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
-    // Nothing else of the environment: a proxy, or a flag that somebody keeps in LOGFLEET_…, is not meant for the demo.
+    // The rest of the environment, such as a proxy or `LOGFLEET_…` variables, does not apply to the demo.
     const env = service.variables();
     const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
-    if (first === exitStatus.ok) throw new Error(`nothing has stopped the rollout of ${targets.broken}`);
-    // Status 1 is what it has to end with: the canary has stopped the rollout.
+    if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.broken} was not stopped`);
+    // The expected status is 1, since the canary stops the rollout.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
@@ -114,9 +112,9 @@ async function withService(
   }
 }
 
-/** As a person would type it. */
+/** Runs `logfleet export` like a user. */
 async function exportDay(context: CommandContext, exports: string): Promise<number> {
-  // The address of the manifest goes to stdout, for programs; the folder is offered in the end.
+  // The address of the manifest on stdout is for programs; the report shows the folder.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', exportManifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
@@ -124,15 +122,15 @@ async function exportDay(context: CommandContext, exports: string): Promise<numb
   return runProgram(['verify', exports], context);
 }
 
-/** As a commit would. */
+/** Changes the target in the manifest, like a commit. */
 function changeTarget(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lineOf = (version: string) => `target: {version: ${version}}`;
-  if (!text.includes(lineOf(targets.broken))) throw new Error(`${file} does not say ${lineOf(targets.broken)}`);
+  if (!text.includes(lineOf(targets.broken))) throw new Error(`${file} has no line ${lineOf(targets.broken)}`);
   writeFileSync(file, text.replace(lineOf(targets.broken), lineOf(targets.good)));
 }
 
-/** As a person reads it afterwards. */
+/** Reads the policy with its status. */
 async function readPolicy(manifests: string, context: CommandContext): Promise<CollectorVersionPolicy> {
   let json = '';
   const stdout = {

@@ -1,4 +1,4 @@
-/** `make demo`, as a person starts it. What it does is `demo.ts`; this only joins it to the process. */
+/** Entry of `make demo`: connects `demo.ts` to the process. */
 import { flushed, processContext } from '../src/cli/process-context.ts';
 import { runDemo } from './demo.ts';
 

@@ -1,7 +1,6 @@
 /**
- * `npm run demo:picture` makes docs/demo.svg from a real run of the demo: the screen with the rollout that the canary has stopped and
- * the next one while the fleet moves, the export half-way, and what is proven and what happened in the end.
- * Times differ a little from run to run.
+ * `npm run demo:picture` makes docs/demo.svg from a run of the demo. The picture shows the stopped rollout, the next rollout in progress,
+ * the export half-way, and the report. Times differ a little between runs.
  */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,21 +12,21 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/** The updated share of the fleet at the moment that is shown: some are done, some under way, and some still wait. */
+/** Share of updated collectors in the shown moment: some are updated, some in progress, and some waiting. */
 const shownShare = 0.35;
-/** The covered share of the export's range. */
+/** Covered share of the range in the shown moment of the export. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
 
 interface Moment {
   readonly rows: Rows;
-  /** From what is wanted. */
+  /** Distance from the wanted share. */
   readonly distance: number;
 }
 
 const screen = new TerminalScreen();
-/** The moments that come closest to what is wanted of them. */
+/** Moments that are closest to the wanted shares. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -37,10 +36,10 @@ const terminal: Output = {
   columns: () => columns,
   rows: () => 50,
   write: (text) => {
-    // The name of the temporary folder is another one each time, and long on some systems.
+    // The name of the temporary folder differs between runs, and is long on some systems.
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first is of the rollout that was stopped.
+    // The first headline belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -49,18 +48,18 @@ const terminal: Output = {
   },
 };
 
-console.log('The demo runs; this takes about a minute.');
+console.log('The demo is running. This takes about a minute.');
 const status = await runDemo({ ...processContext(), stdout: terminal, stderr: terminal });
 const end = screen.rows();
 const report = end.slice(findRow('CHECK'), findRow('What to try next') - 1);
 if (status === 0 && moving && exporting && report.length > 0) {
   const separator: Rows = [[], [{ text: '─'.repeat(columns), style: '2', column: 0 }], []];
-  const begun = exporting.rows.findIndex((row) => textOf(row).startsWith('And its logs'));
+  const begun = exporting.rows.findIndex((row) => textOf(row).startsWith('Next: export'));
   const shown = [...shortened(moving.rows), ...separator, ...exporting.rows.slice(begun), ...separator, ...report];
   writeFileSync(file, renderSvg(shown, columns, 'make demo'));
   console.log('docs/demo.svg is made.');
 } else {
-  console.error(`The demo ended with status ${status}; docs/demo.svg stays as it was.`);
+  console.error(`The demo ended with status ${status}; docs/demo.svg is not changed.`);
 }
 process.exit(status);
 
@@ -68,12 +67,12 @@ function findRow(text: string): number {
   return end.findIndex((row) => textOf(row).startsWith(text));
 }
 
-/** Whichever of the two is closer; what is not a number is at no distance. */
+/** The closer one of two moments. A distance that is not a number counts as 0. */
 function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/** Of the rollout that was stopped no more than its stages: the picture is about the next one. */
+/** Only the stages of the stopped rollout, since the picture is about the next one. */
 function shortened(rows: Rows): Rows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

@@ -1,7 +1,10 @@
 /**
- * What happened in a demo, as lines: why the first rollout stopped; in the end both rollouts, versions before and after, who was
- * upgraded and who was not and why, and what that and the export took in requests. Pure. The fleet and the requests are what the simulator saw, the reasons what the policy's status says.
+ * Report of the demo: why the first rollout stopped, both rollouts, versions before and after, collectors that were not upgraded and why,
+ * and requests. Pure. Fleet and requests come from the simulator, reasons from the status of the policy.
  */
+
+import type { JournalEntry } from '../simulator/journal.ts';
+import type { SimulatorState } from '../simulator/snapshot.ts';
 import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
@@ -11,26 +14,24 @@ import { collectorStates } from '../src/cli/render/fleet-bar.ts';
 import { type Paint, widthOf, wrap } from '../src/cli/render/palette.ts';
 import { renderTable } from '../src/cli/render/table.ts';
 import { explainUpdated } from '../src/cli/render/updated-count.ts';
-import type { JournalEntry } from '../src/simulator/journal.ts';
-import type { SimulatorState } from '../src/simulator/snapshot.ts';
 
 export interface Findings {
   readonly before: SimulatorState;
   readonly after: SimulatorState;
-  /** Everything that arrived at the service. */
+  /** All requests that reached the service. */
   readonly requests: readonly JournalEntry[];
   readonly policy: CollectorVersionPolicy;
 }
 
-/** What is about to run, in words: what it is run with is gone when the demo has ended. */
+/** Text before the first rollout. */
 export function renderIntroduction({ collectors }: SimulatorState, scenario: string): readonly string[] {
   return [
-    `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine;`,
-    'and logfleet, which brings them to the version of demo/manifests/policy.yaml, a canary first:',
+    `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine.`,
+    'logfleet upgrades them to the version in demo/manifests/policy.yaml, a canary first:',
   ];
 }
 
-/** Why the first rollout stopped, and what comes next. */
+/** Reason of the stop, and the next step. */
 export function renderStop(
   { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
   nextVersion: string,
@@ -40,20 +41,20 @@ export function renderStop(
   const failed = failureReasons.reduce((sum, { count }) => sum + count, 0);
   const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
   return [
-    `The canary stopped it: ${failed} of ${touched} failed, and nobody touched the other ${state.collectors.length - touched}.`,
-    `Now the manifest names ${nextVersion} instead of ${targetVersion}, as a commit would have it:`,
+    `The canary stopped it: ${failed} of ${touched} failed. The other ${state.collectors.length - touched} collectors were not changed.`,
+    `Now the manifest names ${nextVersion} instead of ${targetVersion}, like after a commit:`,
   ].map((line) => paint('bold', line));
 }
 
-/** What is exported next. */
+/** Text before the export. */
 export function renderExportIntroduction(manifest: string, paint: Paint): readonly string[] {
   return [
-    'And its logs: a day of 250,000 messages, of which one search gives 100,000 at most, into files:',
+    'Next: export a day of 250,000 messages to files. One search returns at most 100,000:',
     `$ npx logfleet export ${manifest} --volume exports=DIR`,
   ].map((line) => paint('bold', line));
 }
 
-/** @param width columns of the longest line */
+/** @param width maximum number of columns */
 export function renderReport(found: Findings, width: number, paint: Paint): readonly string[] {
   const room = width - margin.length;
   return [
@@ -69,7 +70,7 @@ export function renderReport(found: Findings, width: number, paint: Paint): read
   ];
 }
 
-/** The oldest first. */
+/** Oldest rollout first. */
 function renderRollouts({ policy }: Findings): readonly string[] {
   const rows = (policy.status?.history ?? [])
     .toReversed()
@@ -82,7 +83,7 @@ function renderRollouts({ policy }: Findings): readonly string[] {
   return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
-/** Collectors by version, before and after; hosted ones have none. */
+/** Collectors by version, before and after. Hosted collectors have no version. */
 function renderVersions({ before, after }: Findings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);
@@ -101,7 +102,7 @@ function countVersions({ collectors }: SimulatorState): ReadonlyMap<string, numb
   return counts;
 }
 
-/** Those without a version last. */
+/** Collectors without a version come last. */
 function oldestFirst(left: string, right: string): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -110,11 +111,11 @@ function oldestFirst(left: string, right: string): number {
 
 function renderStates(found: Findings, width: number, paint: Paint): readonly string[] {
   const { collectors: counts, failureReasons = [], skippedReasons = [] } = found.policy.status ?? {};
-  if (!counts) return ['The policy never came to know its fleet.'];
+  if (!counts) return ['The policy has not read its fleet.'];
   const notes: Partial<Record<keyof CollectorCounts, readonly string[]>> = {
     updated: [updatedNote(found)],
     failed: failureReasons.map(renderReason),
-    offline: ['left alone until they talk to the service again'],
+    offline: ['upgraded when they are back'],
     skipped: skippedReasons.map(renderReason),
   };
   const states = collectorStates
@@ -127,7 +128,7 @@ function renderStates(found: Findings, width: number, paint: Paint): readonly st
   return [...states, ...renderCount(found).flatMap((line) => ['', ...wrap(line, width)])];
 }
 
-/** What the screen and `logfleet get` call updated. */
+/** Explains the number of updated collectors in the live view and in `logfleet get`. */
 function renderCount({ policy: { status } }: Findings): readonly string[] {
   const note = status && explainUpdated(status);
   return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];
@@ -135,7 +136,7 @@ function renderCount({ policy: { status } }: Findings): readonly string[] {
 
 function updatedNote({ policy: { status } }: Findings): string {
   const [canary] = status?.stages ?? [];
-  return `${canary?.updated} as the canary, and then the others`;
+  return `first ${canary?.updated} in the canary, then the others`;
 }
 
 function renderReason({ reason, count, examples = [] }: ReasonCount): string {
@@ -152,11 +153,11 @@ function renderRequests({ after, requests: all }: Findings): readonly string[] {
   const listed = count('listCollectors') + count('listBuilds');
   const pages = count('listMessages') + count('listRecords');
   return [
-    `${tasksAccepted} upgrade tasks, of which ${failed} failed.`,
+    `${tasksAccepted} upgrade tasks, ${failed} of them failed.`,
     `${renderCost(upgrades)}: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
     `${renderCost(searches)}: ${count('createJob')} searches, ${pages} pages of their results.`,
-    `At most ${maxPerSecond} arrivals in any one second, of 4 that the service allows;`,
-    `at most ${maxInFlight} at once, of 10; ${rejected429} refused for either.`,
+    `At most ${maxPerSecond} arrivals in any second (the service allows 4);`,
+    `at most ${maxInFlight} requests at once (it allows 10); ${rejected429} refused.`,
   ];
 }
 
@@ -166,22 +167,22 @@ function renderCost(requests: readonly JournalEntry[]): string {
   return `${requests.length} requests in ${(tookMs / 1_000).toFixed(0)} s`;
 }
 
-/** The status of a task that failed (4.8). */
+/** Status of a failed task (4.8). */
 const taskFailed = 3;
 
-/** Where the service stands that the last commands start: any free port would do, and both have to name it. */
+/** Address of the simulator in the suggested commands. Both commands need the same free port. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
-  /** Of all that the demo has written. */
+  /** Folder of everything that the demo has written. */
   readonly directory: string;
   readonly manifests: string;
   readonly exports: string;
-  /** Of the policy. */
+  /** Name of the policy. */
   readonly name: string;
 }
 
-/** Commands that work as they stand, from the checkout. */
+/** Commands that can be pasted in the checkout. */
 export function renderSuggestions(
   { directory, manifests, exports, name }: SuggestionPlaces,
   paint: Paint,
@@ -190,18 +191,18 @@ export function renderSuggestions(
   const login = `LOGFLEET_BASE_URL=https://${address}/api LOGFLEET_CA_FILE=${tls}/ca.crt LOGFLEET_ACCESS_ID=me LOGFLEET_ACCESS_KEY=secret`;
   const flags = `--listen ${address} --tls-dir ${tls} --access-id me --access-key secret`;
   const suggestions = [
-    ['All about this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
+    ['Details of this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
     ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
-    ['Check manifests, as CI would:', 'npx logfleet validate demo/manifests examples'],
-    ['The files of the export, and that they are whole:', `npx logfleet verify ${exports}`],
-    ['The service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
+    ['Check manifests, as in CI:', 'npx logfleet validate demo/manifests examples'],
+    ['Verify the files of the export:', `npx logfleet verify ${exports}`],
+    ['Run the service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
     [
-      'What a rollout and an export would do, before they do it; in another terminal, while that runs:',
+      'Plan a rollout and an export, in another terminal while the service runs:',
       `${login} npx logfleet plan demo/manifests demo/exports`,
     ],
     ['An export without a manifest:', 'npx logfleet export --help'],
-    ['A stage that waits for a person (approval: Required):', 'npx logfleet approve --help'],
-    ['Go on with a rollout that was stopped, as it is:', 'npx logfleet retry --help'],
+    ['Approve a stage (approval: Required):', 'npx logfleet approve --help'],
+    ['Continue a stopped rollout:', 'npx logfleet retry --help'],
     ['The operator, in a cluster:', 'make manifests'],
   ] as const;
   return [
@@ -209,7 +210,7 @@ export function renderSuggestions(
     '',
     ...indent(suggestions.flatMap(([what, command]) => [what, `  ${paint('cyan', command)}`])),
     '',
-    ...indent([`Manifests, status and files of this demo stay in ${directory}; remove it when you have seen enough.`]),
+    ...indent([`Manifests, status and files of this demo are in ${directory}. Remove it when you are done.`]),
   ];
 }
 

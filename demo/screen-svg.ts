@@ -1,4 +1,4 @@
-/** Rows of a terminal as an SVG: text that scales, can be searched and needs no font of its own. */
+/** Renders rows of a terminal as an SVG: text that scales, can be searched, and needs no embedded font. */
 import type { Run, Style } from './terminal-screen.ts';
 
 const columnWidth = 8.4;
@@ -8,7 +8,7 @@ const fontSize = 14;
 
 const background = '#11151c';
 const foreground = '#d7dde5';
-/** By the parameter of SGR; bold and dim have no colour of their own. */
+/** Colours by SGR parameter. Bold and dim have no colour. */
 const colours: Readonly<Partial<Record<Style, string>>> = {
   '2': '#7d8896',
   '31': '#ff7b72',
@@ -19,7 +19,7 @@ const colours: Readonly<Partial<Record<Style, string>>> = {
   '36': '#56d4dd',
 };
 
-/** @param columns how wide the terminal is; wider rows are cut off by the picture's edge */
+/** @param columns width of the terminal; the edge of the picture cuts wider rows */
 export function renderSvg(rows: readonly (readonly Run[])[], columns: number, title: string): string {
   const width = Math.ceil(columns * columnWidth + 2 * margin);
   const height = rows.length * rowHeight + 2 * margin;
@@ -36,7 +36,7 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
   ].join('\n');
 }
 
-/** The length is given, so that columns stand under each other whatever the font and its fallbacks measure. */
+/** The length is explicit, so that columns are aligned with every font. */
 function renderRun({ text, style, column }: Run, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

@@ -1,6 +1,6 @@
 /**
- * The demo's log service: a simulator in a process of its own, what it prints when it is ready, what its control address says, and
- * its journal. It lives until `stop`, or as long as this process.
+ * Log service of the demo: a simulator in its own process, its address, its control address, and its journal. It runs until `stop`, or
+ * until this process ends.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { JournalEntry } from '../src/simulator/journal.ts';
-import type { SimulatorState } from '../src/simulator/snapshot.ts';
+import type { JournalEntry } from '../simulator/journal.ts';
+import type { SimulatorState } from '../simulator/snapshot.ts';
 
-/** The one line that a simulator prints. */
+/** Line that the simulator prints when it is ready. */
 interface Access {
   readonly baseURL: string;
   readonly caFile: string;
@@ -21,11 +21,11 @@ interface Access {
 }
 
 export interface SimulatedServiceOptions {
-  /** A scenario's file. */
+  /** Scenario file. */
   readonly scenario: string;
-  /** Where the journal is written. */
+  /** File for the journal. */
   readonly journal: string;
-  /** Ends the wait for a simulator that does not come up. */
+  /** Ends the wait for a simulator that does not start. */
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +40,10 @@ export class SimulatedService {
     this.#journal = journal;
   }
 
-  /** Resolves once it answers. @throws Error when it ends before, having said why on stderr; the signal's reason */
+  /**
+   * Resolves when the simulator answers.
+   * @throws Error if the simulator ends before, after a message on stderr; or the reason of the signal
+   */
   static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<SimulatedService> {
     const args = ['--scenario', scenario, '--journal', journal];
     const program = fileURLToPath(new URL('simulator.ts', import.meta.url));
@@ -54,7 +57,7 @@ export class SimulatedService {
     }
   }
 
-  /** The variables that `logfleet run` takes its credentials from. */
+  /** Environment variables with the credentials for `logfleet run`. */
   variables(): Readonly<Record<string, string>> {
     const { baseURL, accessId, accessKey, caFile } = this.access;
     return {
@@ -65,7 +68,7 @@ export class SimulatedService {
     };
   }
 
-  /** What is true in the service, whatever its lists say. */
+  /** State of the service, whatever its lists show. */
   async state(): Promise<SimulatorState> {
     const { controlURL, accessId, accessKey, caFile } = this.access;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };
@@ -73,7 +76,7 @@ export class SimulatedService {
     return JSON.parse(await text(response)) as SimulatorState;
   }
 
-  /** Ends the simulator. Resolves to its journal, which is complete then. */
+  /** Ends the simulator. Resolves to the complete journal. */
   async stop(): Promise<readonly JournalEntry[]> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const ended = once(this.#child, 'exit');

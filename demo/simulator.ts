@@ -1,7 +1,6 @@
 /**
- * `logfleet simulate` as a child of the demo, which starts this file with a channel between the two. It ends when the channel
- * closes, so that it outlives the demo in no case, not even when that is killed. Signals of the terminal are left to the demo:
- * the service has to be there until the operator has tidied up.
+ * `logfleet simulate` as a child of the demo. It ends when the channel to the demo closes, so it never outlives the demo, even if the demo
+ * is killed. Signals of the terminal are for the demo only: the service has to run until the operator has cleaned up.
  */
 import { exitStatus } from '../src/cli/context.ts';
 import { flushed, processContext } from '../src/cli/process-context.ts';
@@ -9,10 +8,10 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// Whoever closes the channel before it is listened to has gone, too.
+// The demo closed the channel before this process could listen.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
-// Variables named LOGFLEET_… are meant for the person's own runs and not for the demo's simulator.
+// `LOGFLEET_…` variables are for runs of the user, not for the simulator of the demo.
 const context = { ...processContext(), env: {}, signal: parentGone.signal };
 const status = await runProgram(['simulate', ...process.argv.slice(2)], context);
 await flushed();

@@ -1,16 +1,16 @@
 /**
- * What a terminal shows after all that was written to it, in colours. It obeys the sequences that logfleet writes (colours, lines up,
- * erasing to the end of a line and below) and no others; there is no scrolling: the screen is as high as what was written.
+ * Emulates a terminal with colours. It supports the sequences that logfleet writes (colours, lines up, erase to the end of the line and
+ * below), and no scrolling: the screen is as high as its content.
  */
 
-/** Parameters of SGR, as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty: none. */
+/** Parameters of SGR, as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty means none. */
 export type Style = '' | `${number}`;
 
-/** Characters in a row that look the same. */
+/** Characters of the same style in a row. */
 export interface Run {
   readonly text: string;
   readonly style: Style;
-  /** Of its first character, from 0. */
+  /** Column of the first character, from 0. */
   readonly column: number;
 }
 
@@ -43,7 +43,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Each row as its runs, blanks at its end left out. */
+  /** Rows as runs, without trailing blanks. */
   rows(): readonly (readonly Run[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }
@@ -81,7 +81,7 @@ function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
   return runs.filter(({ text }) => text.trim() !== '');
 }
 
-/** The characters of a row, colours left out. */
+/** Characters of a row, without colours. */
 export function textOf(row: readonly Run[]): string {
   return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
 }

@@ -1,8 +1,7 @@
 /**
- * `make contract`: the suite of `test/contract/`, line by line of docs/service.md. On the simulator, or with BASE_URL, ACCESS_ID and
- * ACCESS_KEY (from the command line of make, or the environment) on a deployment, where it keeps to the rate and ends with what it
- * did not try. CA_FILE, QUERY and ALLOW_UPGRADES are in `test/contract/deployment.ts`. Ends with status 1 unless all that was tried
- * passed, and with 2 where it was called wrongly.
+ * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. Without variables it tests the
+ * simulator. With BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment, keeps to its rate, and lists what it did not try.
+ * `test/contract/deployment.ts` describes CA_FILE, QUERY and ALLOW_UPGRADES. Exit status: 1 if a test failed, 2 for wrong usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,18 +9,18 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const required = ['BASE_URL', 'ACCESS_ID', 'ACCESS_KEY'] as const;
 const optional = ['CA_FILE', 'QUERY', 'ALLOW_UPGRADES'] as const;
-/** A search on a deployment takes as long as it takes. */
+/** Maximum time of a test: a search on a deployment can be slow. */
 const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
 
-/** What is wrong with the call. */
+/** Problem of the arguments. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
   if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;
   const baseURL = given('BASE_URL') ?? '';
   if (!URL.canParse(baseURL) || new URL(baseURL).protocol !== 'https:')
-    return `BASE_URL is ${baseURL}: give an address as https://host/api`;
+    return `BASE_URL is ${baseURL}: write an address such as https://host/api`;
   return undefined;
 }
 
@@ -33,7 +32,7 @@ if (wrong !== undefined) {
 } else {
   const names = onDeployment ? [...required, ...optional] : [];
   const settings = Object.fromEntries(names.map((name) => [`LOGFLEET_CONTRACT_${name}`, given(name)]));
-  // One file after the other, since all of them share the user's rate.
+  // Files run one after the other, since they share the rate of the user.
   const timeout = String(deploymentTimeoutMs);
   const paced = ['--no-file-parallelism', '--testTimeout', timeout, '--hookTimeout', timeout];
   const arguments_ = [

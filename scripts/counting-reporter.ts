@@ -1,10 +1,10 @@
-/** Counts what vitest ran, for the closing line of `make test`: writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
+/** Counts the tests of vitest for the last line of `make test`. Writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestCounts {
   readonly passed: number;
-  /** Tests that failed; files that could not be loaded and errors outside of tests count as one each. */
+  /** Number of failed tests. A file that cannot be loaded and an error outside of tests count as one each. */
   readonly failed: number;
 }
 
@@ -23,7 +23,7 @@ function count(modules: readonly TestModule[], unhandled: number): TestCounts {
     for (const test of module.children.allTests()) {
       const { state } = test.result();
       if (state === 'passed') passed++;
-      // A test that was not run has shown nothing.
+      // A test that did not run counts as failed.
       else failed++;
     }
   }

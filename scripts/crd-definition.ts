@@ -1,4 +1,4 @@
-/** The part of a CustomResourceDefinition that the generators read. */
+/** Part of a CustomResourceDefinition that the generators read. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 
 export interface PrinterColumn {
@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** Whether the kind has a spec. A Ledger has none: the operator alone writes it. */
+/** True if the kind has a spec. A Ledger has none, since only the operator writes it. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

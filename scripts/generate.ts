@@ -1,9 +1,9 @@
 /**
- * Generates files from `crds/`: the TypeScript types and the schema of each kind that people write (`src/api/generated/`), the
- * reference page (`docs/reference.md`), and the copies that kustomize needs (`manifests/crds/`). `make generate` writes them.
- * `make verify` writes them too, and fails when the tree is dirty afterwards.
+ * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
+ * (`docs/reference.md`), and the copies for kustomize (`manifests/crds/`). `make generate` writes them. `make verify` writes them, too, and
+ * fails if that changes a file.
  *
- * Invariant: the output depends on the files in `crds/` alone, so that two runs give the same bytes.
+ * Invariant: the output depends only on the files in `crds/`, so two runs give the same bytes.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -1,17 +1,17 @@
-/** CRDs → docs/reference.md: every field with its type, default, bounds and description, in the order of the CRD. */
+/** Renders docs/reference.md from the CRDs: every field with its type, default, bounds and description, in the order of the CRD. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 
-/** CEL rules of CRDs are generally available from here on, with the `fieldPath` that ours use. */
+/** Oldest version with CEL rules and their `fieldPath` in all API servers. */
 const oldestKubernetes = '1.29';
 
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {
   return `${[
     '# Reference',
     '',
-    'Generated from `crds/` by `make generate`. Edit the descriptions there instead.',
+    'All fields of all kinds. This page is generated: change the descriptions in `crds/` and run `make generate`.',
     '',
-    `Kubernetes ${oldestKubernetes} is the oldest that takes the CRDs: their rules in CEL are checked by every API server from there on.`,
+    `The CRDs need Kubernetes ${oldestKubernetes} or newer, which checks their CEL rules.`,
     '',
     ...[...definitions.filter(isWrittenByPeople), ...definitions.filter((each) => !isWrittenByPeople(each))].flatMap(
       renderKind,
@@ -42,7 +42,7 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
 
 function renderColumns({ additionalPrinterColumns = [] }: CrdVersion): string[] {
   return [
-    'What `kubectl get` shows:',
+    'Columns of `kubectl get`:',
     '',
     '| column | from | meaning |',
     '| --- | --- | --- |',
@@ -73,7 +73,7 @@ function rowsOf(path: string, schema: StructuralSchema): string[] {
   return rows;
 }
 
-/** The default of an object is what its members fall back to, and stands there. */
+/** Default of a field. The default of an object is shown at its fields. */
 function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }

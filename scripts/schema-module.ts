@@ -1,6 +1,6 @@
 /**
- * CRD → a module with its schema as data, for defaults and validation: they work wherever logfleet runs, without looking for a
- * file. It holds what they read and no more: no texts for people, and nothing of `status`, which no manifest brings along.
+ * Renders a module with the schema of a CRD as data, for defaults and validation without files. It leaves out descriptions and `status`,
+ * which no manifest contains.
  */
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
@@ -20,7 +20,7 @@ export function renderSchema(definition: CustomResourceDefinition, source: strin
   ].join('\n');
 }
 
-/** A member that is called `description` or `title` itself would hold a schema, not a text. */
+/** True for texts in a schema. A field called `description` or `title` has a schema as its value. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return key === 'anyOf' || key === 'x-kubernetes-list-type';

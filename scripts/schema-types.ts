@@ -1,8 +1,8 @@
 /**
- * CRD schema → TypeScript: the spec and the status of a kind as a reconciler sees them. Members with a default are never absent
- * there, since both hosts fill defaults in before anybody reads; everything is readonly.
+ * Renders TypeScript types for the spec and the status of a kind, as a reconciler sees them. Fields with a default are required, since both
+ * hosts fill in defaults. All fields are readonly.
  *
- * A sub-schema with a `title` becomes a type of that name; two with the same title must have the same shape.
+ * A sub-schema with a `title` becomes a type of that name. Two sub-schemas with the same title must be equal.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
@@ -11,7 +11,7 @@ import type { CustomResourceDefinition } from './crd-definition.ts';
 
 const style = { printWidth: 120, singleQuote: true };
 
-/** Named types in the order in which they are first needed. */
+/** Named types in the order of their first use. */
 type NamedTypes = Map<string, JSONSchema>;
 
 export async function renderTypes(definition: CustomResourceDefinition, source: string): Promise<string> {
@@ -33,7 +33,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // Its place in the order comes before the types that it needs.
+    // The type comes before the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {
@@ -68,7 +68,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   };
 }
 
-/** The compiler knows no `readonly`; its output has one member a line, which makes it easy to add. */
+/** Adds `readonly`, which the compiler does not know. Its output has one field per line. */
 function readonlyMembers(text: string): string {
   return text
     .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')

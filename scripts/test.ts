@@ -1,6 +1,6 @@
 /**
- * `make test`: style, types, generated files, then all tests. Goes through to the end whatever fails on the way, and closes
- * with `N passed, N failed`, in which each check before the tests counts as one. Ends with status 1 unless nothing failed.
+ * `make test`: checks style, types and generated files, then runs all tests. It continues after failures and ends with `N passed, N
+ * failed`, in which each check counts as one. Exit status: 1 if anything failed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -41,7 +41,7 @@ function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return status === 0;
 }
 
-/** Without the control plane and the S3 gateway, what needs neither still shows what it can. */
+/** Runs the tests. Without tools, it leaves out the tests that need the control plane or the S3 gateway. */
 function runTests(withTools: boolean): TestCounts {
   console.log('== tests');
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-test-'));
@@ -52,7 +52,7 @@ function runTests(withTools: boolean): TestCounts {
   const passed = run(process.execPath, arguments_, { LOGFLEET_TEST_COUNTS: file });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
-  // vitest may also fail for what is no test, as a set-up that throws.
+  // vitest can also fail outside of tests, for example in a set-up file.
   return passed || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 

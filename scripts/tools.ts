@@ -1,8 +1,10 @@
 /**
- * `make tools`: etcd, kube-apiserver, kubectl and an S3 gateway for the tests. Taken from, in this order: the folder in
- * `KUBEBUILDER_ASSETS`, and the program in `LOGFLEET_S3_GATEWAY`; the cache outside the checkout; the archives that their
- * projects release; a build from source with Go. Whoever needs them calls `controlPlaneTools` or `s3GatewayProgram` and pays
- * once a machine.
+ * `make tools`: provides etcd, kube-apiserver, kubectl and an S3 gateway for the tests. The sources, in this order:
+ * - `KUBEBUILDER_ASSETS` (a folder) and `LOGFLEET_S3_GATEWAY` (a program),
+ * - the cache outside the checkout,
+ * - the release archives of the projects,
+ * - a build with Go.
+ * Tests call `controlPlaneTools` or `s3GatewayProgram`, which install the programs once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +24,7 @@ export interface ControlPlaneTools {
 
 const names = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 
-/** Installs what is missing, telling on stderr how it goes. Throws an error whose message says what a person can do. */
+/** Installs missing programs, and reports progress on stderr. The message of an error says what to do. */
 export async function controlPlaneTools(): Promise<ControlPlaneTools> {
   const directory = assetsDirectory() ?? (await install(requiredVersion('k8s.io/kubernetes')));
   const [etcd, kubeApiserver, kubectl] = names.map((name) => join(directory, name)) as [string, string, string];
@@ -59,15 +61,15 @@ function install(version: string): Promise<string> {
 
 function nowhereToBeHad(version: string, reason: string): string {
   return (
-    `The tests against a real API server need etcd, kube-apiserver and kubectl (Kubernetes ${version}), and there is no way to ` +
-    `get them here: the release archive cannot be downloaded (${reason}), and there is no Go to build them with. Either give ` +
-    'this machine access to github.com, or install Go 1.26 or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a ' +
-    'folder that has the three programs; then run this again.'
+    `The tests against a real API server need etcd, kube-apiserver and kubectl (Kubernetes ${version}), which cannot be installed: ` +
+    `the release archive cannot be downloaded (${reason}), and Go is missing to build them. Give this machine access to ` +
+    'github.com, install Go 1.26 or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder with the three ' +
+    'programs. Then run this again.'
   );
 }
 
 function sources(version: string): readonly GoProgram[] {
-  // Without its version the server calls itself v0.0.0, and kubectl complains.
+  // Without this version, the server reports v0.0.0 and kubectl complains.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
   const modules = modulesDirectory;
   return [

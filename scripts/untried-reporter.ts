@@ -1,4 +1,4 @@
-/** Closes a run of the contract on a deployment with what was not tried there, and why: the notes of tests that were skipped. */
+/** Lists what a run of the contract on a deployment did not try, and why: the notes of skipped tests. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {
@@ -17,7 +17,7 @@ function untried(modules: readonly TestModule[]): ReadonlyMap<string, readonly s
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       const result = test.result();
-      // Without a note it was skipped since what it needs has failed.
+      // A skipped test without a note depends on a failed test.
       if (result.state !== 'skipped' || result.note === undefined) continue;
       namesByReason.set(result.note, [...(namesByReason.get(result.note) ?? []), test.fullName]);
     }

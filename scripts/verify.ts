@@ -1,7 +1,4 @@
-/**
- * `make verify`: makes the generated files anew and fails where that changes anything, so that nobody forgets to commit
- * them or edits them by hand. What it made stays: committing it is the mending.
- */
+/** `make verify`: generates all generated files and fails if that changes a file. The new files stay, ready to be committed. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

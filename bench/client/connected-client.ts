@@ -1,4 +1,4 @@
-/** The client as the operator has it, on a simulator in a process of its own: over TLS, with a request budget. */
+/** The operator's client, connected to a simulator in a separate process, with TLS and a request budget. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { noMetrics } from '../../src/base/metrics.ts';

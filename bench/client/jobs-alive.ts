@@ -1,9 +1,9 @@
-/** Thirty search jobs kept alive for ten virtual minutes while pages are read: the client and the simulator in process. */
+/** Keeps thirty search jobs alive for ten virtual minutes while pages are read. Client and simulator run in this process. */
 
+import { InProcessService } from '../../simulator/in-process.ts';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import { ServiceModel } from '../../simulator/model.ts';
 import type { SearchJob } from '../../src/service/search-job.ts';
-import { InProcessService } from '../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import { ServiceModel } from '../../src/simulator/model.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { Section } from '../figures.ts';
 import { jobsOn } from '../virtual-jobs.ts';
@@ -13,9 +13,9 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** What pages had of four a second. */
+  /** Share of four requests per second that page reads use. */
   readonly pageShare: number;
-  /** What all requests had of four a second. */
+  /** Share of four requests per second that all requests use. */
   readonly rateShare: number;
   readonly refused429: number;
   readonly mostPerSecond: number;
@@ -34,7 +34,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
   const model = new ServiceModel(
     {
       users: { ops: { keys: { id: 'key' } } },
-      // As short a silence as the service may choose (3.1).
+      // The shortest silence that the specification allows (3.1).
       search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
       logs: { messages: 2_000, from: '-1h', to: '-0s' },
     },

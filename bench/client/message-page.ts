@@ -1,9 +1,9 @@
 /**
- * A page of messages (2.5) of any size, in chunks as a connection brings them, that is never in memory as a whole: a few thousand messages
- * come round again and again. Chunks cut them at other places each time.
+ * Page of messages (2.5) of any size, in chunks as from a connection, without ever being in memory as a whole. A few thousand
+ * messages are repeated, each time with other chunk boundaries.
  */
 
-/** What `_raw` holds: a line of a web server's log, with six escapes; an event in JSON, with an escape every few bytes; or 256 KB of text. */
+/** Content of `_raw`: a line of a web server's log with six escapes, a JSON event with many escapes, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
 export interface PageSize {
@@ -16,14 +16,14 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** The messages, each with a comma behind it, and their beginning once more, so that no chunk goes round a corner. */
+  /** The messages, each followed by a comma, and their beginning again, so that no chunk wraps around. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // A million bytes or two, since the memory that they take counts as their reader's.
+    // One or two million bytes, since this memory counts as the reader's.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');
@@ -46,7 +46,7 @@ export class MessagePage {
   }
 }
 
-/** The members of `map`: those of 2.5, all strings. */
+/** Members of `map`: those of 2.5, all strings. */
 function message(kind: MessageKind, index: number): Readonly<Record<string, string>> {
   const raw = rawText(kind, index);
   const timeMs = 1_788_000_000_000 - index;

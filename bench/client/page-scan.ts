@@ -1,26 +1,26 @@
 /**
- * One way to read a page of messages, measured in a process of its own: `node page-scan.ts '{"reader": …}'` prints the figures as one
- * line of JSON. Time is of the reading alone; memory is the most that the process ever had.
+ * Measures one way to read a page of messages in a separate process: `node page-scan.ts '{"reader": …}'` prints the figures as a
+ * line of JSON. Times cover only the reading. Memory is the peak of the process.
  */
 import { PageScanner } from '../../src/service/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/** Row slices; row slices that are parsed; all of the page at once; a parser that streams. */
+/** Row slices, parsed row slices, the whole page at once, or a streaming parser. */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
   readonly reader: PageReader;
-  /** How often the page is read after it was read once. */
+  /** Number of measured reads after a first one. */
   readonly rounds: number;
 }
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Million bytes a second: the median of the rounds, and the page that came first. */
+  /** Million bytes per second: median of the rounds, and the first page. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
-  /** Million bytes. */
+  /** In million bytes. */
   readonly peakResidentMb: number;
 }
 
@@ -41,7 +41,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Loaded only here, so that the others need no memory for it. */
+/** Loaded only here, so that the other readers need no memory for it. */
 async function readStream(page: MessagePage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;

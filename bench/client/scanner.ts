@@ -1,4 +1,4 @@
-/** How fast pages of messages become rows, and in how much memory; beside what else reads JSON. One thread each. */
+/** Measures the speed and memory of reading pages of messages into rows, compared with other JSON parsers. One thread each. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
 const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** One after the other, so that none takes time from another. */
+/** Runs the cases one after the other, so that they do not compete for CPU time. */
 export async function measureScanner(quick: boolean): Promise<ScanFigures[]> {
   await scanApart({ ...page, reader: 'rows', pageBytes: 1e6, rounds: 0 });
   const figures: ScanFigures[] = [];

@@ -1,26 +1,26 @@
 /**
- * What a search costs in requests, and how much of the rate is used while many of them go on: the client over TLS against the
- * simulator with the service's own limits, in real time. What counts is the simulator's journal.
+ * Measures the number of requests of a search, and the used share of the rate with many searches. The client uses TLS and the
+ * simulator has the service's limits, in real time. Figures come from the simulator's journal.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { SearchJobs } from '../../src/service/search-jobs.ts';
 import type { JobOrder } from '../../src/service/search-service.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
 import { simulatorState } from '../control-address.ts';
 import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
-/** One job of 100,000 messages. */
+/** Results for one job of 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
-  /** After how many seconds the service is done with it. */
+  /** Time in seconds until the service finishes the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** From its creation until its end was seen, and until it was deleted. */
+  /** Time in seconds from the creation until the end was noticed, and until the deletion. */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -28,10 +28,10 @@ export interface OneSearchFigures {
 export interface SearchRequestFigures {
   readonly messages: number;
   readonly searches: readonly OneSearchFigures[];
-  /** Of many jobs at once. */
+  /** Number of requests of many concurrent jobs. */
   readonly workRequests: number;
   readonly workSeconds: number;
-  /** Of four a second, from the first of the requests to the second that the last of them began. */
+  /** Share of four requests per second, from the first request to the second in which the last one began. */
   readonly rateShare: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;
@@ -60,7 +60,7 @@ interface SearchShape {
 
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
-/** Where the messages lie in the range, and what statuses show of it meanwhile. */
+/** Positions of the messages in the range, and content of statuses during the search. */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },
   { name: 'evenly spread', search: { duration: '4s' }, doneAfterSeconds: 4, range: hour },
@@ -79,7 +79,7 @@ const shapes: readonly SearchShape[] = [
     range: { fromMs: hour.fromMs - twoDaysMs, toMs: hour.toMs },
   },
 ];
-/** What the shapes change of a search, back to none. */
+/** Resets the settings that a shape changes. */
 const plain = { subqueriesFor: '0s', histogramFirst: false, notStartedFor: '0s' } as const;
 
 export async function measureSearchRequests(): Promise<SearchRequestFigures> {
@@ -120,7 +120,7 @@ export async function measureSearchRequests(): Promise<SearchRequestFigures> {
   };
 }
 
-/** What arrived of operations, in order. */
+/** Journal entries of operations, in order. */
 function journalIn(file: string): readonly JournalEntry[] {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   const journal = lines.map((line) => JSON.parse(line) as JournalEntry);
@@ -135,7 +135,7 @@ function countByOperation(journal: readonly JournalEntry[]): Record<string, numb
 
 type SearchTimes = Pick<OneSearchFigures, 'seenAfterSeconds' | 'seconds'>;
 
-/** One search from its creation to its deletion, with every row read and thrown away. */
+/** Runs one search from its creation to its deletion, and discards the rows. */
 async function search(jobs: SearchJobs, range: Range): Promise<SearchTimes> {
   const startMs = performance.now();
   const secondsSince = () => (performance.now() - startMs) / 1_000;

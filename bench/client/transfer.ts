@@ -1,4 +1,4 @@
-/** How fast pages of messages come from the service to whoever takes the rows: over TLS, through the client and the scanner. */
+/** Measures the transfer of message pages from the service to a sink of rows: over TLS, through the client and the scanner. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,15 +1,15 @@
 /**
- * Pages of messages from the simulator over TLS through the client and its scanner, in a process of its own:
- * `node transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as one line of JSON.
+ * Reads pages of messages from the simulator over TLS with the client and its scanner, in a separate process: `node
+ * transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as a line of JSON.
  */
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
 import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Million bytes to read in all, after some to warm up. */
+  /** Million bytes to read after a warm-up. */
   readonly totalMb: number;
-  /** How many pages at once. */
+  /** Number of concurrent pages. */
   readonly atOnce: number;
 }
 
@@ -17,9 +17,9 @@ export interface TransferFigures extends TransferCase {
   readonly rows: number;
   readonly pages: number;
   readonly mbPerSecond: number;
-  /** For each second of processor time of this process. */
+  /** Million bytes per second of the process's CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Million bytes: before the first page, and at most. */
+  /** Million bytes of memory: before the first page, and peak. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }
@@ -27,7 +27,7 @@ export interface TransferFigures extends TransferCase {
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
-  // The limits of the service are lifted: what is measured is the way, not the rate.
+  // The limits of the service are lifted, since the transfer is measured and not the rate.
   const client = connectTo(simulator, { requestsPerSecond: 1_000 });
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();

@@ -1,4 +1,4 @@
-/** `logfleet export` as a person runs it, against the limits of the service: several searches at a time, each with files of its own. */
+/** Measures `logfleet export` with the limits of the service: several concurrent searches with separate files. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** Whether its memory is set up as in the image, or as Node has it. */
+  /** Whether the memory settings are those of the image or Node's defaults. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

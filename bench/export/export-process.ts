@@ -1,11 +1,11 @@
 /**
- * A whole export as the operator works it, as a process: `node export-process.ts '{"baseURL": …}'` plans, searches, reads, writes and commits,
- * with the request rate lifted. It can pack at any level, which an export cannot.
+ * A whole export with the operator's code as a process: `node export-process.ts '{"baseURL": …}'` plans, searches, reads, writes
+ * and commits, without a limit on the request rate. It supports all compression levels, unlike a SearchExport.
  */
 import { systemClock } from '../../src/base/clock.ts';
+import { keepHeapSmall } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { keepHeapSmall } from '../../src/cli/heap.ts';
 import { VolumeDestination } from '../../src/destination/volume/volume-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { planExport } from '../../src/export/export-planning.ts';
@@ -24,7 +24,7 @@ export interface ExportOrder extends Ready {
   readonly toMs: number;
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: Compression;
-  /** Where the files go. */
+  /** Destination of the files. */
   readonly directory: string;
 }
 
@@ -94,7 +94,7 @@ function taskOf({ query, fromMs, toMs, format, compression, baseURL }: ExportOrd
 }
 
 if (import.meta.main) {
-  // As the operator has it.
+  // Same heap settings as the operator.
   keepHeapSmall();
   await exportAll(JSON.parse(process.argv[2] ?? '') as ExportOrder);
   process.exit();

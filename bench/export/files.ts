@@ -1,4 +1,4 @@
-/** How much of a processor and of memory exports into files take, and how many times as much plain code does. */
+/** Measures CPU time and memory of exports into files, compared with simple user code. */
 import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
@@ -29,16 +29,16 @@ const largePageRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
 ];
 
-/** A few more than a round number, which would look like a limit (E4). */
+/** Slightly more than a round number, which would look like a limit (E4). */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Ten thousand of these are a page of 100 MB. */
+/** Ten thousand of these messages are a page of 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** How many times what plain code does. */
+/** Minimum ratio to simple user code. */
 const leastTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],
@@ -46,7 +46,7 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/** Each right before the plain code that it is compared with. */
+/** Each case runs right before the user code that it is compared with. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }
@@ -130,7 +130,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Figures may have come as JSON. */
+/** Whether two compressions are equal. Figures may have been parsed from JSON. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -1,6 +1,6 @@
 /**
- * What a user would write: parse the page, write each message as a line, and let gzip or zstd have it. No counts, no checksum. It knows
- * neither the limit of a search nor pages that break off.
+ * Simple user code for an export: parses the page, writes each message as a line, and compresses with gzip or zstd. No counts, no
+ * checksum, no handling of limits and broken pages.
  */
 import { once } from 'node:events';
 import { PassThrough, type Transform, type Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../src/output/compression.ts';
 
-/** Takes the text of pages (2.5) one after the other, each with how many messages it had. */
+/** Processes pages (2.5) one after the other and counts their messages. */
 export class PlainExport {
   readonly #packer: Transform;
   readonly #written: Promise<void>;
@@ -18,7 +18,7 @@ export class PlainExport {
     this.#written = pipeline(this.#packer, file);
   }
 
-  /** Returns how many messages the page had. */
+  /** Processes a page and returns its number of messages. */
   async page(body: string): Promise<number> {
     const { messages } = JSON.parse(body) as { messages: { map: unknown }[] };
     const lines = messages.map(({ map }) => `${JSON.stringify(map)}\n`);

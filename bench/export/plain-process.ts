@@ -1,6 +1,6 @@
 /**
- * The export that a user would write, as a process: `node plain-process.ts '{"baseURL": …}'` reads all messages of one search job and
- * writes them into one file. Trust in the service's certificate comes by `NODE_EXTRA_CA_CERTS`.
+ * Simple user code for an export as a process: `node plain-process.ts '{"baseURL": …}'` reads all messages of one search job into
+ * one file. NODE_EXTRA_CA_CERTS sets the trusted certificate.
  */
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

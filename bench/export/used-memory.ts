@@ -1,17 +1,17 @@
 /**
- * Memory that the machine has used before, for the files that a measured process writes. A virtual machine gets a page of memory from its host
- * when it first uses it, and may give it back once it is free; to write a file into such pages takes ten times as long as
- * otherwise, and more than anything else that an export does. How long says nothing of the export.
+ * Keeps memory of the machine in use, so that files of a measured process get it quickly. A virtual machine gets a page of memory
+ * from its host at first use and may return it when free. Writing files into new pages takes ten times as long, which would hide
+ * the cost of the export.
  *
- * So a file in memory holds as much as will be written, and shrinks as the measured process writes: what it gives back is what the kernel
- * hands out next. Where there is no `/dev/shm`, nothing is held.
+ * So a file in memory takes as much space as will be written, and shrinks while the measured process writes. The kernel then reuses
+ * the freed pages. Without `/dev/shm` nothing is done.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** So much more than was written is free at any time. */
+/** Number of bytes that are freed in advance. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -28,7 +28,7 @@ export class UsedMemory {
     for (; this.#bytes < bytes; this.#bytes += chunk.length) writeSync(this.#file, chunk);
   }
 
-  /** To be called while files grow in `directory`. */
+  /** Frees memory according to the size of the files in `directory`. Call it regularly. */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);
     if (this.#file === undefined || left >= this.#bytes) return;

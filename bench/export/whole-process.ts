@@ -1,22 +1,22 @@
-/** A program run as a process of its own and measured from outside, from its start to its end: what it took of processors and memory. */
+/** Runs a program as a separate process and measures its CPU time and peak memory from start to end. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endedChildrenSeconds, megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface ProcessFigures {
   readonly seconds: number;
-  /** Of all its threads, user and system. */
+  /** CPU time of all threads, user and system. */
   readonly processorSeconds: number;
-  /** Million bytes, the most that it ever had. */
+  /** Peak memory in million bytes. */
   readonly peakResidentMb: number;
 }
 
 const lookEveryMs = 20;
 
-/** How memory is set up in the image (Dockerfile). */
+/** Memory settings of the image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=2' } as const;
 
-/** A program with its arguments. `meanwhile` is called every now and then. No other process may end at the same time. */
+/** Runs a command. Calls `meanwhile` regularly. No other child process may end at the same time. */
 export async function runWhole(
   command: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ function peakOf(pid: number): number {
   try {
     return peakResidentMiB(pid) || 0;
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return 0;
   }
 }

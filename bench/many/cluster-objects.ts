@@ -1,4 +1,4 @@
-/** A real API server as the administrator sees it, for populations of thousands: objects made many at a time, and their statuses. */
+/** Administrator client of a real API server for thousands of objects: creates many concurrently, with their statuses. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
@@ -31,12 +31,12 @@ export class ClusterObjects {
     await this.#call('POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** All of them, several at a time. */
+  /** Creates all objects, several concurrently. */
   async makeAll(plural: Plural, objects: readonly object[]): Promise<void> {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }
 
-  /** The same status for all of these names. */
+  /** Writes the same status for all names. */
   async giveStatus(plural: Plural, names: readonly string[], status: Status): Promise<void> {
     await each(names, (name) => this.#call('PATCH', `${pathOf(plural)}/${name}/status`, { status }));
   }
@@ -45,7 +45,7 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /** How many there are with each reason of the condition Ready; `none` for those without. */
+  /** Number of resources for each reason of the condition Ready. `none`: without the condition. */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

@@ -1,4 +1,4 @@
-/** One population from nothing to rest: a control plane, a service and an operator, each a process of its own and all of them new. */
+/** Measures one population from start to rest. The control plane, service and operator are new, separate processes. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,14 +14,14 @@ import { makeSecret, nameOf, type Population, type PopulationName, populations, 
 export interface ManyOptions {
   readonly resources: number;
   readonly idleSeconds: number;
-  /** A folder for profiles of the operator's processor; none are made where it is absent. */
+  /** Folder for CPU profiles of the operator. Without it there are none. */
   readonly profiles?: string;
 }
 
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Of an operator that meets resources without a status; absent where they have one. */
+  /** First start, with resources without a status. Absent if they have one. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
@@ -32,12 +32,12 @@ export interface ManyFigures {
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** Of a minute at rest. */
+  /** Figures of a minute at rest. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
-  /** From the making of the Secret to the first request to the service; absent where the Secret was there before. */
+  /** Time from the creation of the Secret to the first request to the service. Absent if the Secret existed before. */
   readonly noticedSeconds?: number;
-  /** Resources by the reason of their condition Ready, in the end. */
+  /** Number of resources for each reason of the condition Ready at the end. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -93,7 +93,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // What is written later, as figures, must not be left to the restart.
+    // Status updates that come later, such as figures, must not count for the restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

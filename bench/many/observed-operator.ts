@@ -1,6 +1,6 @@
 /**
- * `logfleet run` in a process that answers questions about itself over the channel of its parent: requests to the API server, how long
- * writes of status took, and a profile. It adds nothing else to the operator.
+ * `logfleet run` in a process that answers questions of its parent: requests to the API server, duration of status writes, and CPU
+ * profiles. Otherwise it equals the operator.
  *
  * `node observed-operator.ts SERVER run …`
  */
@@ -8,7 +8,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-/** What the parent asks for. `profileFile`: where the profile goes that `profile` began. */
+/** Questions of the parent. `profileFile`: file for the profile that `profile` started. */
 export type Question =
   | { readonly ask: 'figures' }
   | { readonly ask: 'written' }
@@ -16,11 +16,11 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Since the start of the process, or since `forget`. */
+/** Figures since the start of the process or since `forget`. */
 export interface RequestFigures {
-  /** Requests to the API server by method and resource; `WATCH` for watches. */
+  /** Requests to the API server by method and resource. `WATCH` for watches. */
   readonly requests: Readonly<Record<string, number>>;
-  /** From the sending of each write of status to the end of its answer, milliseconds. */
+  /** Duration of each status write in milliseconds. */
   readonly statusWritesMs: readonly number[];
 }
 
@@ -58,7 +58,7 @@ function isWatch({ path }: Sent): boolean {
   return new URLSearchParams(path.split('?')[1]).has('watch');
 }
 
-/** `searchexports/status`, `secrets`: never a name. */
+/** `searchexports/status`, `secrets`: never the name of an object. */
 function resourceOf({ path }: Sent): string {
   const parts = (path.split('?')[0] ?? '').split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
@@ -74,7 +74,7 @@ async function answer(question: Question): Promise<RequestFigures | number | 'do
   switch (question.ask) {
     case 'figures':
       return { requests: Object.fromEntries(requests), statusWritesMs };
-    // How many resources have had their status written.
+    // Number of resources with a written status.
     case 'written':
       return written.size;
     case 'forget':

@@ -1,4 +1,4 @@
-/** The operator of a measurement: a process of its own that is asked for its figures, and looked at from outside. */
+/** The measured operator as a separate process that reports its own figures, and is also measured from outside. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -14,27 +14,27 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
-/** The operator is at rest when it used less than `quietShare` of a processor for so long. */
+/** Time in ms with CPU usage below `quietShare` after which the operator counts as at rest. */
 const quietMs = 3_000;
 const quietShare = 0.05;
 const longestMs = 600_000;
 
 export interface OperatorOptions {
   readonly access: ControlPlaneAccess;
-  /** Where exports write: the volume `exports`. */
+  /** Directory of the volume `exports`. */
   readonly volume: string;
-  /** A folder for profiles; none are made where it is absent. */
+  /** Folder for profiles. Without it there are none. */
   readonly profiles: string | undefined;
 }
 
-/** When something was reached, since the start of the process. */
+/** Time and CPU time since the start of the process. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
 export interface Rest extends Reached {
-  /** False where the operator has not come to rest in the time that it was given. */
+  /** False if the operator did not come to rest in time. */
   readonly isAtRest: boolean;
 }
 
@@ -65,7 +65,7 @@ export class OperatorProcess {
     return operator;
   }
 
-  /** Until it is ready and uses no processor any more. `seconds` and `cpuSeconds` are those at the beginning of this rest. */
+  /** Waits until the operator is ready and at rest. `seconds` and `cpuSeconds` refer to the beginning of the rest. */
   async untilQuiet(): Promise<Rest> {
     const samples: Reached[] = [];
     const endMs = performance.now() + longestMs;
@@ -80,7 +80,7 @@ export class OperatorProcess {
     return { ...this.reached(), isAtRest: false };
   }
 
-  /** Until the status of so many resources was written. */
+  /** Waits until `count` resources have a written status. */
   async untilWritten(count: number): Promise<Reached> {
     const endMs = performance.now() + longestMs;
     while (performance.now() < endMs) {
@@ -112,13 +112,13 @@ export class OperatorProcess {
     await this.#ask({ ask: 'forget' });
   }
 
-  /** Begins a profile, where profiles are wanted. */
+  /** Starts a profile, if profiles are enabled. */
   async profile(): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profile' });
   }
 
-  /** Writes down the profile that was begun, where profiles are wanted. */
+  /** Writes the started profile to a file, if profiles are enabled. */
   async profiled(name: string): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profiled', profileFile: path.join(this.#profiles, `${name}.cpuprofile`) });

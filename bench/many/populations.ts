@@ -1,7 +1,7 @@
-/** What the thousands of resources are that the operator meets. */
+/** Populations of thousands of resources for the operator. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { SimulatorProcess } from '../simulator-process.ts';
 import type { ClusterObjects, Plural, Status } from './cluster-objects.ts';
 import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
@@ -9,10 +9,10 @@ import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
 export interface Population {
   readonly title: string;
   readonly plural: Plural;
-  /** Whether the Secret exists that all of them name. */
+  /** Whether the Secret that all resources name exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all of them to where they are in order; absent where the operator does. */
+  /** Brings all resources to their final state. Absent if the operator does. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -104,7 +104,7 @@ function policy(index: number): object {
   };
 }
 
-/** The operator exports the first one in truth; the others get a copy of its status, as a backup would restore it. */
+/** The operator completes the first export. The others get a copy of its status, as from a backup. */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

@@ -1,9 +1,9 @@
 /**
- * One way from pages of messages to the bytes of a file, measured in a process of its own: `node encode-case.ts '{"way": …}'` prints the
- * figures as one line of JSON. Nothing is sent and nothing is stored. Processor time is of all threads, compression among them.
+ * Measures one conversion from pages of messages to the bytes of a file in a separate process: `node encode-case.ts '{"way": …}'`
+ * prints the figures as a line of JSON. Nothing is sent or stored. CPU time covers all threads, including compression.
  */
 import { Writable } from 'node:stream';
-import { keepHeapSmall } from '../../src/cli/heap.ts';
+import { keepHeapSmall } from '../../src/base/heap.ts';
 import { messageColumns } from '../../src/output/columns.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
@@ -14,13 +14,13 @@ import { LogPage } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
-  /** As exports do it; or as a user would write it, which knows NDJSON alone. */
+  /** With the operator's code, or as a user would write it, only for NDJSON. */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
-  /** Of a row, where not all of it is wanted. */
+  /** Chosen fields of a row, if not all. */
   readonly fields: readonly string[];
   readonly compression: Compression;
-  /** How many pages are read after the first one. */
+  /** Number of pages after the first one. */
   readonly pages: number;
 }
 
@@ -28,13 +28,13 @@ export interface EncodeFigures extends EncodeCase {
   /** Million bytes of pages. */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
-  /** How much of the pages' bytes the file has. */
+  /** Size of the file relative to the pages. */
   readonly share: number;
-  /** Million bytes, the page itself (9 MB) among them. */
+  /** Million bytes, including the page itself (9 MB). */
   readonly peakResidentMb: number;
 }
 
-/** Takes pages until there are no more; resolves to the length of the file. */
+/** Processes all pages. Resolves to the size of the file. */
 type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {
@@ -78,7 +78,7 @@ const writePlainly: Way = async (pages, { compression }) => {
 };
 
 async function measure(one: EncodeCase): Promise<EncodeFigures> {
-  // As the operator has it.
+  // Same heap settings as the operator.
   if (one.way === 'export') keepHeapSmall();
   const way = one.way === 'export' ? writeAsExports : writePlainly;
   const page = new LogPage();

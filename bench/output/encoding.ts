@@ -1,4 +1,4 @@
-/** How many bytes of pages a second of processor time makes files of, and in how much memory; beside code that a user would write. */
+/** Measures page bytes converted per second of CPU time, and memory, compared with simple user code. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const gzip6: Compression = { kind: 'gzip', level: 6 };
 const zstd3: Compression = { kind: 'zstd', level: 3 };
 const ndjson = { format: 'ndjson', fields: [] } as const;
 
-/** Code of a user comes right behind the export that it is compared with. */
+/** Each user-code case follows the case that it is compared with. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,
@@ -32,11 +32,11 @@ const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** One after the other, so that none takes time from another. */
+/** Runs the cases one after the other, so that they do not compete for CPU time. */
 export async function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of encodeCases) {
-    // The first process fills the compile cache.
+    // The first process only fills the compile cache.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages: quick ? 10 : 60 }));
   }

@@ -1,4 +1,4 @@
-/** A real API server as the administrator sees it: server-side apply of Secrets and policies, and a watch on policies. */
+/** Administrator client of a real API server: server-side apply of Secrets and policies, and a watch on policies. */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
@@ -9,14 +9,14 @@ const namespace = 'default';
 const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 
-/** What a watch has shown of a policy's status. */
+/** Status of a policy as the watch shows it. */
 export interface Shown {
   readonly ready: boolean;
   readonly observedGeneration: number | undefined;
 }
 
 export interface PolicyWatch {
-  /** When the watch first showed a status of which `holds` is true, also when that was before. */
+  /** Time at which the watch first showed a status with `holds`, possibly in the past. */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }
@@ -34,7 +34,7 @@ export class ApiServer {
     return this.#apply(`${secrets}/${name}`, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** The policy uses the Secret of its own name. */
+  /** The policy uses the Secret with the same name. */
   applyPolicy(name: string, version: string): Promise<void> {
     return this.#apply(`${policies}/${name}`, {
       apiVersion: 'logfleet.dev/v1alpha1',
@@ -58,7 +58,7 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // A watch that is broken off ends with an error that nobody waits for.
+    // A watch that breaks ends with an error that is not needed.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

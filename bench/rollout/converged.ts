@@ -1,17 +1,17 @@
-/** What a fleet that is where it should be costs: an hour of virtual time, request by request. */
+/** Counts the requests of a fleet at the target in an hour of virtual time. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** `METHOD resource` → requests to the API server. */
+  /** Requests to the API server by `METHOD resource`. */
   readonly api: Readonly<Record<string, number>>;
-  /** operation → requests to the service. */
+  /** Requests to the service by operation. */
   readonly service: Readonly<Record<string, number>>;
   /** Full pages of one sweep. */
   readonly pages: number;
-  /** Sweeps begun. */
+  /** Number of sweeps. */
   readonly sweeps: number;
   readonly resyncs: number;
 }
@@ -29,7 +29,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // What is written once on the way there has been written.
+  // Waits until all one-time writes are done.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;
@@ -47,7 +47,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** The plural in the path of a resource or a collection. The only ConfigMaps that are listed are the settings. */
+/** Plural name in the path of a resource or a collection. The settings are the only ConfigMaps that are listed. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

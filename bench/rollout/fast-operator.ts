@@ -1,15 +1,15 @@
 /**
- * The operator of `logfleet run DIR --watch` on a clock that goes faster: the same host, client and TLS, in a process of its own,
- * so that a rollout of hours takes minutes and its memory and processor time are the operator's alone.
+ * The operator of `logfleet run DIR --watch` with a faster clock: the same host, client and TLS, in a separate process. A rollout
+ * of hours takes minutes, and memory and CPU time are those of the operator alone.
  *
  * `node fast-operator.ts DIRECTORY SPEED`
  */
 import { performance } from 'node:perf_hooks';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { keepHeapSmall } from '../../src/base/heap.ts';
 import { createJsonLogger } from '../../src/base/json-log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { keepHeapSmall } from '../../src/cli/heap.ts';
 import { Operator } from '../../src/cli/operator.ts';
 import { createDirectoryHost } from '../../src/host/directory/directory-host.ts';
 import { connectOverTls } from '../../src/service/undici/connect.ts';

@@ -1,38 +1,38 @@
 /**
- * From an apply to the first upgrade: a real etcd and kube-apiserver, `logfleet run` with its lease, and the simulator behind TLS,
- * each in a process of its own on this machine, whose wall clock they share.
+ * Latency from an apply to the first upgrade. A real etcd and kube-apiserver, `logfleet run` with its lease, and the simulator
+ * behind TLS are separate processes with the same wall clock.
  *
- * Each policy has ten collectors and an access id of its own, so that its budget is idle. A new policy meets an operator that
- * knows nothing of its service, not even a connection stands: the way is watch, Secret, TLS, builds, list, ledger, POST.
+ * Each policy has ten collectors and its own access id, so its budget is idle. For a new policy the operator knows nothing of its
+ * service and has no connection. The steps are: watch, Secret, TLS, builds, list, ledger, POST.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { startControlPlane } from '../../test/support/control-plane-process.ts';
 import { ended, mainProgram, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Milliseconds, one for each apply, in order of size. */
+  /** Latency of each apply in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Until a watch shows a status of the new generation. */
+  /** Latency until a watch shows a status of the new generation. */
   readonly newTargetToStatus: readonly number[];
 }
 
 const firstTarget = '19.400-1';
 const secondTarget = '19.500-1';
 const collectorsEach = 10;
-/** Between two applies, so that one does not meet the tail of another. */
+/** Pause between two applies, so that they do not overlap. */
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Before it the operator's code has not been compiled: left out of the figures. */
+/** Number of first applies that are excluded, since the operator's code is not compiled yet. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -104,7 +104,7 @@ async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promi
   return samples;
 }
 
-/** Policies that are ready get another target, one after the other. */
+/** Gives another target to each ready policy, one after the other. */
 async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const names = userNames('old', count);
   const toPost: number[] = [];
@@ -112,7 +112,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // A budget that read the fleet a moment ago is not idle.
+  // Wait until the budgets are idle after reading the fleets.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -126,7 +126,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   return { toPost, toStatus };
 }
 
-/** Arrivals of the first request of a user that creates a task, from the simulator's journal as it grows. */
+/** Arrival of each user's first upgrade request, from the simulator's growing journal. */
 class FirstPosts {
   readonly #file: string;
   readonly #arrivals = new Map<string, number>();
@@ -136,7 +136,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Wall time of its arrival, ms, fractional. */
+  /** Wall-clock time of the arrival in ms, with fractions. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

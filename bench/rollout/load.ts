@@ -1,7 +1,7 @@
 /**
- * Memory and processor time of the operator's process, apart from everything else: the service is another process behind TLS, and
- * the host is a directory. The client keeps to four requests a second whatever the service allows, so a rollout of 100,000 takes
- * seven hours; `fast-operator.ts` gives it a clock that goes faster.
+ * Memory and CPU time of the operator's process. The service is another process behind TLS, and the host is a directory. The client
+ * never exceeds four requests per second, so a rollout of 100,000 collectors takes seven hours. `fast-operator.ts` uses a faster
+ * clock.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** A rollout from the first upgrade to the last, on a fast clock. */
+/** Rollout from the first to the last upgrade, with a fast clock. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;
@@ -27,16 +27,16 @@ export interface WholeRollout {
   readonly peakMiB: number;
 }
 
-/** `logfleet run DIR --watch`, in real time. */
+/** `logfleet run DIR --watch` in real time. */
 export interface HeldFleet {
   readonly collectors: number;
-  /** From the start of the process until the whole fleet is in its status. */
+  /** Time from the start of the process until the status contains the whole fleet. */
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** Of one more sweep while nothing is to do. */
+  /** CPU time of one more sweep at rest. */
   readonly sweepCpuSeconds: number;
-  /** While a rollout has been going for `rollingSeconds`. */
+  /** Figures during a rollout of `rollingSeconds`. */
   readonly rollingSeconds: number;
   readonly rollingCpuShare: number;
   readonly accepted: number;
@@ -57,7 +57,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Everything that a measurement leaves behind, in one folder that goes with it. */
+/** Files and processes of a measurement, which are removed together. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');
@@ -74,7 +74,7 @@ class Workplace {
     return simulator;
   }
 
-  /** Starts the operator on the manifests. */
+  /** Starts the operator with the manifests. */
   operator(program: string, args: readonly string[]): number {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);
@@ -163,12 +163,12 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
   }
 }
 
-/** Reads the fleet while all of it is at the target, sweeps it again, and then rolls it elsewhere for a while. */
+/** Reads a fleet that is at the target, sweeps it again, and then upgrades it for a while. */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const workplace = new Workplace();
   try {
     const simulator = await workplace.simulator(collectors, 1);
-    // Nobody runs this one: the policy observes first.
+    // No collector runs this version, so the policy observes first.
     workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);

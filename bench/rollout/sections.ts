@@ -1,4 +1,4 @@
-/** The figures in words, each beside what was promised. */
+/** Renders the figures, each next to its target. */
 
 import { type Line, percentile, type Section } from '../figures.ts';
 import type { RolloutReport } from '../rollout.ts';
@@ -10,7 +10,7 @@ import type { RolloutFigures } from './virtual-rollout.ts';
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** A collector of the largest fleet may cost so many times the processor time of one of the smallest. */
+/** Maximum CPU time of a collector in the largest fleet, relative to one in the smallest. */
 const linearTolerance = 1.25;
 
 export function requestsSection(figures: readonly RolloutFigures[]): Section {
@@ -54,18 +54,21 @@ function requestLines(rollout: RolloutFigures): Line[] {
   ];
 }
 
-/** Watches, the lease and the relist; and the Secret, which is read again before it is used. */
+/** Watches, the lease, the relist, and the Secret, which is read again before use. */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
-/** Promised for fleets of 10,000 with a spare build; otherwise the figure is stated. */
+/** Target for fleets of 10,000 with a spare build. Otherwise there is none. */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
   if (pageRows >= 1_000) return 1.05;
   return oldVersions === 1 ? 1.1 : undefined;
 }
 
-/** Beyond its full pages: an empty one, since a full page does not show that it is the last, and one that proves nobody was left out. */
+/**
+ * Requests in addition to full pages: an empty page, since a full page may not be the last, and a check that the view hides no
+ * collector.
+ */
 const closingRequests = 2;
 
 export function convergedSection(figures: ConvergedFigures): Section {

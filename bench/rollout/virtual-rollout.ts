@@ -1,33 +1,33 @@
 /**
- * A whole rollout in virtual time: the real operator, the simulated service and an API server in memory. What the service saw is
- * from its own record.
+ * Whole rollout in virtual time with the real operator, the simulated service and an API server in memory. Figures come from the
+ * service's journal.
  *
- * Runs as a program, too, so that each rollout has a heap of its own: `node virtual-rollout.ts '{"collectors": …}'` prints the
- * figures as one line of JSON.
+ * Also a program, so that each rollout has its own heap: `node virtual-rollout.ts '{"collectors": …}'` prints the figures as a line
+ * of JSON.
  */
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
 
 export interface RolloutCase {
   readonly collectors: number;
-  /** The most that the service puts into one page. */
+  /** Maximum number of rows in a page of the service. */
   readonly pageRows: number;
   readonly oldVersions: number;
-  /** Whether the service offers a build that nobody runs and nobody targets, towards which a list shows everybody (U7). */
+  /** Whether the service offers a build that no collector runs and no policy targets, whose list shows all collectors (U7). */
   readonly spareBuild: boolean;
 }
 
 export interface RolloutFigures extends RolloutCase {
-  /** Whether all came to the target. */
+  /** Whether all collectors reached the target. */
   readonly complete: boolean;
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;
   readonly requestsPerCollector: number;
-  /** From the apply to the end of the last upgrade, in virtual seconds. */
+  /** Virtual time in seconds from the apply to the end of the last upgrade. */
   readonly lastUpgradedSeconds: number;
-  /** From the apply to Ready=True. */
+  /** Virtual time in seconds from the apply to Ready=True. */
   readonly readySeconds: number;
-  /** 1.05 times the larger of what the requests take at four a second and what maxInProgress allows, plus one upgrade. */
+  /** Target: 1.05 times the larger of the times that the requests and maxInProgress require, plus one upgrade. */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;
@@ -85,7 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts what the world writes down, and throws it away: a long history would be most of the heap. */
+/** Counts journal entries without keeping them, since a long journal would take most of the heap. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

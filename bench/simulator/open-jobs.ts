@@ -1,4 +1,4 @@
-/** What a year of made-up messages with 200 open jobs takes: each job of the simulator is polled, and read from. */
+/** Cost of a year of generated messages with 200 open jobs. Each job is polled and read. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Section } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
@@ -7,29 +7,29 @@ import { startSimulator } from '../simulator-process.ts';
 
 export interface OpenJobsFigures {
   readonly jobs: number;
-  /** Million bytes. */
+  /** In million bytes. */
   readonly startResidentMb: number;
   readonly endResidentMb: number;
   readonly peakResidentMb: number;
-  /** By all jobs together. */
+  /** Total of all jobs. */
   readonly messagesFound: number;
   readonly recordsKept: number;
-  /** Jobs that have no records, since those of all would take too much memory. */
+  /** Number of jobs without records because the records of all jobs would take too much memory. */
   readonly givenUp: number;
   readonly seconds: number;
   readonly processorSeconds: number;
 }
 
 const jobs = 200;
-/** Of every fifth job: about 90,000 groups, as many as a query may have, and far more than all such jobs may keep together. */
+/** Query of every fifth job: about 90,000 groups, the maximum of a query, and together more than the memory limit of records. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
-/** Of the last job: it has to look at each message by itself. */
+/** Query of the last job, which must examine each message. */
 const slowQuery = '_messageid=*7';
 const mostResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];
 
-/** `directory` takes the scenario and certificates. */
+/** Scenario and certificates are files in `directory`. */
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;
@@ -40,7 +40,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // Ends of their own, so that no job finds what another one has.
+    // Each job has another end, so that it cannot use results of another job.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);
@@ -68,11 +68,11 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Whether it has no records since those of all would take too much memory. */
+  /** Whether its records were dropped because of the memory limit. */
   readonly isGivenUp: boolean;
 }
 
-/** A job once it finds no more. Each status hands out its errors once. */
+/** Polls a job until it finds nothing more. Each status returns its errors once. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

@@ -1,8 +1,8 @@
 /**
- * Pages of messages over TLS: the simulator in a process of its own, this one reads and throws away. What one core could serve follows
- * from the processor time that the server took.
+ * Pages of messages over TLS: the simulator is a separate process, and this process reads and discards. The throughput of one core
+ * is computed from the server's CPU time.
  */
-import type { LogScenario } from '../../src/simulator/search/log-scenario.ts';
+import type { LogScenario } from '../../simulator/search/log-scenario.ts';
 import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';
 import { Reader, scenarioWith, year } from '../reader.ts';
@@ -27,7 +27,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads pages, `atOnce` at a time, until there were so many bytes; each page begins where the one before it ended. */
+/** Reads `atOnce` pages concurrently until `megabytes` are read. Each page begins after the end of the last one. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;
@@ -64,7 +64,7 @@ async function benchCase({ name, logs, pageRows, megabytes }: Case, directory: s
   await simulator.stop();
 }
 
-/** `directory` takes scenarios and certificates. */
+/** Scenarios and certificates are files in `directory`. */
 export async function benchPages(directory: string): Promise<void> {
   for (const one of cases) await benchCase(one, directory);
   console.log(renderSections([openJobsSection(await measureOpenJobs(directory))]));

@@ -1,9 +1,10 @@
 /**
- * Accounts: what all resources with the same credentials share. A Secret is read, decoded and made into a client of the
- * service; clients with equal Secrets are one, and all that speaks as one user shares one budget, across Secrets and namespaces.
+ * Accounts: the client and the request budget that all resources with the same credentials share. A Secret is read, decoded and
+ * turned into a client of the service. Equal Secrets share one client. All access keys of one user share one budget, across Secrets
+ * and namespaces.
  *
- * Invariant: `resolve` gives the same `Account` as long as nothing in the Secret changed. Nothing here talks to the service; whether
- * credentials are good is found out by who uses them and told by `unauthorized`.
+ * Invariant: `resolve` returns the same `Account` as long as the Secret does not change. This module sends no requests to the
+ * service. Callers report rejected credentials with `unauthorized`.
  */
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -22,26 +23,26 @@ import { type Credentials, decodeCredentials, fingerprintOf } from './credential
 import { LeadershipRight } from './leadership-right.ts';
 
 export interface Account {
-  /** Identity of the service: its normalised base URL; stamps ledgers (protocol U1), keys ownership (U13). */
+  /** Identity of the service: its normalised base URL. It marks ledgers (U1) and is the key of ownership (U13). */
   readonly serviceId: string;
-  /** `serviceId` and access id: what this access id may see is the same for all who hold it; listings are shared by it. */
+  /** `serviceId` and access id. All holders of an access id see the same collectors, so they share listings. */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Search jobs under the same credentials, out of the same budget. */
+  /** Search jobs with the same credentials and the same budget. */
   readonly searches: SearchJobs;
-  /** How many requests a second it may send at most, as far as its own Secret says; 4 where that says nothing (8). */
+  /** Maximum number of requests per second according to the account's own Secret. Default: 4 (8). */
   readonly requestsPerSecond: number;
 }
 
 export interface AccountSettings {
-  /** A Secret that was read longer ago is read again before use. */
+  /** Age in ms after which a Secret is read again before use. */
   readonly secretMaxAgeMs: number;
   /**
-   * For how long a refused key (401) is not shown to the service again, unless the Secret changes. A little less than the 30 s
-   * after which a stalled resource looks again, so that its look is not in vain.
+   * Time in ms during which a rejected key (401) is not sent to the service again, unless the Secret changes. Slightly less than
+   * the 30 s after which a stalled resource retries, so that the retry can send a request.
    */
   readonly refusalHoldMs: number;
-  /** Credentials that no resource has asked for in this time are closed. */
+  /** Time in ms after which credentials that no resource asks for are closed. */
   readonly idleMs: number;
 }
 
@@ -57,12 +58,12 @@ export interface AccountsOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly connect: Connect;
-  /** Requests are sent only while this process leads (L1). */
+  /** Leadership of this process, without which no request is sent (L1). */
   readonly leadership: Leadership;
   readonly settings?: Partial<AccountSettings>;
 }
 
-/** One set of credentials, in use by every Secret that says the same. */
+/** Client for one set of credentials, used by all Secrets with the same content. */
 interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
@@ -70,12 +71,12 @@ interface Shared {
   refusedAtMs: number | undefined;
 }
 
-/** One Secret, by its key. */
+/** State of one Secret. */
 interface Entry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  /** When it was last known to be stale, on the monotonic clock: what was read before does not do. */
+  /** Monotonic time at which the content was known to be outdated. Undefined if it is up to date. Only a later read counts. */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
 }
@@ -83,11 +84,11 @@ interface Entry {
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #settings: AccountSettings;
-  /** Secrets as they are read, and waited for, by whoever needs one. */
+  /** Reads Secrets, and waits for changes of them. */
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, Entry>();
   readonly #shared = new Map<string, Shared>();
-  /** Credentials let go of, while they finish what they have under way: search jobs may take hours. */
+  /** Credentials no longer in use that still finish their requests. Search jobs can take hours. */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
@@ -101,11 +102,11 @@ export class Accounts {
   }
 
   /**
-   * The account of a Secret. Reads the Secret before first use, when what is known is older than 60 s, and after a 401. A read serves
-   * everybody for five seconds (`awaited-secrets.ts`), one that shows a Secret that cannot be used, too.
+   * Returns the account of a Secret. Reads the Secret before the first use, when the last read is older than 60 s, and after a 401.
+   * Each read serves all callers for five seconds (`awaited-secrets.ts`), even if the Secret is unusable.
    *
-   * Throws what reading the Secret threw, or a `LogfleetError` with the reason SecretNotFound, SecretIncomplete, SecretInvalid,
-   * AddressInvalid, or (for a key refused just now) Unauthorized.
+   * Rejects with the error of the read, or with a `LogfleetError` with the reason SecretNotFound, SecretIncomplete, SecretInvalid,
+   * AddressInvalid, or Unauthorized (for a recently rejected key).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -113,15 +114,15 @@ export class Accounts {
     let shared = this.#fresh(entry, nowMs);
     if (!shared) {
       shared = await this.#read(key, entry);
-      this.#tidy(nowMs);
+      this.#closeUnused(nowMs);
     }
-    this.#refuseHeldBack(key, shared);
+    this.#throwIfRejected(key, shared);
     return shared.account;
   }
 
   /**
-   * A 401 was seen with this Secret: the next `resolve` reads it again. `account` is the one that was refused; news about one
-   * that the Secret no longer stands for changes nothing.
+   * Reports a 401 for this Secret, so the next `resolve` reads it again. Ignored if `account` is given and the Secret now belongs
+   * to another account.
    */
   unauthorized(key: ResourceKey, account?: Account): void {
     const entry = this.#entries.get(nameOf(key));
@@ -130,7 +131,7 @@ export class Accounts {
     entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
-  /** Destroys every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     this.secrets.close();
     this.#right.close();
@@ -163,7 +164,7 @@ export class Accounts {
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /** Callers that come while a read is under way share it. */
+  /** Concurrent callers share one read. */
   #read(key: ResourceKey, entry: Entry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
@@ -174,7 +175,7 @@ export class Accounts {
   async #readNow(key: ResourceKey, entry: Entry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // Cleared before decoding: credentials that the Secret no longer holds must not be used.
+    // Cleared before decoding, so that credentials which the Secret no longer contains are not used.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);
@@ -214,15 +215,15 @@ export class Accounts {
     return { kind: this.secrets.takesVariables(key) ? 'variables' : 'secret', key };
   }
 
-  #refuseHeldBack(key: ResourceKey, shared: Shared): void {
+  #throwIfRejected(key: ResourceKey, shared: Shared): void {
     if (shared.refusedAtMs === undefined) return;
     const heldMs = this.#options.clock.monotonic() - shared.refusedAtMs;
     if (heldMs < this.#settings.refusalHoldMs) throw refused(this.#placeOf(key), shared.account.serviceId);
     shared.refusedAtMs = undefined;
   }
 
-  /** Forgets Secrets that nobody asks for, then lets go of credentials that no Secret holds any more. */
-  #tidy(nowMs: number): void {
+  /** Forgets Secrets that were not requested for a while, and closes credentials that no Secret contains any more. */
+  #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= this.#settings.idleMs) this.#entries.delete(name);
     }

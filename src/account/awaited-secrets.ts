@@ -1,9 +1,11 @@
 /**
- * Secrets as all resources read them: one read serves everybody who asks within five seconds, and a Secret that resources wait for is
- * read once in five seconds until it changes. Then all of its waiters are woken (C2).
+ * Shared reads of Secrets. One read serves all callers within five seconds. A Secret that resources wait for is read every five
+ * seconds until it changes; then all its waiters are woken (C2).
  *
- * Invariants: a waiter is woken at most once for each call of `wait`. At most 20 reads a second look for changes, however many Secrets are
- * awaited. No value of a Secret is kept longer than its read is fresh; what is compared is a digest.
+ * Invariants:
+ * - Each call of `wait` wakes its waiter at most once.
+ * - At most 20 reads per second look for changes, for any number of awaited Secrets.
+ * - No value of a Secret is kept longer than five seconds. Comparisons use a digest.
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -13,7 +15,7 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretMembers = ReadonlyMap<string, SecretText> | undefined;
 
-/** How long a read serves those who come after it, and how long after a read an awaited Secret is read again. */
+/** Time in ms for which a read serves later callers, and interval between the reads of an awaited Secret. */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -41,28 +43,28 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Of the newest read of each Secret that was read since it is awaited, or that is. */
+  /** Digest of the newest read of each Secret that is awaited or was read recently. */
   readonly #digests = new Map<string, string>();
-  /** In the order in which they are due. */
+  /** Awaited Secrets, ordered by the time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #waiters = new Map<string, Waiter>();
   #changes = 0;
   #timer: Timer | undefined;
-  #isLooking = false;
+  #isReading = false;
   #isClosed = false;
 
   constructor(options: AwaitedSecretsOptions) {
     this.#options = options;
   }
 
-  /** Whether variables of the environment stand in for this Secret. */
+  /** Whether environment variables replace this Secret. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }
 
   /**
-   * The members of a Secret, or undefined when there is none. Rejects with what the read rejected with. `sentAfterMs`: a read that was not
-   * sent after this moment of the monotonic clock does not do.
+   * Returns the members of a Secret, or undefined if it does not exist. Rejects with the error of the read. Uses only reads sent
+   * after `sentAfterMs` (monotonic).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretMembers> {
     const nowMs = this.#options.clock.monotonic();
@@ -71,14 +73,14 @@ export class AwaitedSecrets {
     return this.#read(key, nowMs);
   }
 
-  /** Goes up with each change that is seen of an awaited Secret. To be taken before the read that `wait` follows. */
+  /** Counter of observed changes of awaited Secrets. Read it before the read that precedes `wait`. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * `wake` is called once, as soon as one of these Secrets is seen to be another than when it was read last. Replaces what this waiter
-   * waited for; no Secrets: it waits no more. `changes`: as they were before the Secrets were read; a change since then wakes at once.
+   * Calls `wake` once when one of these Secrets differs from its last read. Replaces an earlier wait of this waiter; an empty list
+   * ends the wait. `changes` is the counter before the Secrets were read: if it has changed, `wake` is called immediately.
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);
@@ -90,13 +92,13 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(nameOf), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // A read that is forgotten by now may have shown something else: the next one wakes the waiter, to be sure.
+      // A forgotten read may have shown other content, so the next read wakes the waiter.
       if (!this.#digests.has(nameOf(key))) this.#digests.set(nameOf(key), 'forgotten');
     }
-    this.#lookLater();
+    this.#scheduleRead();
   }
 
-  /** Of a resource that waits no more, or is gone. */
+  /** Ends the wait of a resource. */
   leave(waiter: string): void {
     for (const name of this.#waiters.get(waiter)?.secrets ?? []) {
       const awaited = this.#awaited.get(name);
@@ -106,7 +108,7 @@ export class AwaitedSecrets {
     this.#waiters.delete(waiter);
   }
 
-  /** As when this process leads no longer: whoever leads reads Secrets, and nobody else. */
+  /** Ends all waits, for example when this process stops leading: only the leader reads Secrets. */
   leaveAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -123,23 +125,23 @@ export class AwaitedSecrets {
     const name = nameOf(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The last in order, which is that of their times.
+    // Moves the entry to the end, since the map is ordered by time.
     this.#reads.delete(name);
     this.#reads.set(name, read);
-    this.#tidy(sentAtMs);
+    this.#dropStale(sentAtMs);
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // What passes by itself is tried again by whoever asked; what a person has to mend is not asked for again so soon.
-        if (isForPeople(error)) this.#note(name, `failed: ${error.code}`);
+        // Temporary errors are not cached, so the next caller reads again. Errors that a person must fix are cached.
+        if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },
     );
     return members;
   }
 
-  /** Values are kept no longer than they serve. */
-  #tidy(nowMs: number): void {
+  /** Drops values that are no longer fresh. */
+  #dropStale(nowMs: number): void {
     for (const [name, { sentAtMs }] of this.#reads) {
       if (nowMs - sentAtMs < freshMs) return;
       this.#reads.delete(name);
@@ -177,34 +179,34 @@ export class AwaitedSecrets {
     this.#timer = undefined;
   }
 
-  #lookLater(): void {
+  #scheduleRead(): void {
     const [next] = this.#awaited.values();
-    if (!next || this.#timer || this.#isLooking) return;
+    if (!next || this.#timer || this.#isReading) return;
     const { clock } = this.#options;
     this.#timer = clock.after(Math.max(shortestDelayMs, next.dueMs - clock.monotonic()), () => {
       this.#timer = undefined;
-      void this.#look();
+      void this.#readNext();
     });
   }
 
-  /** Reads the Secret that is due first. */
-  async #look(): Promise<void> {
+  /** Reads the awaited Secret that is due next. */
+  async #readNext(): Promise<void> {
     const [next] = this.#awaited;
     if (!next) return;
     const [name, awaited] = next;
-    this.#isLooking = true;
+    this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // The last in the queue now.
+    // Moves the entry to the end of the queue.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);
-    this.#isLooking = false;
-    this.#lookLater();
+    this.#isReading = false;
+    this.#scheduleRead();
   }
 }
 
-function isForPeople(error: unknown): error is LogfleetError {
+function needsPerson(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.handling.kind === 'stall';
 }
 

@@ -1,16 +1,16 @@
 /**
- * The request budgets of the process: one for each user of a service, whatever Secrets and namespaces its keys come from, since
- * the service counts so (chapter 8). Where they name different shares, the smaller one holds.
+ * Request budgets of the process, one for each user of a service. The service counts requests per user (8), so Secrets and
+ * namespaces of the same user share a budget. If Secrets set different shares, the smallest applies.
  *
- * Invariant: a budget lives as long as a Secret that spends it; what it knows of the last second is never lost while requests
- * of its user may be under way.
+ * Invariant: a budget lives as long as a Secret uses it, so its record of recent requests is never lost while requests of the user
+ * may be in flight.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { defaultBudgetSettings, type KeyBudget, RequestBudget } from '../service/request-budget.ts';
 import type { SendRight } from '../service/send-right.ts';
 
-/** What a Secret says about whose budget its requests spend, and how much of it. */
+/** Budget that the requests of a Secret use, and the share of it that the Secret allows. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -38,7 +38,7 @@ export class Budgets {
     this.#options = { clock, metrics, right };
   }
 
-  /** The budget of one access key. What share of it may be used is said by `share`. */
+  /** Returns the budget of one access key. `share` sets how much of it may be used. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     const known = user.keys.get(spender.accessId);
@@ -49,8 +49,8 @@ export class Budgets {
   }
 
   /**
-   * All who spend now: each budget gets the smallest share that they name, and a budget that none of them spends is forgotten. `leaving`
-   * are those whose Secret says something else by now, or is asked for no longer: what they name counts where nobody else names anything.
+   * Gives each budget the smallest share that its current users set, and forgets unused budgets. `leaving` are former credentials
+   * that still finish requests. Their share applies only if a budget has no current user.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -79,12 +79,12 @@ function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[], le
   budget.setRequestsPerSecond(
     smallest(
       requestsPerSecond,
-      heard(spenders, leaving).map((spender) => spender.requestsPerSecond),
+      effective(spenders, leaving).map((spender) => spender.requestsPerSecond),
     ),
   );
   for (const accessId of keys.keys()) {
     const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
-    const own = heard(of(spenders), of(leaving));
+    const own = effective(of(spenders), of(leaving));
     if (own.length === 0) keys.delete(accessId);
     else
       budget.setMaxConcurrent(
@@ -97,16 +97,16 @@ function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[], le
   }
 }
 
-function heard(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {
+function effective(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Of what the service allows and what is named. */
+/** Minimum of the service's limit and the shares that are set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
-/** By host alone: a Secret whose path was mended speaks to the same service, which goes on counting. */
+/** Key of a budget. Uses only the host, so a Secret with a corrected path keeps its budget. */
 function nameOf({ serviceId, user }: Spender): string {
   return `${new URL(serviceId).host} ${user}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Where a person wrote credentials, and what messages therefore call them: members of a Secret, or the variables of the environment
- * that stand in for a Secret without a manifest.
+ * Where a person wrote credentials, and how messages name their members: keys of a Secret, or environment variables that replace a
+ * Secret.
  */
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/setting-names.ts';
@@ -8,11 +8,11 @@ import { type Member, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** The Secret, also where variables stand in for it. */
+  /** The Secret, or the Secret that the variables replace. */
   readonly key: ResourceKey;
 }
 
-/** The variable of each member that has one. `LOGFLEET_CA_FILE` names a file that holds the member. */
+/** Environment variable of each member that has one. `LOGFLEET_CA_FILE` is the name of a file with the member's value. */
 export const variables = {
   baseURL: 'LOGFLEET_BASE_URL',
   accessId: 'LOGFLEET_ACCESS_ID',
@@ -28,19 +28,19 @@ const variableNames: SettingNames = {
   shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond in place of the variables',
 };
 
-/** What the client calls the settings of a connection. */
+/** Names of the connection's settings for messages of the client. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** The beginning of a sentence about one member. */
+/** Name of a member, as the beginning of a sentence. */
 export function nameOf({ kind, key }: CredentialPlace, member: Member): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;
   return Object.hasOwn(variables, member) ? variables[member as keyof typeof variables] : member;
 }
 
-/** For the log. */
+/** Place in short form, for logs. */
 export function renderPlace({ kind, key }: CredentialPlace): string {
   return kind === 'secret' ? `${key.namespace}/${key.name}` : 'environment';
 }
@@ -48,7 +48,7 @@ export function renderPlace({ kind, key }: CredentialPlace): string {
 export function renderAbsent({ kind, key }: CredentialPlace): string {
   const members = listOf(requiredMembers);
   if (kind === 'secret') return `${secretOf(key)} does not exist: create it with ${members}`;
-  return `There are no credentials: set ${listOf(requiredVariables)}, or write a manifest of ${secretOf(key)} with ${members}`;
+  return `There are no credentials: set ${listOf(requiredVariables)}, or provide ${secretOf(key)} with ${members}`;
 }
 
 export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
@@ -57,7 +57,7 @@ export function renderIncomplete({ kind, key }: CredentialPlace, missing: readon
   return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, and others are: set all of ${listOf(requiredVariables)}`;
 }
 
-/** What a 401 is said about. */
+/** Message for credentials that the service rejected with 401. */
 export function renderRefused({ kind, key }: CredentialPlace, serviceId: string): string {
   const said = `${serviceId} refuses the credentials`;
   if (kind === 'secret') return `${said} of ${secretOf(key)} (401): check its accessId and accessKey`;

@@ -1,15 +1,14 @@
 /**
- * What each member of a Secret with credentials must look like: the one place that knows, for who decodes it and for who only
- * checks a manifest.
+ * Rules for each member of a Secret with credentials. Used both to decode a Secret and to check a manifest.
  *
- * Invariant: no problem repeats a value.
+ * Invariant: no problem text contains a secret value.
  */
 import { X509Certificate } from 'node:crypto';
 import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/service-address.ts';
 
-/** A text's value, or what is wrong with it and what to write, as the end of a sentence that begins with the member's name. */
+/** Parsed value, or the problem and its fix as the end of a sentence that begins with the member's name. */
 export type Parsed<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'problem'; readonly problem: string };
@@ -26,23 +25,25 @@ function problem(what: string): Parsed<never> {
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
-/** Of each member that is read, also those that may be absent. Texts come without blanks at their ends, and are not empty. */
+/** Rules of all members, including optional ones. Texts are trimmed and not empty. */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : problem(parsed.problem);
   },
-  /** What basic credentials can carry: no line's end, and no colon in the first of the two (RFC 7617). */
+  /** HTTP Basic credentials cannot contain line breaks, and the user name cannot contain a colon (RFC 7617). */
   accessId: (text: string) =>
-    /[:\p{Cc}]/u.test(text) ? problem('holds a colon or a control character; write the access ID alone') : value(text),
+    /[:\p{Cc}]/u.test(text)
+      ? problem('contains a colon or a control character; write only the access ID')
+      : value(text),
   accessKey: (text: string) =>
-    /\p{Cc}/u.test(text) ? problem('has more than one line; write the access key alone') : value(new SecretText(text)),
+    /\p{Cc}/u.test(text) ? problem('has more than one line; write only the access key') : value(new SecretText(text)),
   'ca.crt': certificates,
   allowedHosts: (text: string): Parsed<readonly string[]> => {
     const hosts = parseAllowedHosts(text);
     const known = hosts.filter((host) => host !== undefined);
     if (known.length === hosts.length) return value(known);
-    return problem('has an entry that is no host; write hosts with commas between, as in api.example.com:8443');
+    return problem('has an entry that is not a host; write hosts separated by commas, as in api.example.com:8443');
   },
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, like 2 or 0.5', (found) => found > 0),
@@ -54,14 +55,14 @@ export type Member = keyof typeof memberRules;
 
 const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** PEM of all certificates in the text, whatever stands between them. */
+/** Extracts all PEM certificates from the text and ignores the text between them. */
 function certificates(text: string): Parsed<string> {
   const found = text.match(certificateForm) ?? [];
   if (found.length === 0) {
-    return problem('holds no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----');
+    return problem('contains no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----');
   }
   if (found.every(isCertificate)) return value(found.join('\n'));
-  return problem('holds a certificate that cannot be read; write it again as it came from the authority');
+  return problem('contains an invalid certificate; copy it again from the certificate authority');
 }
 
 function isCertificate(pem: string): boolean {
@@ -76,5 +77,5 @@ function isCertificate(pem: string): boolean {
 function number(text: string, expected: string, accepts: (found: number) => boolean): Parsed<number> {
   const found = Number(text);
   const isNumber = Number.isFinite(found) && accepts(found);
-  return isNumber ? value(found) : problem(`is not ${expected}; mend it or leave it out`);
+  return isNumber ? value(found) : problem(`is not ${expected}; correct it or leave it out`);
 }

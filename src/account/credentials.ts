@@ -1,6 +1,6 @@
 /**
- * The members of a Secret, decoded: what logfleet needs to speak to one service as one access id. Each thing that can be wrong
- * with a Secret has a reason of its own, and a message that says what to mend and how. No value of a Secret is ever repeated.
+ * Decodes the members of a Secret into credentials for one access id of a service. Each possible problem has its own reason and a
+ * message with the fix. No message contains a value of the Secret.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../base/errors.ts';
@@ -15,7 +15,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** Whose rate the access id spends; the access id itself, where the Secret names no user. */
+  /** User whose rate limit the access id uses. Defaults to the access id. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
@@ -36,12 +36,12 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 
 type Members = ReadonlyMap<string, SecretText>;
 
-/** White space at the ends is never meant: files end in a newline, and so do Secrets made from them. */
+/** Trims the text, since files and Secrets made from files often end in a newline. */
 function textOf(members: Members, name: Member): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
-/** Throws with one of the reasons above; `SecretIncomplete` names every member that is missing. */
+/** Throws a `LogfleetError` with one of the reasons above. `SecretIncomplete` lists all missing members. */
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
@@ -68,7 +68,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
   };
 }
 
-/** Equal for Secrets that say the same; says nothing about the key to who sees it. */
+/** Digest that is equal for Secrets with the same content and does not reveal the key. */
 export function fingerprintOf(credentials: Credentials): string {
   const { address, accessId, accessKey, caCertificates, allowedHosts, user } = credentials;
   const { requestsPerSecond, maxConcurrentRequests } = credentials;

@@ -1,4 +1,4 @@
-/** The right to send requests to the service, by leadership (L1): a process sends only while it leads. */
+/** Right to send requests to the service: a process may send only while it is the leader (L1). */
 import type { Clock } from '../base/clock.ts';
 import type { Leadership } from '../host/host.ts';
 import type { SendRight, Term } from '../service/send-right.ts';
@@ -12,7 +12,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // A term begins when it is announced, not when the first request asks for it.
+    // A term begins when leadership is announced, not with the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

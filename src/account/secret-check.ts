@@ -1,6 +1,6 @@
 /**
- * A Secret manifest that a resource names as its credentials: whether it has the members that are needed, in a form that can be
- * used. Whether the service takes the credentials, only the service can say.
+ * Checks the manifest of a Secret that a resource uses for its credentials: required members and their form. Only the service can
+ * tell whether the credentials are valid.
  */
 import { nearest } from '../api/did-you-mean.ts';
 import type { Finding } from '../api/finding.ts';
@@ -37,13 +37,13 @@ function isKnown(name: string): name is Member {
 
 function unknownMember(name: string, path: JsonPath): Finding {
   const meant = nearest(name, knownMembers);
-  const message = `logfleet reads no such key; ${meant ? `did you mean ${meant}?` : `it reads ${knownMembers.join(', ')}`}`;
+  const message = `logfleet has no such key; ${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`;
   return { severity: 'warning', path, part: 'key', message };
 }
 
 function* checkMember(name: Member, text: string, path: JsonPath): Generator<Finding> {
   if (text === '') {
-    // What need not be there may as well be empty.
+    // An optional member may be empty.
     if (requiredMembers.some((required) => required === name)) yield error(path, 'is empty; write its value');
     return;
   }
@@ -53,11 +53,11 @@ function* checkMember(name: Member, text: string, path: JsonPath): Generator<Fin
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
-/** More than the service allows (8) does no harm: what it allows counts. */
+/** Warns about a share above the service's limit (8), which has no effect. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = defaultBudgetSettings[name];
   if (Number(text) <= limit) return;
-  const message = `is more than the service allows, which counts; write up to ${limit}, or leave it out`;
+  const message = `is more than the service allows, so the limit of the service applies; write up to ${limit}, or leave it out`;
   yield { severity: 'warning', path, part: 'value', message } satisfies Finding;
 }
 

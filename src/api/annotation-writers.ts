@@ -1,26 +1,17 @@
 /**
- * Who wrote an annotation of logfleet's, and when, so that a rollout's history can say what people did in it.
+ * Writer and time of each logfleet annotation, so that a rollout's history can show the actions of people.
  *
- * Hosts fill `metadata.annotationWriters` while they decode a resource, and keep no more of its managed fields than that: a few
- * short members, and only of annotations that are logfleet's own.
+ * Hosts fill `metadata.annotationWriters` when they decode a resource. They keep only these few values of the managed fields, and
+ * only for logfleet's own annotations.
  */
 import { annotations } from './annotations.ts';
-import type { ObjectMeta } from './kinds.ts';
+import type { AnnotationWriter, AnnotationWriters, ObjectMeta } from './kinds.ts';
 
-export interface AnnotationWriter {
-  /** In a cluster the field manager, in a directory the user of the operating system; undefined where nobody says. */
-  readonly by: string | undefined;
-  /** Wall clock of the API server, or of who asked; undefined where nobody says. */
-  readonly atMs: number | undefined;
-}
-
-export type AnnotationWriters = Readonly<Record<string, AnnotationWriter>>;
-
-/** The limit of `by` in status. The API server's own limit for a manager is the same. */
+/** Maximum length of `by` in status, equal to the API server's limit for a field manager. */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
-/** Undefined where the annotation is not there, or where the host cannot say. */
+/** Returns the writer of an annotation, or undefined if the annotation or its writer is unknown. */
 export function annotationWriter(
   metadata: Pick<ObjectMeta, 'annotationWriters'>,
   annotation: string,
@@ -29,10 +20,10 @@ export function annotationWriter(
 }
 
 /**
- * What `metadata.managedFields` of an API server says of logfleet's annotations; undefined where that is nothing.
+ * Reads the writers of logfleet's annotations from `metadata.managedFields` of an API server. Returns undefined if there are none.
  *
- * An entry's time is when its manager last changed any of its fields. Where several managers own an annotation, all of them wrote
- * the value that it has; the first of them is who made it so.
+ * The time of an entry is the last change of any field by that manager. If several managers own an annotation, all of them wrote
+ * its current value, and the earliest counts as the writer.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

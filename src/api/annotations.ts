@@ -1,44 +1,44 @@
 /**
- * The annotations by which a person acts on a resource without touching its spec, so that a GitOps tool which owns the spec
- * does not undo it. In a directory, requests beside the manifests carry the same names and values.
+ * Annotations with which a person acts on a resource. They do not change the spec, so a GitOps tool that owns the spec does not
+ * undo them. In a directory, requests beside the manifests use the same names and values.
  *
- * Invariant: what is about a rollout names it, so that a value which stays behind does nothing to the next one.
+ * Invariant: an annotation about a rollout names the rollout, so a value that is left over has no effect on the next rollout.
  */
 export const annotations = {
-  /** `"true"`: start nothing new. Any other value, or none: go on. */
+  /** `"true"`: start nothing new. Any other value, or no annotation: continue. */
   paused: 'logfleet.dev/paused',
-  /** Anything new: reconcile now. Echoed in `status.lastHandledReconcileAt`. */
+  /** Any new value: reconcile now. The value is copied to `status.lastHandledReconcileAt`. */
   requestedAt: 'logfleet.dev/requestedAt',
-  /** `ROLLOUT/STAGE`, or `ROLLOUT/STAGE/ANYTHING-NEW`: begin this stage of this rollout. Read by `parseApproval`. */
+  /** `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`: start this stage of this rollout. Read by `parseApproval`. */
   approve: 'logfleet.dev/approve',
-  /** `ROLLOUT`, or `ROLLOUT/ANYTHING-NEW`: go on with what was stopped or has failed. Read by `parseRolloutRequest`. */
+  /** `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`: continue a stopped rollout and retry failed collectors. Read by `parseRolloutRequest`. */
   retry: 'logfleet.dev/retry',
-  /** `ROLLOUT`, or `ROLLOUT/ANYTHING-NEW`: start nothing more in this rollout. Read by `parseRolloutRequest`. */
+  /** `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`: start no further upgrade in this rollout. Read by `parseRolloutRequest`. */
   abort: 'logfleet.dev/abort',
 } as const;
 
-/** A stage that a person has approved. */
+/** Approval of a stage by a person. */
 export interface Approval {
   readonly rolloutId: string;
   readonly stage: string;
 }
 
-/** What a person asked of a rollout. */
+/** Request of a person to retry or abort a rollout. */
 export interface RolloutRequest {
   readonly rolloutId: string;
-  /** Tells one request from the next of the same rollout: the CLI writes the time. Empty where nothing follows the id. */
+  /** Text that distinguishes repeated requests for the same rollout. The CLI writes the time. Empty if the value ends with the id. */
   readonly mark: string;
 }
 
-/** As a rollout counts itself: its number and its target, `3-19.500-1`. The limit is the one of `status.rollout.id`. */
+/** Form of a rollout id: its number and its target, as in `3-19.500-1`. The length limit equals that of `status.rollout.id`. */
 const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
-/** A DNS label, as `spec.strategy.stages[].name` has to be. */
+/** DNS label, as `spec.strategy.stages[].name` requires. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** The engine remembers what it has acted on: longer marks are none. */
+/** Maximum length of a mark. Processed marks are stored, so values with longer marks are rejected. */
 const maxMarkLength = 64;
 
-/** What a value of `approve` says, blanks around it left out; undefined where it is none. */
+/** Parses a value of `approve`, ignoring surrounding whitespace. Returns undefined if the value is invalid. */
 export function parseApproval(value: string | undefined): Approval | undefined {
   const { id, rest } = split(value);
   const { id: stage, rest: mark = '' } = split(rest);
@@ -46,7 +46,7 @@ export function parseApproval(value: string | undefined): Approval | undefined {
   return isOne ? { rolloutId: id, stage } : undefined;
 }
 
-/** What a value of `retry` or `abort` says, blanks around it left out; undefined where it is none. */
+/** Parses a value of `retry` or `abort`, ignoring surrounding whitespace. Returns undefined if the value is invalid. */
 export function parseRolloutRequest(value: string | undefined): RolloutRequest | undefined {
   const { id, rest = '' } = split(value);
   return isRolloutId(id) && rest.length <= maxMarkLength ? { rolloutId: id, mark: rest } : undefined;

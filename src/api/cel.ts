@@ -1,9 +1,11 @@
 /**
- * The CEL rules of a schema (`x-kubernetes-validations`), evaluated as an API server would: top-down over a resource whose
- * defaults are filled in, each rule with the value of its schema as `self`.
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server. Rules are evaluated top-down over a resource
+ * with defaults filled in. In each rule, `self` is the value of the rule's schema.
  *
- * Rules that name `oldSelf` speak about a change: they are passed over when a resource is made, and where the older resource has
- * no such value. Leaves cost limits to the API server, which refuses a CRD that is too dear. Loads the CEL engine: import lazily.
+ * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value.
+ * Cost limits are not checked here: the API server rejects a CRD whose rules are too expensive.
+ *
+ * This module loads the CEL engine, so import it lazily.
  */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { parseQuantity } from '../base/quantity.ts';
@@ -15,7 +17,10 @@ export interface RuleViolation {
   readonly message: string;
 }
 
-/** What every rule finds in `value`; with `previous`, as a change from that. `skip` names paths that are not worth a rule. */
+/**
+ * Returns the violations of all rules in `value`. With `previous`, evaluates `value` as an update. `skip` excludes paths from
+ * evaluation.
+ */
 export function evaluateRules(
   schema: StructuralSchema,
   value: unknown,
@@ -26,7 +31,7 @@ export function evaluateRules(
   visit({ schema, value, previous, path: [] }, (place) => {
     if (skip(place.path)) return;
     for (const rule of place.schema['x-kubernetes-validations'] ?? []) {
-      if (!holds(rule, place)) violations.push({ path: blamed(place.path, rule), message: rule.message });
+      if (!holds(rule, place)) violations.push({ path: faultyPath(place.path, rule), message: rule.message });
     }
   });
   return violations;
@@ -44,7 +49,7 @@ function visit(place: Place, examine: (place: Place) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of an atomic list have no identity from one resource to the next, hence no older self.
+    // Items of an atomic list have no identity across updates, so they have no `oldSelf`.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -61,7 +66,7 @@ function visit(place: Place, examine: (place: Place) => void): void {
   }
 }
 
-/** An amount of bytes, as an API server's library `quantity` has it; the part of that which our rules use. */
+/** Number of bytes, like the API server's CEL type `Quantity`. Implements only the functions that our rules use. */
 class Quantity {
   readonly bytes: number;
 
@@ -81,6 +86,9 @@ const environment = new Environment()
   .registerVariable('oldSelf', 'dyn')
   .registerType('Quantity', Quantity)
   .registerFunction('quantity(string): Quantity', (text: string) => new Quantity(text))
+  .registerFunction('string.findAll(string): list', (text: string, pattern: string) =>
+    [...text.matchAll(new RegExp(pattern, 'g'))].map(([found]) => found),
+  )
   .registerFunction('Quantity.compareTo(Quantity): int', (left: Quantity, right: Quantity) => left.compareTo(right));
 const programs = new Map<string, ParseResult>();
 const namesOldSelf = /\boldSelf\b/;
@@ -97,15 +105,15 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: Place): bo
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // To an API server, too, a rule that ends in an error (a duration that is none) has not been kept.
+    // An API server also treats a rule that fails with an error, such as an invalid duration, as violated.
     if (error instanceof Error) return false;
     throw error;
   }
 }
 
 /**
- * Where the engine has integers as BigInt, JSON has numbers: which they are says the schema. Of points in time it reads shorter texts
- * than an API server.
+ * Converts JSON data to CEL values. CEL integers are BigInt, and the schema tells which JSON numbers are integers. Timestamps are
+ * shortened, since the CEL engine accepts fewer forms than an API server.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);
@@ -128,7 +136,7 @@ function shortTime(text: string): string {
   return Number.isNaN(ms) ? text : new Date(ms).toISOString();
 }
 
-function blamed(path: JsonPath, { fieldPath }: ValidationRule): JsonPath {
+function faultyPath(path: JsonPath, { fieldPath }: ValidationRule): JsonPath {
   return fieldPath === undefined ? path : [...path, ...fieldPath.split('.').filter((step) => step !== '')];
 }
 

@@ -1,8 +1,13 @@
 /**
- * Conditions in the kstatus style, and the catalogue of their reasons: what Flux, Argo CD, `kubectl wait` and people read.
+ * Conditions in kstatus style and the catalogue of their reasons. Flux, Argo CD, `kubectl wait` and people read them.
  *
- * Invariants: one condition a type; `lastTransitionTime` moves only when `status` does; a message has at most
- * `maxMessageLength` characters. All but `Ready` stand there only while they are True, and are removed otherwise. Which situation gets which reason is for the kinds to decide.
+ * Invariants:
+ * - A resource has at most one condition of each type.
+ * - `lastTransitionTime` changes only when `status` changes.
+ * - A message has at most `maxMessageLength` characters.
+ * - Every condition except `Ready` is present only while it is True.
+ *
+ * Each kind decides which situation gets which reason.
  */
 import { assert } from '../base/assert.ts';
 import type { Condition } from './generated/collector-version-policy.ts';
@@ -10,15 +15,17 @@ import type { Condition } from './generated/collector-version-policy.ts';
 export type { Condition };
 
 /**
- * - `Ready`: always there. True: everything that counts is as the spec says. False: not yet, or not without help. Unknown:
- *   logfleet was told not to look after it. Its message answers "why is nothing happening?" in one sentence.
- * - `Reconciling`: there while logfleet is at work on it, or waits for something that will come by itself.
- * - `Stalled`: there while a person has to mend something. Never together with `Reconciling`.
- * - `Outage`: there once something that logfleet depends on has not worked for ten minutes. Beside `Reconciling`: it is tried again, and
- *   nobody has to change the resource, but somebody should know.
- * - `Overlapping`: there while another policy owns collectors that this one selects. Says nothing about health.
- * - `Complete`: there once all of an export is in files and its manifest is written, as a Job has it.
- * - `Failed`: there once an export has ended without that, as a Job has it.
+ * Types of conditions.
+ * - `Ready`: always present. True: every collector that counts, or every row, is as the spec requires. False: not yet, or not
+ *   without help. Unknown: paused. The message explains in one sentence why nothing is happening.
+ * - `Reconciling`: logfleet is working, or waits for an event that needs no person.
+ * - `Stalled`: a person must act. Never present together with `Reconciling`.
+ * - `Outage`: a dependency has not worked for ten minutes. logfleet keeps retrying, so `Reconciling` is present, and the resource
+ *   needs no change.
+ * - `Overlapping`: another policy owns collectors that this policy selects. Does not affect health.
+ * - `OtherOperator`: an operator of another namespace manages the same resource.
+ * - `Complete`: all rows of an export are in files and its manifest is written. As in a Job.
+ * - `Failed`: an export has ended without being complete. As in a Job.
  */
 export type ConditionType =
   | 'Ready'
@@ -30,7 +37,7 @@ export type ConditionType =
   | 'Complete'
   | 'Failed';
 
-/** The order in which conditions are written, so that two equal statuses are equal texts. */
+/** Order in which conditions are written, so that equal statuses have equal texts. */
 const types: readonly ConditionType[] = [
   'Ready',
   'Reconciling',
@@ -43,64 +50,67 @@ const types: readonly ConditionType[] = [
 ];
 const typeOrder: readonly string[] = types;
 
-/** Every reason that a condition can have. Programs match on them: they are never renamed. */
+/** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
-  // Ready=True. Neither Reconciling nor Stalled is there.
+  // Ready=True. Neither Reconciling nor Stalled is present.
   /** Every collector that counts is at the target. */
   allUpdated: 'AllUpdated',
-  /** Every matching row is in the files, and the manifest proves it. With Complete. */
+  /** Every matching row is in the files, as the manifest proves. With Complete. */
   exported: 'Exported',
-  /** Under `incompletePolicy: Keep`: what was found is in the files, and the manifest flags what is not proven. With Complete. */
+  /**
+   * Under `incompletePolicy: Keep`: the received rows are in the files, and the manifest marks the unproven intervals. With
+   * Complete.
+   */
   exportedIncomplete: 'ExportedIncomplete',
 
-  // Ready=False and Reconciling=True: at work, or waiting for what comes by itself.
-  /** Collectors are being upgraded, or are to be. */
+  // Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
+  /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
-  /** `mode: Observe`, and collectors are not at the target; nothing will be upgraded. Without Reconciling. */
+  /** `mode: Observe`, and some collectors are not at the target. No collector will be upgraded. Without Reconciling. */
   observing: 'Observing',
-  /** A person has to approve the next stage. */
+  /** A person must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All of a stage are at the target, and are watched for a while before the next begins. */
+  /** All collectors of a stage are at the target and are watched before the next stage starts. */
   soaking: 'Soaking',
-  /** Nothing is started before a maintenance window opens, or an exclusion ends. */
+  /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** The builds of the channel have not been offered for `minAge` yet. */
+  /** The service has not offered the builds of the channel for `minAge` yet. */
   waitingForBuildAge: 'WaitingForBuildAge',
-  /** The failure policy stopped the rollout, and those that it upgraded are brought back to the versions that they had. */
+  /** The failure policy stopped the rollout, and the upgraded collectors are returning to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and neither fleet nor destination were looked at yet. */
+  /** The spec is new, and the fleet or the destination has not been read yet. */
   progressing: 'Progressing',
-  /** Search jobs of an export run, or are to. */
+  /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
-  /** All that is left of an export's range is newer than now minus `settleDelay` (protocol E11). */
+  /** The rest of the export's range is newer than now minus `settleDelay` (E11). */
   waitingToSettle: 'WaitingToSettle',
-  /** No room is left where an export's files go; it goes on once there is. */
+  /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
-  /** Where an export's files go does not answer, or says that it cannot now. */
+  /** The destination does not answer, or reports that it is temporarily unavailable. */
   destinationUnavailable: 'DestinationUnavailable',
-  /** The service does not answer at all: name resolution, connection, or time-out. */
+  /** The service does not answer: name resolution or connection failed, or the request timed out. */
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** The service answers, and not as its specification says: cut off, a proxy's page, members of the wrong type. */
+  /** The answer of the service violates its specification: it is truncated, comes from a proxy, or has members of the wrong type. */
   answerInvalid: 'AnswerInvalid',
-  /** The service refuses a request of logfleet's as wrong in itself (400 or 415 without an error that the specification names). */
+  /** The service rejects a request as malformed (400 or 415 without an error code of the specification). */
   requestRefused: 'RequestRefused',
-  /** Too many requests to the service wait for their turn already. */
+  /** Too many requests to the service are waiting for a request slot. */
   requestBudgetFull: 'RequestBudgetFull',
-  /** The service answers with 429 although the request budget is kept: others use the same user. */
+  /** The service answers 429 although the request budget is kept: other clients use the same user. */
   rateLimited: 'RateLimited',
-  /** Of one task the service knows nothing (any more). It shows in logs, and in conditions only if nothing better is known. */
+  /** The service does not know an upgrade task. Appears in logs, and in conditions only if no better reason is known. */
   taskNotFound: 'TaskNotFound',
-  /** The service refuses to upgrade one collector. It shows in logs, and in conditions only if nothing better is known. */
+  /** The service refuses to upgrade one collector. Appears in logs, and in conditions only if no better reason is known. */
   collectorRefused: 'CollectorRefused',
-  /** A request was given up before its end, such as at a shutdown. */
+  /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, since another process may lead. It shows in logs. */
+  /** A request was not sent, since another process may be the leader. Appears in logs. */
   notLeading: 'NotLeading',
   /** A request was not sent, since its credentials are no longer in use. */
   clientClosed: 'ClientClosed',
-  /** A search job was lost, and is begun again: nobody polled it in time, the service ended it, or its cookie is missing. */
+  /** A search job was lost and is created again. Causes: no poll in time, cancelled by the service, or a missing cookie. */
   jobNotKnownYet: 'JobNotKnownYet',
   jobSilenced: 'JobSilenced',
   jobTimedOut: 'JobTimedOut',
@@ -109,123 +119,123 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The service counts more results of a job than it gives. */
+  /** The service counts more results of a job than it returns. */
   resultsMissing: 'ResultsMissing',
-  /** The service gave no count of an interval that can be relied on (protocol E6). */
+  /** The service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** As many search jobs are active as there may be, and none of them ends. */
+  /** The maximum number of search jobs is active, and no job ends. */
   jobsExhausted: 'JobsExhausted',
-  /** A page was given up, since what it is written to took too long. */
+  /** A page was cancelled because the destination accepted its bytes too slowly. */
   destinationSlow: 'DestinationSlow',
-  /** A failure that logfleet has no better word for; it tries again. */
+  /** A failure without a more specific reason. logfleet retries. */
   internalError: 'InternalError',
 
-  // Ready=False and Stalled=True: a person has to mend something.
-  /** What the spec says cannot be read, although its form is right. */
+  // Ready=False and Stalled=True: a person must act.
+  /** The spec has a valid form, but a value cannot be interpreted. */
   invalidSpec: 'InvalidSpec',
-  /** The selector matches no collector: a mistake, until somebody installs one that it matches. */
+  /** The selector matches no collector. Probably a mistake, unless matching collectors will be installed later. */
   noCollectorsMatched: 'NoCollectorsMatched',
-  /** The target is older than what collectors run, and `allowDowngrade` is false. */
+  /** The target is older than the versions of some collectors, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
-  /** The failure policy stopped the rollout: nothing more is started. */
+  /** The failure policy stopped the rollout. No further upgrade starts. */
   rolloutStopped: 'RolloutStopped',
-  /** The failure policy stopped the rollout, and those that it upgraded are back at the versions that they had. */
+  /** The failure policy stopped the rollout, and the upgraded collectors have returned to their former versions. */
   rolledBack: 'RolledBack',
-  /** A person ended the rollout. */
+  /** A person aborted the rollout. */
   aborted: 'Aborted',
-  /** Collectors are out of retries. */
+  /** The upgrades of some collectors failed, with all retries exhausted. */
   collectorsFailed: 'CollectorsFailed',
-  /** The service refuses to upgrade collectors, or they keep leaving the target. */
+  /** The service refuses to upgrade some collectors, or some collectors keep leaving the target. */
   collectorsRefused: 'CollectorsRefused',
-  /** The service does not offer the target; the message names the builds that there are. */
+  /** The service does not offer the target. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** Something else stands where the ledger belongs. */
+  /** The ledger's name or file is used by another object. */
   ledgerForeign: 'LedgerForeign',
-  /** The ledger is not what logfleet wrote. */
+  /** The ledger is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
-  /** Status shows a rollout, and its ledger may be in ConfigMaps that the operator may not read. */
+  /** The status shows a rollout, and its ledger may be in ConfigMaps that the operator cannot read. */
   ledgerMissing: 'LedgerMissing',
   /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger of attempts is full, so that nothing more can be admitted (protocol U1). */
+  /** The ledger of attempts is full, so no further attempt can be admitted (U1). */
   ledgerFull: 'LedgerFull',
-  /** Rows of an interval could not be proven to be all (protocol E6), and `incompletePolicy` is `Fail`. */
+  /** An interval could not be proven complete (E6), and `incompletePolicy` is `Fail`. */
   intervalIncomplete: 'IntervalIncomplete',
   /** `limits.maxMessages` rows are written or found. */
   maxMessagesReached: 'MaxMessagesReached',
-  /** `limits.maxBytesScanned` bytes are scanned. */
+  /** The service has scanned `limits.maxBytesScanned` bytes. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
-  /** `activeDeadlineSeconds` are over. With Failed. */
+  /** The export took longer than `activeDeadlineSeconds`. With Failed. */
   deadlineExceeded: 'DeadlineExceeded',
-  /** The operator was given no volume of the name in `destination.volume`. */
+  /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
-  /** No Secret for the store is named, and the operator does not lend its own credentials. */
+  /** The export names no Secret for the store, and the operator does not share its own credentials. */
   ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
-  /** The root of a destination is not there: no such directory, no such bucket. */
+  /** The root of the destination does not exist: no such directory or bucket. */
   destinationNotFound: 'DestinationNotFound',
-  /** The destination does not let logfleet read or write. */
+  /** The destination denies logfleet read or write access. */
   destinationAccessDenied: 'DestinationAccessDenied',
-  /** The store does not know the credentials. */
+  /** The store rejects the credentials. */
   destinationCredentialsInvalid: 'DestinationCredentialsInvalid',
-  /** A setting of the destination cannot be right. */
+  /** A setting of the destination is wrong. */
   destinationInvalid: 'DestinationInvalid',
-  /** The destination lacks what exports need, or what was asked for. */
+  /** The destination lacks a feature that exports need, or that the spec asks for. */
   destinationUnsupported: 'DestinationUnsupported',
-  /** What stands at the destination is not what logfleet wrote. */
+  /** An object at the destination differs from the object that logfleet wrote. */
   destinationDamaged: 'DestinationDamaged',
-  /** There is no Secret of the name in `credentialsSecretRef`. */
+  /** The Secret in `credentialsSecretRef` does not exist. */
   secretNotFound: 'SecretNotFound',
-  /** The Secret lacks a key that is needed. */
+  /** The Secret lacks a required key. */
   secretIncomplete: 'SecretIncomplete',
-  /** A key of the Secret has a value that cannot be used. */
+  /** A key of the Secret has an unusable value. */
   secretInvalid: 'SecretInvalid',
-  /** `baseURL` is no address, or not one of `https://`. */
+  /** `baseURL` is not an address, or does not begin with `https://`. */
   addressInvalid: 'AddressInvalid',
-  /** The service's certificate is not signed by an authority that is trusted, or is for another name. */
+  /** The service's certificate has no trusted issuer, or is for another name. */
   certificateNotTrusted: 'CertificateNotTrusted',
-  /** 401: the service does not know the access id, or the key is wrong. */
+  /** 401: the access id is unknown, or the key is wrong. */
   unauthorized: 'Unauthorized',
-  /** 403: the account or its role may not do this. */
+  /** 403: the account or its role lacks a permission. */
   forbidden: 'Forbidden',
-  /** The service cannot read the query, or does not take it. */
+  /** The service cannot parse the query, or does not accept it. */
   queryRefused: 'QueryRefused',
-  /** The service does not take the range of time. */
+  /** The service does not accept the time range. */
   rangeRefused: 'RangeRefused',
-  /** Records were asked for, and the query has no aggregation. */
+  /** `results` is Records, but the query has no aggregation. */
   notAnAggregation: 'NotAnAggregation',
-  /** Messages were asked for, of an aggregation that was run without them. */
+  /** `results` is Messages, but the service returned an aggregation without its messages. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
-  /** An export goes by receipt time, and the messages do not have theirs. */
+  /** The export uses receipt time, but the messages lack it. */
   receiptTimeMissing: 'ReceiptTimeMissing',
-  /** A manifest of the same directory cannot be used, and no former version of it is known. */
+  /** A manifest in the same directory is invalid, and no former version of it is known. */
   manifestUnusable: 'ManifestUnusable',
-  /** 301: the service lives elsewhere, at a host that the Secret does not allow. */
+  /** 301: the service moved to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
-  // Ready=Unknown. Neither Reconciling nor Stalled is there.
-  /** `spec.paused`, the annotation, or the switch for all. */
+  // Ready=Unknown. Neither Reconciling nor Stalled is present.
+  /** `spec.paused`, the annotation, or the global switch. */
   paused: 'Paused',
 
-  // Of an Event alone: the condition Outage has the reason of Ready.
-  /** Something that logfleet depends on has not worked for ten minutes. */
+  // Only for Events: the condition Outage has the same reason as Ready.
+  /** A dependency has not worked for ten minutes. */
   outage: 'Outage',
 
   // OtherOperator=True.
-  /** An operator of another namespace follows the same resource. Only the first of the two acts. */
+  /** An operator of another namespace manages the same resource. Only the first of the two acts. */
   otherOperator: 'OtherOperator',
 
   // Overlapping=True.
-  /** Another policy owns collectors that this one selects. */
+  /** Another policy owns collectors that this policy selects. */
   overlapping: 'Overlapping',
 } as const;
 
-/** Longest message of a condition, in characters. A longer one ends in `…`. */
+/** Maximum length of a condition's message, in characters. A longer message is cut and ends in `…`. */
 export const maxMessageLength = 1024;
 
 export interface ConditionChange {
   readonly type: ConditionType;
   readonly status: Condition['status'];
-  /** One of `reasons`, mostly; errors bring theirs along. */
+  /** Usually a value of `reasons`. Errors can have other reasons. */
   readonly reason: string;
   readonly message: string;
   readonly observedGeneration: number;
@@ -234,8 +244,8 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * The conditions with one of them as `change` says. `nowIso` (RFC 3339, whole seconds) becomes its `lastTransitionTime` if its status
- * is another than before. Gives back the very same array when nothing changes.
+ * Returns the conditions with `change` applied. If the status differs, `nowIso` (RFC 3339, whole seconds) becomes
+ * `lastTransitionTime`. Returns the same array if nothing changes.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -257,13 +267,15 @@ export function setCondition(
   return [...others, after].sort((left, right) => rank(left) - rank(right));
 }
 
-/** The conditions without the one of this type; the very same array when there is none. */
+/** Returns the conditions without the condition of this type. Returns the same array if there is none. */
 export function removeCondition(
   conditions: readonly Condition[] | undefined,
   type: ConditionType,
 ): readonly Condition[] {
   if (conditions === undefined) return [];
-  return findCondition(conditions, type) === undefined ? conditions : conditions.filter((one) => one.type !== type);
+  return findCondition(conditions, type) === undefined
+    ? conditions
+    : conditions.filter((condition) => condition.type !== type);
 }
 
 export function findCondition(
@@ -273,7 +285,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Conditions of types that are not ours come last. */
+/** Conditions of unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

@@ -1,15 +1,15 @@
 /**
- * Fills in the defaults of a kind's schema, as an API server does when it reads a resource. A host that has no API server behind
- * it passes every manifest through here, so that reconcilers see the same on both.
+ * Fills in the defaults of a kind's schema, like an API server. Hosts without an API server apply it to every manifest, so
+ * reconcilers get the same input on all hosts.
  *
- * Leaves everything else as it is: what is wrong with a resource is for `validation.ts` to say.
+ * Does not validate: that is the task of `validation.ts`.
  */
 import type { KindName } from './kinds.ts';
-import { type StructuralSchema, schemaOf } from './structural-schema.ts';
+import { schemaOf } from './schemas.ts';
+import type { StructuralSchema } from './structural-schema.ts';
 
 /**
- * A copy of the resource in which no member with a default is absent. A member that is `null` counts as absent, with a default or
- * without one.
+ * Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent, even if it has no default.
  */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
   return withDefaults(schemaOf(kind), resource) as R;

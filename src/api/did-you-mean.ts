@@ -1,6 +1,8 @@
-/** The name that somebody who wrote another one probably meant. */
+/** Suggestions for misspelt names. */
 
-/** The nearest of `known`, if it is near enough that a slip of the hand explains the difference. */
+/**
+ * Returns the known name with the smallest edit distance, if the distance is small enough for a typing error. Otherwise undefined.
+ */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
   if (sameLetters !== undefined) return sameLetters;
@@ -16,10 +18,10 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/** Longest text that is compared letter by letter; nobody's slip of the hand is longer. */
+/** Maximum length of texts that are compared. Longer texts are never typing errors. */
 const longestCompared = 64;
 
-/** How many letters have to be put in, left out, replaced or swapped to make one text of the other. */
+/** Number of letters to insert, delete, replace or swap to turn one text into the other. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
   let before: number[] = [];

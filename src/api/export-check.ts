@@ -1,7 +1,6 @@
 /**
- * What neither schema nor CEL can say about a SearchExport: times that no clock shows, a query that cannot be searched piece by piece,
- * and settings that will not do what they look like. Looks at the manifest as it was written, without defaults, once schema and rules
- * have nothing against it.
+ * Checks of a SearchExport that neither schema nor CEL can express: invalid times, queries that cannot be split, and settings with
+ * a surprising effect. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
 import { parseDuration } from '../base/duration.ts';
 import { type Finding, warning } from './finding.ts';
@@ -19,19 +18,22 @@ import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } fro
 
 type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 
-/** A spec as people write it: what has a default may be absent. */
+/** Spec as people write it: members with a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** What comes later than this after its time is rare. */
+/** Messages rarely arrive later than this after their time. */
 const usualDelayMs = 60_000;
-/** A status that goes sooner nobody has seen. */
+/** Minimum useful TTL: a resource that is deleted sooner is gone before anyone reads its status. */
 const shortestUsefulTtlSeconds = 60;
 
-/** @param wallMs the time of day, for what depends on it; without it nothing does */
+/**
+ * Returns the findings of a spec.
+ * @param wallMs current time; without it, checks that depend on the time are skipped
+ */
 export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTimes(spec, wallMs),
@@ -42,7 +44,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Errors of the range, where the rest of the spec has others. */
+/** Errors of the time range. Also used when other parts of the spec have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -67,15 +69,15 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settleDelayMs = parseDuration(spec.settleDelay ?? '3m') ?? 0;
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
-    const message = `is in the future, so that nothing is searched before ${iso(fromMs)}; write an earlier time if that is not meant`;
+    const message = `is in the future, so nothing is searched before ${iso(fromMs)}; write an earlier time unless this is intended`;
     yield warning(['spec', 'timeRange', 'from'], message);
   } else if (toMs > wallMs) {
-    const message = `is in the future, so that the export is not complete before ${iso(settledMs)}; write an earlier time if that is not meant`;
+    const message = `is in the future, so the export cannot complete before ${iso(settledMs)}; write an earlier time unless this is intended`;
     yield warning(['spec', 'timeRange', 'to'], message);
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
-    const message = `is over before ${iso(settledMs)}, when the end of the range can be searched, so that the export fails; write a longer one`;
+    const message = `is over before ${iso(settledMs)}, when the end of the range can be searched, so the export would fail; write a larger value`;
     yield warning(['spec', 'activeDeadlineSeconds'], message);
   }
   if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
@@ -89,11 +91,11 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (results === 'Records') {
     if (split.isSplittable) {
       const message =
-        'the query has no aggregation, so that it makes no records; write results: Messages, or an aggregation, as in | count by _sourceHost';
+        'the query has no aggregation, so it produces no records; write Messages as results, or an aggregation such as | count by _sourceHost';
       yield warning(['spec', 'results'], message);
     }
     if (requiresRawMessages === true) {
-      const message = 'records have no use for raw messages, which make the search slower; leave it out';
+      const message = 'records do not need raw messages, which slow down the search; leave it out';
       yield warning(['spec', 'requiresRawMessages'], message);
     }
     return;
@@ -105,14 +107,14 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   }
   if (!split.isSplittable) {
     const instead = split.onlyChooses
-      ? 'leave out what sorts or limits rows if every row is what you want'
-      : 'write results: Records if its aggregation is what you want, else operators that look at each row by itself, as where and parse';
-    const message = `${split.reason}, so that it runs as one search job and is incomplete beyond the service's limit; ${instead}`;
+      ? 'leave out operators that sort or limit rows if you want every row'
+      : 'write Records as results if you want its aggregation, else use only row-wise operators such as where and parse';
+    const message = `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit; ${instead}`;
     yield warning(['spec', 'query'], message);
   }
   if (requiresRawMessages === false) {
     const message =
-      'without raw messages the service leaves _raw out, or refuses to give messages at all; leave it out, or write true';
+      'without raw messages the service leaves _raw out, or returns no messages at all; leave it out, or write true';
     yield warning(['spec', 'requiresRawMessages'], message);
   }
 }
@@ -121,9 +123,12 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   const path = ['spec', 'output', 'fields'];
   for (const [index, field] of (fields ?? []).entries()) {
     if (fields?.indexOf(field) !== index) {
-      yield warning([...path, index], `${JSON.stringify(field)} is there already, and makes one column; write it once`);
+      yield warning(
+        [...path, index],
+        `${JSON.stringify(field)} is listed twice, but makes only one column; write it once`,
+      );
     } else if (field.trim() !== field) {
-      const message = `${JSON.stringify(field)} has blanks around it, which no field has; write ${field.trim() || 'a name'}`;
+      const message = `${JSON.stringify(field)} has spaces around it, which no field name has; write ${field.trim() || 'a name'}`;
       yield warning([...path, index], message);
     }
   }
@@ -137,12 +142,12 @@ function* checkDestination({ s3 }: Written<DestinationSpec>): Generator<Finding>
 function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
   if (!s3.credentialsSecretRef) {
     const message =
-      'has no credentials, and is refused unless the operator runs with --allow-ambient-credentials; write credentialsSecretRef, as in {name: export-store}';
+      'has no credentials, and fails unless the operator runs with --allow-ambient-credentials; write credentialsSecretRef, as in {name: export-store}';
     yield { severity: 'warning', path, part: 'key', message };
   }
   yield* checkEndpoint(s3, path);
   if (s3.storageClass && isFrozen(s3.storageClass)) {
-    const message = `files of ${s3.storageClass} have to be brought back before they can be read, so that logfleet verify cannot; write GLACIER_IR, or leave it to a rule of the bucket`;
+    const message = `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them; write GLACIER_IR, or use a lifecycle rule of the bucket`;
     yield warning([...path, 'storageClass'], message);
   }
 }
@@ -150,34 +155,37 @@ function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
 function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
   if (endpoint && !url) {
-    const message = `${JSON.stringify(endpoint)} is no address; write one as https://store.example.com`;
+    const message = `${JSON.stringify(endpoint)} is not an address; write one such as https://store.example.com`;
     yield { severity: 'error' as const, path: [...path, 'endpoint'], part: 'value' as const, message };
     return;
   }
   if (insecure && url?.protocol !== 'http:') {
     yield warning([...path, 'insecure'], 'has no effect without an endpoint of http://; leave it out');
   } else if (insecure) {
-    yield warning([...path, 'endpoint'], 'sends rows unencrypted over the network; write https:// where the store can');
+    yield warning(
+      [...path, 'endpoint'],
+      'sends rows unencrypted over the network; write https:// if the store supports it',
+    );
   }
   if (url && !forcePathStyle && isClusterName(url.hostname)) {
-    const message = `the bucket's name goes before the host's, and a cluster knows no ${bucket}.${url.hostname}; write forcePathStyle: true beside it`;
+    const message = `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}; set forcePathStyle for path-style addresses`;
     yield warning([...path, 'endpoint'], message);
   }
 }
 
-/** Names of services inside a cluster, and of the machine itself: there are none below them. */
+/** Whether a host name is that of a Service in the cluster, or of the machine itself. These host names have no subdomains. */
 function isClusterName(host: string): boolean {
   return /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(host);
 }
 
-/** Amazon's classes whose objects cannot be read as they lie there. */
+/** Whether objects of this Amazon S3 storage class must be restored before they can be read. */
 function isFrozen(storageClass: string): boolean {
   return storageClass === 'GLACIER' || storageClass === 'DEEP_ARCHIVE';
 }
 
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
-  const message = `in a cluster it removes the resource ${ttl === 0 ? 'at once' : `${ttl}s`} after its end, before anybody has seen how it ended; write 604800 for a week, or leave it out`;
+  const message = `in a cluster the resource is deleted ${ttl === 0 ? 'immediately' : `${ttl}s`} after its end, before anyone can read the result; write 604800 for a week, or leave it out`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], message);
 }
 

@@ -1,17 +1,17 @@
-/** What is wrong, or odd, about a resource. */
+/** Errors and warnings about a resource. */
 import type { JsonPath } from './json-path.ts';
 
 export interface Finding {
-  /** An API server, or logfleet, refuses the resource for an error. With a warning it works, most likely not as it was meant. */
+  /** `error`: an API server, or logfleet, rejects the resource. `warning`: the resource works, but probably not as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Whether the name of the member is to blame or its value. */
+  /** Whether the finding is about the name of the member or about its value. */
   readonly part: 'key' | 'value';
-  /** `What is wrong; what to write`: what stands before the first `; ` is the problem, what follows is the fix. */
+  /** `Problem; fix`: the text before the first `; ` is the problem, the text after it is the fix. */
   readonly message: string;
 }
 
-/** About the value there. */
+/** Creates a warning about the value at a path. */
 export function warning(path: JsonPath, message: string): Finding {
   return { severity: 'warning', path, part: 'value', message };
 }
@@ -21,7 +21,7 @@ export interface Explanation {
   readonly fix: string;
 }
 
-/** The two parts of a message. */
+/** Splits a message into problem and fix. */
 export function explain({ message }: Pick<Finding, 'message'>): Explanation {
   const end = message.indexOf('; ');
   return end === -1 ? { problem: message, fix: '' } : { problem: message.slice(0, end), fix: message.slice(end + 2) };

@@ -1,10 +1,10 @@
-/** Where something stands in a resource: names of members and indexes of items, from the outside in. */
+/** Path of a value in a resource: member names and item indexes, outermost first. */
 
 export type JsonPath = readonly (string | number)[];
 
 const plainName = /^[A-Za-z_][\w-]*$/;
 
-/** As the API server writes it: `spec.selector.matchExpressions[0].values`, `metadata.annotations[logfleet.dev/paused]`. */
+/** Renders a path like the API server: `spec.selector.matchExpressions[0].values`, `metadata.annotations[logfleet.dev/paused]`. */
 export function renderPath(path: JsonPath): string {
   let text = '';
   for (const step of path) {
@@ -14,12 +14,12 @@ export function renderPath(path: JsonPath): string {
   return text;
 }
 
-/** Whether one path is the other, or leads to something inside it. */
+/** Whether `path` equals `outer` or leads to a value inside it. */
 export function isWithin(path: JsonPath, outer: JsonPath): boolean {
   return outer.length <= path.length && outer.every((step, index) => path[index] === step);
 }
 
-/** What stands at a path, or undefined. */
+/** Returns the value at a path, or undefined. */
 export function valueAt(root: unknown, path: JsonPath): unknown {
   let value = root;
   for (const step of path) {

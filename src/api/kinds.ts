@@ -1,10 +1,20 @@
 /**
- * The kinds by name. A new kind that people write enters logfleet here: its generated types, and then everything that switches
- * over `KindName` no longer compiles until it knows the kind. The kind `Ledger` is not among them: the operator alone writes it.
+ * Kinds that people write, by name. To add a kind, add its generated types here: code that switches over `KindName` then fails to
+ * compile until it handles the kind. The kind `Ledger` is not listed, since only the operator writes it.
  */
-import type { AnnotationWriters } from './annotation-writers.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
+
+/** Writer and time of an annotation. */
+export interface AnnotationWriter {
+  /** Field manager in a cluster, operating-system user in a directory. Undefined if the host does not record it. */
+  readonly by: string | undefined;
+  /** Wall-clock time of the API server, or of the person's machine. Undefined if the host does not record it. */
+  readonly atMs: number | undefined;
+}
+
+/** Writers by the name of the annotation. */
+export type AnnotationWriters = Readonly<Record<string, AnnotationWriter>>;
 
 export interface ObjectMeta {
   readonly name: string;
@@ -16,7 +26,7 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Who wrote logfleet's own annotations, by their names; absent where none is known. Filled by the host. */
+  /** Writers of logfleet's own annotations, by annotation name. Absent if unknown. Filled by the host. */
   readonly annotationWriters?: AnnotationWriters;
 }
 
@@ -57,8 +67,8 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
   SearchExport: { plural: 'searchexports', shortNames: ['sx'] },
 };
 
-/** The kind of `host/kubernetes/ledger-store.ts`. */
+/** Kind of the operator's ledgers, see `host/kubernetes/ledger-store.ts`. */
 export const ledgerKind = 'Ledger';
 export const ledgerPlural = 'ledgers';
-/** A finding about a Ledger among manifests. */
-export const ledgerAmongManifests = 'a Ledger is written by the operator alone: remove it from the manifests';
+/** Finding about a Ledger in manifests. */
+export const ledgerAmongManifests = 'only the operator writes Ledgers: remove it from the manifests';

@@ -1,10 +1,11 @@
 /**
- * The text of a manifest file (YAML or JSON, one document or several, `List`s) → documents as plain data, each of which knows
- * where in the text its members stand.
+ * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the
+ * position of its members in the text.
  *
- * Reads YAML as Kubernetes' tools do, which is version 1.1 without its times and base-60 numbers: `yes` is true there and has to be
- * true here. Invariant: text from anywhere is safe to give in; size, aliases and nesting are bounded, and whatever is wrong
- * becomes a problem with a position. Leaves what a document means to others.
+ * Reads YAML like Kubernetes' tools: version 1.1 without timestamps and base-60 numbers. For example, `yes` is true.
+ *
+ * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The
+ * meaning of a document is not checked here.
  */
 import {
   type Document,
@@ -24,46 +25,46 @@ import {
 import type { JsonPath } from './json-path.ts';
 import { decodeManifestText } from './manifest-text.ts';
 
-/** Both count from 1. */
+/** Line and column, both counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 export interface ManifestDocument {
-  /** Plain JSON data; null for an empty document never gets here. */
+  /** Plain JSON data. Never null, since empty documents are dropped. */
   readonly value: unknown;
   /**
-   * Where the member at `path` stands, or its name where `part` is `key`. Of a member that is not there, where the innermost of
-   * its surroundings that is there begins.
+   * Returns the position of the member at `path`, or of its name if `part` is `key`. If the member is absent, returns the position
+   * of the innermost parent that exists.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
 
 export interface TextProblem {
   readonly position: Position;
-  /** What is wrong; what to write. */
+  /** Problem and fix, separated by `; `. */
   readonly message: string;
 }
 
 export interface ManifestFile {
-  /** What can be read; nothing of a document that has a problem. */
+  /** Documents without problems. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
-  /** Whether nothing of the text was parsed: it is empty, too large, or in an encoding that is not read. */
+  /** Whether the whole text was rejected without parsing: it is empty, too large, or in an unsupported encoding. */
   readonly isRefused: boolean;
 }
 
-/** An API server takes no request of more than 3 MiB. */
+/** Maximum length of a file in characters. An API server accepts requests of at most 3 MiB. */
 export const maxManifestLength = 3 * 1024 * 1024;
-/** Largest number of documents in a file: each costs some 10 kB while the file is read. */
+/** Maximum number of documents in a file. Each document takes about 10 kB of memory while the file is read. */
 export const maxDocuments = 5_000;
-/** How many nodes aliases may unfold to, as a multiple of the anchors. */
+/** Maximum number of nodes that aliases may expand to, as a multiple of the anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply = 'the file is nested too deeply; write a flatter one';
 
-/** Reads the bytes of a file, or the text that they stand for. */
+/** Parses the bytes or the text of a file. */
 export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
   if ('refusal' in decoded) return refused(decoded.refusal);
@@ -77,7 +78,7 @@ function refused(message: string): ManifestFile {
   return { documents: [], problems: [{ position: start, message }], isRefused: true };
 }
 
-/** What the YAML reader of Kubernetes' tools does not take, though YAML has it. */
+/** YAML that the parser of Kubernetes' tools does not accept, with the message for each. */
 const unreadForms: readonly (readonly [RegExp, string])[] = [
   [/[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u, 'a control character; write text without it'],
   [/^---[ \t]+[^#\s]/m, 'text on the line of a document marker; write it on the next line'],
@@ -95,7 +96,7 @@ function unreadText(text: string): TextProblem | undefined {
   return undefined;
 }
 
-/** Why a text is not parsed at all; undefined where it is. */
+/** Returns the reason for rejecting a text without parsing it, or undefined. */
 function refusalOf(text: string): string | undefined {
   if (text.length > maxManifestLength) {
     return `the file has more than ${maxManifestLength} characters; write several files`;
@@ -113,6 +114,7 @@ function parseDocuments(text: string): ManifestFile {
   const lines = new LineCounter();
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
+  const isJson = text.trimStart().startsWith('{');
   for (const parsed of parseText(text, lines, problems)) {
     if (parsed.errors.length > 0) {
       const openedAt = parsed.errors.some(isOpenQuote) ? lastQuote(parsed) : undefined;
@@ -125,11 +127,17 @@ function parseDocuments(text: string): ManifestFile {
       );
       continue;
     }
+    const escapeAt = isJson ? undefined : jsonEscape(parsed, text);
+    if (escapeAt !== undefined) {
+      const message = 'an escape that only JSON has; write the character itself';
+      problems.push({ position: positionAt(lines, escapeAt), message });
+      continue;
+    }
     try {
       const value: unknown = parsed.toJS({ maxAliasCount });
       if (value !== null && value !== undefined) documents.push(...unfoldList(documentOf(parsed, value, lines)));
     } catch (error) {
-      // The only thing that is left to fail here: aliases that unfold to too much, or that name no anchor.
+      // The only errors left here are aliases that expand to too many nodes or that name no anchor.
       const message = `${lowerFirst((error as Error).message)}; write out what the aliases stand for`;
       problems.push({ position: positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0), message });
     }
@@ -159,10 +167,10 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** A number with an exponent has a digit before that: `e2` is a name. */
+/** Form of a number with an exponent. A digit must precede the exponent, so `e2` is a string. */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
-/** Whole numbers that Go reads beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
+/** Integers that Go accepts beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   identify: () => false,
@@ -191,7 +199,7 @@ function kubernetesTags(tags: Tags): Tags {
 function textProblem(code: string, message: string, position: Position): TextProblem {
   switch (code) {
     case 'DUPLICATE_KEY':
-      return { position, message: 'this member is already there further up; write it once' };
+      return { position, message: 'this member occurs twice; write it once' };
     case 'TAB_AS_INDENT':
       return { position, message: 'a tab as indentation; write spaces' };
     case 'RESOURCE_EXHAUSTION':
@@ -201,12 +209,27 @@ function textProblem(code: string, message: string, position: Position): TextPro
   }
 }
 
-/** The parser tells of it where the text ends that it takes for quoted, which is mostly that of the file. */
+/** Offset of the first quoted text with an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of a character. */
+function jsonEscape(parsed: Document.Parsed, text: string): number | undefined {
+  let offset: number | undefined;
+  visit(parsed, {
+    Scalar(_, { type, range }) {
+      if (type !== 'QUOTE_DOUBLE' || !range) return undefined;
+      const escapes = text.slice(range[0], range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];
+      if (!escapes.some((each) => /^\\(?:\/|u[dD][89a-fA-F])/.test(each))) return undefined;
+      offset = range[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}
+
+/** Whether the error is a missing closing quote. The parser reports it at the end of the quoted text, usually the end of the file. */
 function isOpenQuote({ code, message }: YAMLParseError): boolean {
   return code === 'MISSING_CHAR' && message.startsWith('Missing closing') && message.endsWith('quote');
 }
 
-/** Where the last text in quotes begins: nothing comes after one that has no end. */
+/** Offset of the last quoted scalar. An unclosed quote is always the last one. */
 function lastQuote(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -221,7 +244,7 @@ function lowerFirst(text: string): string {
   return text.replace(/^./, (first) => first.toLowerCase());
 }
 
-/** Where the first alias stands that names no anchor. */
+/** Offset of the first alias without an anchor. */
 function danglingAlias(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -268,7 +291,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** A `List` stands for its items, as it does for kubectl. */
+/** Replaces a `List` by its items, like kubectl. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { kind, items } = document.value as { readonly kind?: unknown; readonly items?: unknown };
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

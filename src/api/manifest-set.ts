@@ -1,8 +1,8 @@
 /**
- * All manifests that somebody looks at together: which of them are logfleet's, what is wrong with each, and what is wrong between
- * them (one resource twice, a Secret that is named and not as it must be). The ConfigMap with the operator's settings is among them.
+ * Validates a set of manifests together: each logfleet resource, the Secrets that resources name, the ConfigMap with the operator's
+ * settings, and conflicts between documents, such as a resource that occurs twice.
  *
- * Manifests of other kinds are passed over, since they lie side by side in every repository.
+ * Documents of other kinds are skipped, since repositories mix them with ours.
  */
 import { renderPath, valueAt } from './json-path.ts';
 
@@ -12,27 +12,27 @@ import { checkStoreSecret } from './store-secret.ts';
 import { type Finding, kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
-  /** As people shall see it. */
+  /** Name as shown to people. */
   readonly name: string;
-  /** The bytes of a file, or the text that they stand for. */
+  /** Bytes or text of the file. */
   readonly text: string | Uint8Array;
 }
 
 export interface PlacedFinding {
   readonly file: string;
   readonly position: Position;
-  /** Empty where the text is no manifest at all. */
+  /** Empty if the file could not be parsed. */
   readonly path: string;
   readonly severity: Finding['severity'];
   readonly message: string;
 }
 
 export interface ManifestReport {
-  /** In the order of the files, then of the positions. */
+  /** Ordered by file, then by position. */
   readonly findings: readonly PlacedFinding[];
-  /** Resources of logfleet's kinds, and its settings, also wrong ones. */
+  /** Number of logfleet resources and settings, including invalid ones. */
   readonly checked: number;
-  /** Documents of other kinds; not among them are Secrets that were checked. */
+  /** Number of documents of other kinds, without the checked Secrets. */
   readonly passedOver: number;
 }
 
@@ -43,8 +43,9 @@ interface Placed {
 }
 
 /**
- * @param checkSecret looks at the Secrets that resources name for the log service: what its credentials are is known elsewhere
- * @param wallMs the time of day, for what depends on it; without it nothing does
+ * Validates all manifests.
+ * @param checkSecret checks a Secret with credentials for the log service
+ * @param wallMs current time; without it, checks that depend on the time are skipped
  */
 export function checkManifests(
   files: readonly SourceFile[],
@@ -73,7 +74,7 @@ export function checkManifests(
   const settings = others.filter(({ members }) => isSettingsManifest(members));
   for (const each of settings) findings.push(...checkSettings(each.members).map((finding) => place(each, finding)));
   const secrets = findSecrets(resources, others);
-  findings.push(...checkTwice([...resources, ...settings]), ...secrets.findings);
+  findings.push(...checkDuplicates([...resources, ...settings]), ...secrets.findings);
   for (const secret of secrets.service) {
     findings.push(...checkSecret(secret.members).map((finding) => place(secret, finding)));
   }
@@ -91,7 +92,10 @@ function asMembers(value: unknown): Placed['members'] {
   return typeof value === 'object' && value !== null ? (value as Placed['members']) : {};
 }
 
-/** Also a document that is nearly one of ours, by its group alone or by its kind alone, and one that is no manifest at all. */
+/**
+ * Whether a document is a logfleet resource. True also if only its group or only its kind is ours, or if it is not a manifest at
+ * all.
+ */
 function isOurs({ document: { value } }: Placed): boolean {
   return kindOf(value) !== undefined || misnamedKind(value) !== undefined;
 }
@@ -108,7 +112,7 @@ function place({ file, document }: Placed, { path, part, severity, message }: Fi
   return { file, position: document.locate(path, part), path: renderPath(path), severity, message };
 }
 
-function checkTwice(resources: readonly Placed[]): readonly PlacedFinding[] {
+function checkDuplicates(resources: readonly Placed[]): readonly PlacedFinding[] {
   const seen = new Map<string, Placed>();
   const findings: PlacedFinding[] = [];
   for (const resource of resources) {
@@ -126,14 +130,14 @@ function checkTwice(resources: readonly Placed[]): readonly PlacedFinding[] {
 }
 
 interface FoundSecrets {
-  /** With credentials for the log service. */
+  /** Secrets with credentials for the log service. */
   readonly service: ReadonlySet<Placed>;
-  /** With credentials for an object store. */
+  /** Secrets with credentials for an object store. */
   readonly store: ReadonlySet<Placed>;
   readonly findings: readonly PlacedFinding[];
 }
 
-/** The Secrets that a resource names: what the others hold is none of our business. */
+/** Finds the Secrets that resources name. Other Secrets are ignored. */
 function findSecrets(resources: readonly Placed[], others: readonly Placed[]): FoundSecrets {
   const found = { service: new Set<Placed>(), store: new Set<Placed>() };
   const findings: PlacedFinding[] = [];
@@ -153,7 +157,7 @@ function findSecrets(resources: readonly Placed[], others: readonly Placed[]): F
   return { ...found, findings };
 }
 
-/** Where resources name Secrets, and what for. */
+/** Fields in which resources name Secrets, and the use of each. */
 const secretReferences = [
   { path: ['spec', 'credentialsSecretRef', 'name'], use: 'service' },
   { path: ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'], use: 'store' },

@@ -1,6 +1,6 @@
 /**
- * The bytes of a manifest file as text. UTF-8 and UTF-16 with a byte order mark are read; every other encoding is refused, so that
- * no file is passed over because nobody could read it.
+ * Decodes the bytes of a manifest file. Accepts UTF-8, and UTF-16 with a byte order mark. Rejects other encodings, so that no
+ * manifest is ignored because it is unreadable.
  */
 
 export type ManifestText = { readonly text: string } | { readonly refusal: string };
@@ -10,7 +10,7 @@ interface Encoding {
   readonly label: 'utf-8' | 'utf-16le' | 'utf-16be';
 }
 
-/** PowerShell 5 writes UTF-16 with `>`. */
+/** Byte order marks. PowerShell 5 writes UTF-16 with `>`. */
 const marked: readonly Encoding[] = [
   { mark: [0xef, 0xbb, 0xbf], label: 'utf-8' },
   { mark: [0xff, 0xfe], label: 'utf-16le' },
@@ -27,7 +27,7 @@ export function decodeManifestText(bytes: Uint8Array): ManifestText {
   return { refusal: `the file contains NUL characters${hint}; write it as UTF-8` };
 }
 
-/** Undefined where the bytes are not of this encoding. */
+/** Returns undefined if the bytes are not valid in this encoding. */
 function decode(bytes: Uint8Array, label: Encoding['label']): string | undefined {
   try {
     return new TextDecoder(label, { fatal: true }).decode(bytes);

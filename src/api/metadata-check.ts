@@ -1,6 +1,6 @@
 /**
- * `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Beyond that,
- * annotations of logfleet's own that it would not act on.
+ * Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Also
+ * checks that logfleet's own annotations have values with an effect.
  */
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
@@ -18,7 +18,7 @@ const metadataFields = [
   'annotations',
   'finalizers',
   'ownerReferences',
-  // What a resource that came out of a cluster brings along.
+  // Members that a resource exported from a cluster has.
   'uid',
   'resourceVersion',
   'generation',
@@ -37,7 +37,7 @@ export function checkMetadata(resource: Members): readonly Finding[] {
   return [...checkApiVersion(apiVersion), ...checkMembers(metadata, annotationsOf(kind))];
 }
 
-/** What a person can ask of a resource: an export has no rollout. */
+/** Annotations with an effect on this kind. An export has no rollout. */
 function annotationsOf(kind: unknown): readonly string[] {
   const { paused, requestedAt } = ownAnnotationNames;
   return kind === 'SearchExport' ? [paused, requestedAt] : ownAnnotations;
@@ -47,7 +47,7 @@ function checkApiVersion(apiVersion: unknown): readonly Finding[] {
   const known = `${apiGroup}/${apiVersionName}`;
   return apiVersion === known
     ? []
-    : [error(['apiVersion'], `there is no version ${String(apiVersion)} of this kind; write ${known}`)];
+    : [error(['apiVersion'], `this kind has no version ${String(apiVersion)}; write ${known}`)];
 }
 
 function checkMembers(metadata: unknown, known: readonly string[]): readonly Finding[] {
@@ -59,11 +59,11 @@ function checkMembers(metadata: unknown, known: readonly string[]): readonly Fin
     const message = `there is no such field; ${meant ? `did you mean ${meant}?` : 'write it as a label or an annotation'}`;
     findings.push(error(['metadata', name], message, 'key'));
   }
+  findings.push(...checkForms(metadata), ...checkSize(metadata['annotations']));
   findings.push(...checkTexts('labels', metadata['labels']), ...checkTexts('annotations', metadata['annotations']));
   for (const [name, value] of isRecord(metadata['labels']) ? Object.entries(metadata['labels']) : []) {
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
-    const message =
-      'is no value of a label; write up to 63 letters, digits, "-", "_" and ".", or make it an annotation';
+    const message = 'is not a label value; write up to 63 letters, digits, "-", "_" and ".", or make it an annotation';
     findings.push(error(['metadata', 'labels', name], message));
   }
   return [...findings, ...checkOwnAnnotations(metadata['annotations'], known)];
@@ -76,7 +76,7 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
     yield error(
       ['metadata', 'name'],
-      `${JSON.stringify(name)} is no name; write at most 253 ${rule}, as in production`,
+      `${JSON.stringify(name)} is not a name; write at most 253 ${rule}, as in production`,
     );
   }
   if (namespace === undefined) return;
@@ -84,31 +84,71 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   if (problem !== undefined) yield error(['metadata', 'namespace'], problem);
 }
 
-/** Undefined where it is one. */
+/** Returns the problem of an invalid namespace, or undefined. */
 export function namespaceProblem(namespace: unknown): string | undefined {
   if (typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace)) return undefined;
-  return `${JSON.stringify(namespace)} is no namespace; write at most 63 lower-case letters, digits and "-"`;
+  return `${JSON.stringify(namespace)} is not a namespace; write at most 63 lower-case letters, digits and "-"`;
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isTime = (value: unknown) =>
+  isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)$/.test(String(value));
+const isListOf = (isItem: (item: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(isItem);
+const isOwner = (value: unknown) =>
+  isRecord(value) &&
+  ['apiVersion', 'kind', 'name', 'uid'].every((field) => isText(value[field]) && value[field] !== '');
+
+/** Forms of the members that API servers write, by name. A manifest that was exported from a cluster has them. */
+const memberForms: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
+  ...['generateName', 'uid', 'resourceVersion', 'selfLink'].map((name) => [name, isText, 'a text'] as const),
+  ...['generation', 'deletionGracePeriodSeconds'].map((name) => [name, Number.isInteger, 'an integer'] as const),
+  ...['creationTimestamp', 'deletionTimestamp'].map((name) => [name, isTime, 'a time'] as const),
+  ['finalizers', isListOf(isText), 'a list of texts'],
+  ['ownerReferences', isListOf(isOwner), 'a list of owners with apiVersion, kind, name and uid'],
+  ['managedFields', isListOf(isRecord), 'a list of objects'],
+];
+
+function* checkForms(metadata: Members): Generator<Finding> {
+  for (const [name, isValid, form] of memberForms) {
+    const value = metadata[name];
+    if (value === undefined || value === null || isValid(value)) continue;
+    yield error(['metadata', name], `must be ${form}; write it so, or leave it out`);
+  }
+}
+
+/** Maximum size of all annotations of a resource, names included, in bytes of UTF-8. */
+const maxAnnotationBytes = 262_144;
+
+function* checkSize(annotations: unknown): Generator<Finding> {
+  if (!isRecord(annotations)) return;
+  const bytes = Object.entries(annotations).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
+    0,
+  );
+  if (bytes <= maxAnnotationBytes) return;
+  yield error(['metadata', 'annotations'], `have ${bytes} bytes; write at most ${maxAnnotationBytes} bytes in total`);
 }
 
 function* checkTexts(field: string, texts: unknown): Generator<Finding> {
   if (texts === undefined || texts === null) return;
   if (!isRecord(texts)) {
-    yield error(['metadata', field], 'must be a mapping; write names with texts');
+    yield error(['metadata', field], 'must be a mapping; write names and texts');
     return;
   }
   for (const [name, value] of Object.entries(texts)) {
     if (!isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) {
-      const message = `${JSON.stringify(name)} is no name of one; write up to 63 letters, digits, "-", "_" and ".", as in team`;
+      const message = `${JSON.stringify(name)} is not a valid name; write up to 63 letters, digits, "-", "_" and ".", as in team`;
       yield error(['metadata', field, name], message, 'key');
     }
-    // An API server takes null for an empty text.
+    // An API server treats null as an empty text.
     if (typeof value === 'string' || value === null) continue;
-    const message = `must be a text and is ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
+    const message = `must be a text, not ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
     yield error(['metadata', field, name], message);
   }
 }
 
-/** `name` or `prefix/name`, as labels and annotations are called. */
+/** Whether a text is `name` or `prefix/name`, the form of label and annotation names. */
 function isQualifiedName(text: string): boolean {
   const [name = '', prefix, ...others] = text.split('/').reverse();
   if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;
@@ -121,11 +161,11 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
     if (!name.startsWith(`${apiGroup}/`)) continue;
     const path = ['metadata', 'annotations', name];
     if (ownAnnotations.includes(name) && !known.includes(name)) {
-      const message = `is about rollouts, and an export has none; write ${known.join(' or ')}, or leave it out`;
+      const message = `applies to rollouts, and an export has none; write ${known.join(' or ')}, or leave it out`;
       yield { severity: 'warning', path, part: 'key', message };
     } else if (!known.includes(name)) {
       const meant = nearest(name, known) ?? known.join(' or ');
-      const message = `logfleet knows no such annotation; did you mean ${meant}?`;
+      const message = `logfleet has no such annotation; did you mean ${meant}?`;
       yield { severity: 'warning', path, part: 'key', message };
     } else if (typeof value === 'string') {
       const message = oddValue(name, value);
@@ -134,7 +174,7 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
   }
 }
 
-/** What is odd about the value of an annotation of ours: one that will do nothing. */
+/** Returns the problem of an annotation value that would have no effect, or undefined. */
 function oddValue(name: string, value: string): string | undefined {
   switch (name) {
     case ownAnnotationNames.paused:

@@ -1,47 +1,46 @@
 /**
- * The ConfigMap `logfleet-settings`, which speaks to the operator as a whole: in a cluster it stands in the operator's own
- * namespace, in a directory anywhere among the manifests.
+ * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own namespace, in a
+ * directory it is anywhere in the manifests.
  *
- * Invariant: a switch that stops everything errs on the side of stopping. Whatever somebody wrote for `paused` pauses, unless
- * it is empty or `false`.
+ * Invariant: in doubt the global switch pauses. Every value of `paused` pauses, except an empty one and `false`.
  */
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/** The member of `data` that stops all policies and exports: nothing new is started, and what is in flight ends by itself. */
+/** Member of `data` that pauses all policies and exports: nothing new starts, and upgrades in flight end as usual. */
 export const pausedMember = 'paused';
 
-/** What is to be said of a ConfigMap that pauses. */
+/** Details about a ConfigMap that pauses. */
 export interface Pause {
-  /** The value, where it is neither `true` nor `false`. */
+  /** Value of `paused` if it is neither `true` nor `false`, at most 64 characters. */
   readonly oddValue: string | undefined;
 }
 
-/** Whether this value of `paused` stops everything; undefined where it does not. */
+/** Returns the pause if this value of `paused` pauses everything, otherwise undefined. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
-/** Whether a document is this ConfigMap, whatever else is in it. */
+/** Whether a document is this ConfigMap, valid or not. */
 export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
-/** The value of `paused` in such a manifest, as it was written. */
+/** Value of `paused` in a manifest of the settings, as written. */
 export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }
 
-/** What is wrong, or odd, about such a manifest. What is no text an API server refuses. */
+/** Errors and warnings about a manifest of the settings. Values that are not texts are errors, since an API server rejects them. */
 export function checkSettings(manifest: Readonly<Record<string, unknown>>): readonly Finding[] {
   const data = manifest['data'];
   if (data === undefined || data === null) return [];
   if (!isRecord(data)) {
-    return [finding('error', ['data'], 'must be a mapping; write names with texts, as in paused: "true"')];
+    return [finding('error', ['data'], 'must be a mapping; write names and texts, as in paused: "true"')];
   }
   return Object.entries(data).flatMap(([name, value]) => checkMember(name, value));
 }
@@ -51,15 +50,17 @@ function checkMember(name: string, value: unknown): readonly Finding[] {
   if (name !== pausedMember) {
     const meant = nearest(name, [pausedMember]);
     const fix = meant === undefined ? `write ${pausedMember}, or leave it out` : `did you mean ${meant}?`;
-    return [finding('warning', path, `logfleet knows no such setting; ${fix}`, 'key')];
+    return [finding('warning', path, `logfleet has no such setting; ${fix}`, 'key')];
   }
   if (typeof value !== 'string') {
-    const message = `must be a text and is ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
+    const message = `must be a text, not ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
     return [finding('error', path, message)];
   }
   const oddValue = readPause(value)?.oddValue;
   if (oddValue === undefined) return [];
-  return [finding('warning', path, `${JSON.stringify(oddValue)} pauses as "true" does; write "true" or "false"`)];
+  return [
+    finding('warning', path, `${JSON.stringify(oddValue)} has the same effect as "true"; write "true" or "false"`),
+  ];
 }
 
 function finding(

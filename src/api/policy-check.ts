@@ -1,6 +1,6 @@
 /**
- * What neither schema nor CEL can say about a CollectorVersionPolicy: what an API server takes and nobody means. Looks at the
- * manifest as it was written, without defaults, once schema and rules have nothing against it.
+ * Checks of a CollectorVersionPolicy that neither schema nor CEL can express: settings that an API server accepts but that are
+ * probably mistakes. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
 import { type Finding, warning } from './finding.ts';
@@ -8,14 +8,17 @@ import type { CollectorExpression, CollectorSelector, Target } from './generated
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
-/** A spec as people write it: what has a default may be absent. */
+/** Spec as people write it: members with a default may be absent. */
 interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
-/** @param wallMs the time of day, for what depends on it; without it nothing does */
+/**
+ * Returns the findings of a spec.
+ * @param wallMs current time; without it, checks that depend on the time are skipped
+ */
 export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
@@ -30,20 +33,23 @@ export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Findin
 
 function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   if (versionPattern && !/[*?]/.test(versionPattern) && !parseBuildVersion(versionPattern)) {
-    yield warning(['spec', 'target', 'versionPattern'], `no version is ${versionPattern}; write a glob, as in 19.*`);
+    yield warning(
+      ['spec', 'target', 'versionPattern'],
+      `no version can be ${versionPattern}; write a glob, as in 19.*`,
+    );
   }
   const parts = version ? parseBuildVersion(version) : undefined;
   if (!version || !parts) return;
   const plain = `${parts.major}.${parts.minor}-${parts.build}`;
   if (plain !== version) {
-    const message = `has leading zeros, and the service compares texts; write ${plain}`;
+    const message = `has leading zeros, but the service compares versions as texts; write ${plain}`;
     yield warning(['spec', 'target', 'version'], message);
   }
 }
 
 function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   if (Object.keys(selector).length === 0) {
-    yield warning(path, 'leaves out every collector; write matchNames, matchFields or matchExpressions, or delete it');
+    yield warning(path, 'excludes every collector; write matchNames, matchFields or matchExpressions, or delete it');
   }
   yield* checkSelector(selector, path);
 }
@@ -51,7 +57,7 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
 function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   for (const [name, member] of Object.entries(selector) as [string, unknown][]) {
     if (member !== null) continue;
-    const message = 'is empty, which counts as left out and so matches every collector; write its items, or delete it';
+    const message = 'is null, which counts as absent and so matches every collector; write its items, or delete it';
     yield { severity: 'error', path: [...path, name], part: 'key', message };
   }
   for (const [index, glob] of (selector.matchNames ?? []).entries()) {
@@ -67,10 +73,10 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
 
 const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]|(?<!\*)\+$/;
 
-/** Names are matched by globs; what looks like a regular expression will match next to nothing. */
+/** Names are matched by globs. A regular expression used as a glob matches almost no name. */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
-  const message = `${JSON.stringify(glob)} looks like a regular expression, and this is a glob; write * for any characters and ? for one, as in web-*`;
+  const message = `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs; write * for any characters and ? for one, as in web-*`;
   yield warning(path, message);
 }
 
@@ -87,12 +93,9 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
     yield warning(path, 'hosted collectors have no version and are never upgraded; write Installable, or leave it out');
   }
   if (field !== 'name' && /[*?]/.test(value)) {
-    const message = `${JSON.stringify(value)} is compared as it stands; globs are for matchNames only, so write the whole value`;
+    const message = `${JSON.stringify(value)} is compared literally; only matchNames takes globs, so write the whole value`;
     yield warning(path, message);
   } else if (field === 'name' && /[*?]/.test(value)) {
-    yield warning(
-      path,
-      `${JSON.stringify(value)} is compared as it stands; write it under matchNames, which takes globs`,
-    );
+    yield warning(path, `${JSON.stringify(value)} is compared literally; write it under matchNames, which takes globs`);
   }
 }

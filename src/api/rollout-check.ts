@@ -1,6 +1,6 @@
 /**
- * What neither schema nor CEL can say about how a policy rolls out: schedules and zones that nobody can read, and stages, tolerances and
- * windows that will not do what they look like. Looks at the manifest as it was written, without defaults.
+ * Checks of a policy's rollout settings that neither schema nor CEL can express: invalid schedules and time zones, and stages,
+ * tolerances and windows with a surprising effect. Reads the manifest as written, without defaults.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration, renderDuration } from '../base/duration.ts';
@@ -18,21 +18,27 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 type WrittenStage = Pick<Stage, 'name'> & Written<Omit<Stage, 'name'>>;
 
-/** The part of a spec that is looked at here, as people write it. */
+/** Part of the spec that is checked here, as people write it. */
 export interface WrittenRollout {
   readonly strategy?: { readonly stages?: readonly WrittenStage[] | null } | null;
   readonly failurePolicy?: Written<FailurePolicy> | null;
   readonly maintenance?: Written<Maintenance> | null;
 }
 
-/** The service calls a collector dead after half an hour of silence (10.4), and a listing has to show it. */
+/**
+ * Minimum useful soak. The service reports a collector as offline after half an hour of silence (10.4), and a listing must then
+ * show it.
+ */
 const shortestUsefulSoakMs = 35 * 60_000;
-/** The service gives an upgrade so long (3.2), and `cutoff` is as long where it is left out. */
+/** Maximum duration of an upgrade at the service (3.2). Also the default of `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
-/** In less than this of a window hardly anything is started. */
+/** Minimum usable time of a window. Hardly any upgrade starts in a shorter time. */
 const shortestUsefulStartMs = 10 * 60_000;
 
-/** @param wallMs the time of day; without it no exclusion is said to be over */
+/**
+ * Returns the findings of the rollout settings.
+ * @param wallMs current time; without it, past exclusions are not reported
+ */
 export function* checkRollout(spec: WrittenRollout, wallMs: number | undefined): Generator<Finding> {
   const stages = spec.strategy?.stages ?? [];
   yield* checkStages(stages, ['spec', 'strategy', 'stages']);
@@ -47,16 +53,19 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
   }
   yield* checkCanary(stages, [...path, 0]);
   if (stages.length > 0 && !takeAll(stages)) {
-    const message = `collectors that are in none of the stages are skipped; write a last stage without size and selector, as in {name: rest}`;
+    const message = `collectors that no stage takes are skipped; write a last stage without size and selector, as in {name: rest}`;
     yield warning(path, message);
   }
 }
 
-/** A few that go first are there to be watched. Where a person approves the next stage, it is theirs to say for how long. */
+/**
+ * Warns if a first stage with `size` has no soak. An approval of the next stage prevents the warning, since a person then decides
+ * how long to wait.
+ */
 function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
-  const message = `has no soak, so that ${next.name} begins as soon as its collectors are at the target, and a death among them is not seen; write soakDuration: 35m or more, or 0s where that is meant`;
+  const message = `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended`;
   yield warning(path, message);
 }
 
@@ -65,20 +74,26 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   const greedy = before.find((_, index) => takeAll(before.slice(0, index + 1)));
   const twin = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
   if (greedy) {
-    yield warning(path, `stays empty, since ${greedy.name} before it takes all that is left; write it before that`);
+    yield warning(
+      path,
+      `stays empty, since the earlier stage ${greedy.name} takes all remaining collectors; write it before that stage`,
+    );
   } else if (twin) {
-    const message = `selects what ${twin.name} before it has already, so that the stage stays empty; write another selector, or leave the stage out`;
+    const message = `has the selector of the earlier stage ${twin.name}, so the stage stays empty; write another selector, or leave the stage out`;
     yield warning([...path, 'selector'], message);
   }
   const soakMs = parseDuration(soakDuration ?? '0s') ?? 0;
   if (soakMs > 0 && soakMs < shortestUsefulSoakMs) {
-    const message = `a soak of ${soakDuration} cannot see a death, which the service shows after half an hour; write 35m or more`;
+    const message = `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour; write 35m or more`;
     yield warning([...path, 'soakDuration'], message);
   }
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
 }
 
-/** Whether nobody is left for a stage after these: percentages are of all that match, and are rounded up. */
+/**
+ * Whether these stages take all collectors, so that later stages stay empty. Percentages refer to all matched collectors and are
+ * rounded up.
+ */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   return percent >= 100 || stages.some(takesTheRest);
@@ -88,7 +103,7 @@ function takesTheRest({ size, selector }: WrittenStage): boolean {
   return selector ? Object.keys(selector).length === 0 : !isWritten(size);
 }
 
-/** What nobody thought of: failures that nothing counts, and a percentage of very few. */
+/** Warns about stages without a limit for failures, and about percentages of very few attempts. */
 function* checkTolerances(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,
@@ -98,11 +113,11 @@ function* checkTolerances(
   const isWhole = isWritten(failurePolicy?.maxFailures);
   if (!isWhole && silent.length > 0 && silent.length < stages.length) {
     const names = silent.map(({ name }) => name).join(', ');
-    const message = `nothing says how many failures in ${names} stop the rollout; write maxFailures there, too, or for the whole in failurePolicy`;
+    const message = `no limit of failures is set for ${names}; write maxFailures there, too, or for the whole rollout in failurePolicy`;
     yield warning(ofStages, message);
   } else if (!isWhole && silent.length > 0 && !failurePolicy) {
     const message =
-      'nothing says how many failures stop the rollout; write maxFailures in each stage, or for the whole in failurePolicy, as in maxFailures: 2%';
+      'no limit of failures is set; write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%';
     yield warning(ofStages, message);
   }
   if (isWritten(failurePolicy?.minSamples)) return;
@@ -113,14 +128,14 @@ function* checkTolerances(
   const hasty = shares.find(([share]) => typeof share === 'string' && share !== '0%' && share !== '100%');
   if (!hasty) return;
   const message =
-    'a percentage is judged from the first attempt on, so that a single failure may stop everything; write minSamples in failurePolicy, as in minSamples: 50';
+    'a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50';
   yield warning(hasty[1], message);
 }
 
 function* checkTolerance(maxFailures: number | string | null | undefined, path: JsonPath): Generator<Finding> {
   if (maxFailures !== '0%') return;
   const message =
-    '0% is judged like any percentage, once minSamples attempts have ended; write 0 to stop with the first failure';
+    '0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure';
   yield warning(path, message);
 }
 
@@ -135,7 +150,7 @@ function* checkFailurePolicy(
     yield warning(path, 'has no effect without maxFailures, here or in a stage; write it, as in maxFailures: 2%');
   } else if (isWritten(minSamples) && !tolerances.some((one) => typeof one === 'string')) {
     const message =
-      'has no effect, since numbers of failures act at once; write a percentage for maxFailures, or leave it out';
+      'has no effect, since absolute numbers of failures apply from the first attempt; write a percentage for maxFailures, or leave it out';
     yield warning([...path, 'minSamples'], message);
   }
 }
@@ -157,7 +172,7 @@ function* checkMaintenance(
   if (!hasEnds && cutoffMs !== undefined && cutoffMs > 0) {
     yield warning([...path, 'cutoff'], 'has no effect without windows and exclusions; write one, or leave it out');
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
-    const message = `an upgrade may take half an hour, and with a cutoff of ${cutoff} outlast its window; write 30m or more`;
+    const message = `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window; write 30m or more`;
     yield warning([...path, 'cutoff'], message);
   }
 }
@@ -171,16 +186,16 @@ function* checkWindow(
   if (unreadable !== undefined) yield error([...path, 'schedule'], unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown !== undefined) yield error([...path, 'timeZone'], unknown);
-  // What leaves nothing an API server refuses.
+  // An API server already rejects windows that the cutoff leaves empty.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
-  const message = `leaves ${renderDuration(leftMs)} to start upgrades, since nothing is started within the cutoff before its end; write a longer duration`;
+  const message = `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration`;
   yield warning([...path, 'duration'], message);
 }
 
 function* checkExclusion({ endTime }: Exclusion, wallMs: number, path: JsonPath): Generator<Finding> {
   if (Date.parse(endTime) > wallMs) return;
-  yield warning([...path, 'endTime'], `is over since ${endTime}; leave the exclusion out, or write a later endTime`);
+  yield warning([...path, 'endTime'], `ended at ${endTime}; leave the exclusion out, or write a later endTime`);
 }
 
 function error(path: JsonPath, message: string): Finding {

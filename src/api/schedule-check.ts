@@ -1,4 +1,4 @@
-/** What is wrong with the schedule or the time zone of a maintenance window, and what to write instead. */
+/** Problems of the schedule or the time zone of a maintenance window, with their fixes. */
 import { CronSchedule, cronFields } from '../base/cron.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { nearest } from './did-you-mean.ts';
@@ -30,7 +30,10 @@ const forms: readonly FieldForm[] = [
 const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
-/** What is wrong with a schedule, as it follows "schedule"; undefined where it can be read and comes at some time. */
+/**
+ * Returns the problem of a schedule, as a text that follows the word "schedule". Undefined if the schedule is valid and occurs at
+ * some time.
+ */
 export function scheduleProblem(schedule: string): string | undefined {
   const fields = cronFields(schedule);
   if (fields.length !== fieldCount) {
@@ -45,9 +48,9 @@ export function scheduleProblem(schedule: string): string | undefined {
   }
   const read = readSchedule(schedule);
   if (!read) return `${JSON.stringify(schedule)} cannot be read; write five fields, as in ${example}`;
-  // Any day of a leap year does: what comes at all comes within the cycle of 400 years after it.
+  // A search from any day of a leap year is enough: each valid schedule occurs within the following 400-year cycle.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
-    return `${JSON.stringify(schedule)} never comes, since no such month has that day; write a day of month that the month has`;
+    return `${JSON.stringify(schedule)} never occurs, since no such month has that day; write a day that the month has`;
   }
   return undefined;
 }
@@ -56,7 +59,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // Whatever croner says is put into words here, field by field.
+    // The error of croner is dropped. The fields are checked one by one instead, for better messages.
     return undefined;
   }
 }
@@ -76,15 +79,22 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** What is wrong with the name of a time zone, as it follows "timeZone"; undefined where it is known. */
+/** Returns the problem of a time zone name, as a text that follows the word "timeZone". Undefined if the zone is known. */
 export function timeZoneProblem(zone: string): string | undefined {
-  if (timeZone(zone)) return undefined;
-  const meant = meantZone(zone);
-  const advice = meant === undefined ? 'write one of the IANA data base, as in Europe/Berlin' : `write ${meant}`;
-  return `${JSON.stringify(zone)} is no time zone that is known; ${advice}`;
+  const spelling = spellingOf(zone);
+  if (timeZone(zone) && spelling === undefined) return undefined;
+  const meant = spelling ?? meantZone(zone);
+  const advice = meant === undefined ? 'write an IANA time zone, as in Europe/Berlin' : `write ${meant}`;
+  return `${JSON.stringify(zone)} is not a known time zone; ${advice}`;
 }
 
-/** Known by everybody, and listed by runtimes under an older name or not at all. */
+/** Name with the correct case, which API servers require. Undefined if the case is correct or the name is unknown. */
+function spellingOf(zone: string): string | undefined {
+  const known = [...otherNames, timeZone(zone)?.name].find((name) => name?.toLowerCase() === zone.toLowerCase());
+  return known === zone ? undefined : known;
+}
+
+/** Well-known zones that runtimes list under an older name or not at all. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

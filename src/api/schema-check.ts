@@ -1,17 +1,19 @@
 /**
- * A resource against its kind's schema, by ajv: types, bounds, enumerations, members that are missing or unknown; and items that
- * are there twice. What is wrong is
- * said in words that tell what to write.
+ * Validates a resource against its kind's schema with ajv: types, bounds, enumerations, missing and unknown members. Also finds
+ * duplicate items in lists. Messages tell what to write instead.
  *
- * A structural schema is not quite JSON Schema: an API server drops members that it does not know (here they are refused,
- * since a misspelt selector would select everything), and it knows values that are integer or string. Loads ajv: import lazily.
+ * A structural schema differs from JSON Schema. An API server drops unknown members, but here they are errors, since a misspelt
+ * selector would select everything. Some values may be an integer or a string.
+ *
+ * This module loads ajv, so import it lazily.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 import type { KindName } from './kinds.ts';
-import { type StructuralSchema, schemaOf } from './structural-schema.ts';
+import { schemaOf } from './schemas.ts';
+import type { StructuralSchema } from './structural-schema.ts';
 
 const int32Bound = 2 ** 31;
 const ajv = new Ajv({
@@ -25,7 +27,7 @@ const ajv = new Ajv({
 });
 const compiled = new Map<KindName, ValidateFunction>();
 
-/** Everything in `spec` that the schema refuses. `metadata` and `status` are looked at elsewhere. */
+/** Returns all schema errors in `spec`. `metadata` and `status` are checked elsewhere. */
 export function checkSchema(kind: KindName, resource: unknown): readonly Finding[] {
   let validate = compiled.get(kind);
   if (validate === undefined) {
@@ -37,7 +39,7 @@ export function checkSchema(kind: KindName, resource: unknown): readonly Finding
   return [...refused.flatMap((error) => findingOf(error, schema, resource)), ...sameItems(schema, resource, [])];
 }
 
-/** Items that are told apart by a member, and have the same there. */
+/** Finds items of a list with the same key member. */
 function* sameItems(schema: StructuralSchema, value: unknown, path: JsonPath): Generator<Finding> {
   const { items, properties = {}, 'x-kubernetes-list-map-keys': keys = [] } = schema;
   if (Array.isArray(value)) {
@@ -56,7 +58,7 @@ function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Ge
   for (const index of list.keys()) {
     const member = valueAt(list, [index, key]);
     if (member !== undefined && seen.has(member)) {
-      const message = `an item before has the ${key} ${JSON.stringify(member)} already; write another ${key}`;
+      const message = `an earlier item has the same ${key}, ${JSON.stringify(member)}; write another ${key}`;
       yield { severity: 'error', path: [...path, index, key], part: 'value', message };
     }
     seen.add(member);
@@ -66,7 +68,7 @@ function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Ge
 const dateTimeForm =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** A point in time of RFC 3339, on a day that there is. */
+/** Whether a text is an RFC 3339 time with an existing date. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimeForm.exec(text) ?? [];
   if (day === undefined) return false;
@@ -94,7 +96,7 @@ function toJsonSchema(schema: StructuralSchema): object {
     required,
     maxProperties,
     properties: properties && mapValues(properties, toJsonSchema),
-    // An object about which the schema says nothing, as `metadata`, is left to others.
+    // An object without a schema, such as `metadata`, is checked elsewhere.
     additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : properties === undefined,
   });
 }
@@ -115,11 +117,11 @@ function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown
       return at(`is missing; ${whatToWrite(name, schema?.properties?.[name])}`, name);
     }
     case 'type':
-      return at(`must be ${typeName(schema)} and is ${valueName(value)}; ${howToType(schema, value, path.at(-1))}`);
+      return at(`must be ${typeName(schema)}, not ${valueName(value)}; ${howToType(schema, value, path.at(-1))}`);
     case 'enum':
-      // What is of the wrong type is told as that alone.
+      // A value of the wrong type is already reported as that.
       if (typeof value !== 'string') return [];
-      return at(`${valueName(value)} is not one that there is; ${choice(String(value), schema?.enum ?? [])}`);
+      return at(`${valueName(value)} is not allowed; ${choice(String(value), schema?.enum ?? [])}`);
     case 'minimum':
       return at(`${value} is too small; write ${schema?.minimum} or more`);
     case 'maximum':
@@ -127,11 +129,11 @@ function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown
     case 'format':
       return at(
         typeof value === 'string'
-          ? `${JSON.stringify(value)} is no point in time; write date, time and offset, as in 2026-12-20T00:00:00Z`
+          ? `${JSON.stringify(value)} is not a valid time; write date, time and offset, as in 2026-12-20T00:00:00Z`
           : `${value} is out of range; write a smaller number`,
       );
     case 'minLength':
-      return at('is empty; write something or leave it out');
+      return at('is empty; write a value or leave it out');
     case 'maxLength':
       return at(`is too long; write at most ${schema?.maxLength} characters`);
     case 'minItems':
@@ -160,7 +162,7 @@ function whatToWrite(name: string, schema: StructuralSchema | undefined): string
   return `write ${typeName(schema)} there`;
 }
 
-/** A value in YAML's flow style, as people write it. */
+/** Renders a value in YAML flow style. */
 function flowText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flowText).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -195,7 +197,10 @@ function valueName(value: unknown): string {
     : `the ${typeof value === 'string' ? 'text' : typeof value} ${JSON.stringify(value)}`;
 }
 
-/** @param name that of the member */
+/**
+ * Returns the fix for a value of the wrong type.
+ * @param name name of the member
+ */
 function howToType(schema: StructuralSchema | undefined, value: unknown, name: JsonPath[number] | undefined): string {
   if (value === null) return 'write a value, or leave the field out';
   const isScalar = typeof value !== 'object';
@@ -216,7 +221,10 @@ function howToType(schema: StructuralSchema | undefined, value: unknown, name: J
   }
 }
 
-/** @param item what was written in the place of the list, where it may have been meant as its only item */
+/**
+ * Returns the fix for a value that should be a list.
+ * @param item the written value, if it may be meant as the only item
+ */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;
   return item === undefined || items?.type === 'object'

@@ -1,21 +1,21 @@
 /**
- * The members of a Secret manifest as an API server reads them: base64 under `data`, texts under `stringData`, which wins.
+ * Reads the members of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes precedence.
  *
- * Invariant: no finding repeats a value. What the members have to hold is left to those who use them.
+ * Invariant: no finding contains a secret value. Callers decide which members are required.
  */
 import type { Finding } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
   readonly path: JsonPath;
-  /** Undefined where it cannot be read. */
+  /** Undefined if the value is invalid. */
   readonly text: string | undefined;
 }
 
 export interface SecretMembers {
-  /** By name. */
+  /** Members by name. */
   readonly members: ReadonlyMap<string, SecretMember>;
-  /** What cannot be read; errors all. */
+  /** Invalid members. All findings are errors. */
   readonly findings: readonly Finding[];
 }
 
@@ -30,7 +30,7 @@ export function readSecretMembers(secret: Readonly<Record<string, unknown>>): Se
     const values = secret[section];
     if (values === undefined || values === null) continue;
     if (typeof values !== 'object' || Array.isArray(values)) {
-      refuse([section], 'must be a mapping; write names with texts');
+      refuse([section], 'must be a mapping; write names and texts');
       continue;
     }
     for (const [name, value] of Object.entries(values)) {
@@ -48,7 +48,7 @@ function textOf(
 ): string | undefined {
   if (typeof value !== 'string') return refuse('must be a text; write it in quotes');
   if (section === 'stringData') return value;
-  return decodeBase64(value) ?? refuse('is not base64; write it as it is under stringData instead');
+  return decodeBase64(value) ?? refuse('is not base64; write the plain text under stringData instead');
 }
 
 function decodeBase64(text: string): string | undefined {

@@ -1,20 +1,19 @@
 /**
- * Whether a query may be searched interval by interval (E8): only if all of its operators work on each row by itself, and none of it
- * depends on the range that is searched. What is not known to be so is not split: that costs an export beyond the limit its
- * completeness, which is said, where the reverse would give wrong rows in silence.
+ * Decides whether a query can be searched interval by interval (E8). It can if all its operators are row-wise and none depends on
+ * the searched time range. An unknown operator counts as not splittable. In doubt an export is reported as incomplete beyond the
+ * service's limit, rather than containing wrong rows.
  *
- * The query is not parsed, only cut at its pipes. A pipe between double quotes is none, as long as it is plain what is between
- * quotes; where an apostrophe, a comment or a backslash before a quote leaves room for doubt, every pipe counts as one, and whatever
- * the service takes for an operator is looked at in any case.
+ * The query is not fully parsed, only split at its pipes. Pipes between double quotes do not count if the quoting is unambiguous.
+ * With apostrophes, comments or escaped quotes it is ambiguous, so every pipe counts.
  */
 
 export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** A sentence for people, without its full stop. */
+      /** Reason as a sentence without a full stop. */
       readonly reason: string;
-      /** Whether nothing but operators that choose or sort rows keeps it from that: it makes no records. */
+      /** Whether the only obstacles are operators that select or sort rows. If so, the query produces messages and no records. */
       readonly onlyChooses: boolean;
     };
 
@@ -25,16 +24,17 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that make no other rows, and see more than one. */
+/** Operators that select or sort existing rows, and need more than one row for it. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
-/** Where there is `overlooked`, nothing is said against such operators. */
+/** Returns the first reason against splitting, or undefined. Operators that match `overlooked` are accepted. */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
-  if (!quotes.areClosed) return 'it has a quote that does not end';
-  // Between quotes nothing is looked at where it is plain that they are quotes.
+  if (!quotes.areClosed) return 'it has a quote without an end';
+  // Quoted texts are skipped only if the quoting is unambiguous.
   const text = hasDoubt(quotes.outside) ? query : quotes.outside;
-  if (text.includes('[')) return 'a subquery, or what may be one, is evaluated for the range of each search';
+  if (text.includes('['))
+    return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
   const [, ...operators] = text.split('|');
   for (const operator of operators) {
     const problem = overlooked?.test(operator.trim()) ? undefined : operatorProblem(operator.trim());
@@ -43,7 +43,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** The query with nothing but a blank between double quotes; a backslash makes the quote behind it a character. */
+/** Replaces the text between double quotes by a blank. A backslash escapes the next quote. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   let outside = '';
   let isInside = false;
@@ -61,47 +61,47 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
   return { outside, areClosed: !isInside };
 }
 
-/** Comments of both kinds, where `prod/*` alone begins none; other quotes; and a quote that a backslash may make a character. */
+/** Signs of ambiguous quoting: comments of both kinds (`prod/*` alone is none), other quotes, and escaped quotes. */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 
 function hasDoubt(outside: string): boolean {
   return doubts.some((doubt) => doubt.test(outside));
 }
 
-/** A word and what stands behind it, up to the pipe. */
+/** A word and the text after it, up to the pipe. */
 const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
   const [, word, rest = ''] = operatorForm.exec(operator) ?? [];
-  if (word === undefined) return `${shown(operator)} is no operator that is known to work on each row by itself`;
+  if (word === undefined) return `${shown(operator)} is not a known row-wise operator`;
   const name = word.toLowerCase();
   const isFunction = rowFunctions.has(name) && rest.trimStart().startsWith('(');
   const form = rowOperators.get(name);
   if (!isFunction && !form?.test(rest)) {
     const isKnown = form !== undefined;
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
-    return `${what} is not known to work on each row by itself`;
+    return `${what} is not known to be row-wise`;
   }
   for (const [, called = ''] of rest.matchAll(/(\w+)\s*\(/g)) {
     const call = called.toLowerCase();
     if (!rowFunctions.has(call) && !conditionWords.has(call)) {
-      return `the function ${call} is not known to give the same whatever range is searched`;
+      return `the function ${call} may depend on the searched range`;
     }
   }
   return undefined;
 }
 
-/** Of a query anything can be a part: short, on one line, and with everything strange escaped. */
+/** Quotes a part of the query for a message: one line, at most 40 characters, special characters escaped. */
 function shown(text: string): string {
   const line = text.replace(/[\s;]+/g, ' ').trim();
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/** `multi` makes several rows of one, which nothing tells apart from rows that come again (E9). */
+/** Excludes `multi`, which makes several rows of one. Those rows cannot be distinguished from duplicates (E9). */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Operators, and what may stand behind them, quoted texts left out. */
+/** Row-wise operators, each with the allowed text after it, without quoted texts. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -114,11 +114,11 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Slices of a length begin at the same times whatever is searched; a number of buckets divides the range.
+  // Time slices with a length start at the same times for every range. A number of buckets divides the searched range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** What gives a value for the values of one row. Not `now`, and nothing that tells of the range of the search. */
+/** Functions whose result depends only on the values of one row. `now` and functions of the searched range are excluded. */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],
@@ -126,5 +126,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Words of a condition before a parenthesis. */
+/** Words that can precede a parenthesis in a condition. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

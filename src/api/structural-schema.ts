@@ -1,13 +1,10 @@
-/** The schemas of CRDs as far as logfleet's own use them, and where a kind's is found. Knows nothing of how they are checked. */
-import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
-import { searchExportSchema } from './generated/search-export-schema.ts';
-import type { KindName } from './kinds.ts';
+/** Type of the CRD schemas that logfleet uses, and access to the schema of each kind. Contains no validation. */
 
-/** A rule in CEL about the value of its schema (`x-kubernetes-validations`). */
+/** CEL rule about the value of its schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
-  /** The member that is to blame, as in `.values`; without it, the value itself. */
+  /** Member with the error, as in `.values`. Without it, the error is about the value itself. */
   readonly fieldPath?: string;
 }
 
@@ -32,17 +29,7 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
-  /** Members by which the items of a list are told apart: no two have the same. */
+  /** Members that identify an item of a list. No two items have the same values. */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
-}
-
-const schemas: { readonly [K in KindName]: StructuralSchema } = {
-  CollectorVersionPolicy: collectorVersionPolicySchema,
-  SearchExport: searchExportSchema,
-};
-
-/** The schema of a whole resource of this kind. */
-export function schemaOf(kind: KindName): StructuralSchema {
-  return schemas[kind];
 }

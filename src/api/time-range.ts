@@ -1,10 +1,11 @@
 /**
- * The time range of an export, as people write it, in whole milliseconds since the epoch: `[fromMs, toMs)`.
+ * Parses the time range of an export into milliseconds since the epoch: `[fromMs, toMs)`.
  *
- * Three forms there are: a local date-time with a time zone, a date-time with an offset (RFC 3339), and milliseconds. Of a local time
- * that comes twice the first is meant, and one that the clocks leave out is as much later as they are put forward (E12).
+ * A time has one of three forms: local date-time with a time zone, date-time with an offset (RFC 3339), or milliseconds. A local
+ * time that occurs twice means the first occurrence. A local time that a clock change skips is moved forward by the length of the
+ * change (E12).
  *
- * Whatever is wrong is said with what to write instead. What lies in the future is for others.
+ * Problems include what to write instead. Times in the future are valid here.
  */
 import { timeZone } from '../base/time-zone.ts';
 import { timeZoneProblem } from './schedule-check.ts';
@@ -12,20 +13,20 @@ import { timeZoneProblem } from './schedule-check.ts';
 export interface TimeRangeText {
   readonly from: string;
   readonly to: string;
-  /** IANA name; needed for local times alone. */
+  /** IANA name. Required only for local times. */
   readonly timeZone?: string | undefined;
 }
 
 export interface TimeRange {
   readonly fromMs: number;
-  /** Not in it. */
+  /** Excluded. */
   readonly toMs: number;
 }
 
 export interface TimeRangeProblem {
-  /** Which member is to be mended. */
+  /** Member that must be corrected. */
   readonly member: keyof TimeRangeText;
-  /** A sentence for people, without its full stop. */
+  /** Problem and fix, without a full stop. */
   readonly problem: string;
 }
 
@@ -39,21 +40,21 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   if (typeof toMs !== 'number') return { member: toMs.member ?? 'to', problem: toMs.problem };
   if (toMs > fromMs) return { fromMs, toMs };
   const [from, to] = [fromMs, toMs].map((instantMs) => new Date(instantMs).toISOString());
-  const [change] = fromMs - toMs <= mostChangeMs ? clockChangesIn(text) : [];
+  const [change] = fromMs - toMs <= maxClockChangeMs ? clockChangesIn(text) : [];
   return {
     member: 'to',
-    problem: `to is ${to}, which is not after from, ${from}${change ? `: ${change.note}` : '; write a later one'}`,
+    problem: `to is ${to}, which is not after from, ${from}${change ? `: ${change.note}` : '; write a later time'}`,
   };
 }
 
-/** A local time that is not what it looks like, since the clocks change there. */
+/** Local time that a clock change makes ambiguous or invalid. */
 export interface ClockChange {
   readonly member: 'from' | 'to';
-  /** What it is read as, and what to write instead, as it follows the name of the member. */
+  /** Interpretation and fix, as a text that follows the name of the member. */
   readonly note: string;
 }
 
-/** Of a range that can be read. */
+/** Finds ambiguous and skipped local times in a valid range. */
 export function clockChangesIn(text: TimeRangeText): readonly ClockChange[] {
   const zone = zoneOf(text);
   if (!zone) return [];
@@ -71,16 +72,16 @@ function changeNote(text: string, zone: Zone): string | undefined {
   const instantMs = zone.instantOf(localMs);
   const readAs = new Date(instantMs).toISOString();
   if (zone.localMs(instantMs) !== localMs) {
-    return `the clocks leave out ${text} there, so that it is read as ${readAs}; write a time that there is`;
+    return `a clock change skips ${text}, which is read as ${readAs}; write an existing time`;
   }
-  if (!comesAgain(localMs, instantMs, zone)) return undefined;
+  if (!occursTwice(localMs, instantMs, zone)) return undefined;
   const offsets = `write an offset to say which, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
-  return `${text} comes twice there, and is read as the first, ${readAs}; ${offsets}`;
+  return `${text} occurs twice, and is read as the first, ${readAs}; ${offsets}`;
 }
 
-/** Days after a change of the clocks the offset is another, by which the same reading comes a second time. */
-function comesAgain(localMs: number, instantMs: number, zone: Zone): boolean {
-  const laterMs = instantMs + beyondChangeMs;
+/** Whether the same local time occurs again at the offset that applies some days later. */
+function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
+  const laterMs = instantMs + afterClockChangeMs;
   const secondMs = localMs - (zone.localMs(laterMs) - laterMs);
   return secondMs > instantMs && zone.localMs(secondMs) === localMs;
 }
@@ -97,26 +98,26 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 
 interface InstantProblem {
   readonly problem: string;
-  /** Where it is not the time itself that is to be mended. */
+  /** Member that must be corrected, if it is not the time itself. */
   readonly member?: keyof TimeRangeText;
 }
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
-  'a local time as 2026-11-01T00:00:00 with a timeZone, one with an offset as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as 1793491200000';
-/** As many digits as are exact in a double, and as `Date` has. */
+  'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
+/** Up to 15 digits are exact in a double and valid for `Date`. */
 const millisecondsForm = /^\d{1,15}$/;
-/** So many digits have the seconds from 2001 to 2286, and the milliseconds of the first months of 1970. */
+/** Ten digits: seconds from 2001 to 2286. As milliseconds they would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
-/** A range that ends further before it begins does so by whichever reading of a local time. */
-const mostChangeMs = 3 * 3_600_000;
-/** So long after a local time that comes twice, the clocks have changed. */
-const beyondChangeMs = 36 * 3_600_000;
+/** Maximum difference that a clock change can explain, if `to` is not after `from`. */
+const maxClockChangeMs = 3 * 3_600_000;
+/** Time after which a clock change near a local time is certainly over. */
+const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
-/** As RFC 3339 can write it, and the epoch count it. */
+/** Latest time that RFC 3339 can express. */
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function readInstant(text: string, zone: Zone | undefined): number | InstantProblem {
@@ -131,20 +132,20 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   if (millisecondsForm.test(text)) return Number(text);
   if (dateForm.test(text)) return { problem: `${shown} has no time of day; write ${text}T00:00:00` };
   const [, date, time, fraction = '', offset] = dateTimeForm.exec(text) ?? [];
-  if (date === undefined || time === undefined) return { problem: `${shown} is no time; write ${forms}` };
+  if (date === undefined || time === undefined) return { problem: `${shown} is not a time; write ${forms}` };
   if (fraction.length > 3) {
     const rounded = text.replace(`.${fraction}`, `.${fraction.slice(0, 3)}`);
     return { problem: `${shown} is finer than a millisecond; write ${rounded}` };
   }
   const localMs = readReading(`${date}T${time}.${fraction.padEnd(3, '0')}Z`);
-  if (localMs === undefined) return { problem: `${shown} is on no calendar or clock; write ${forms}` };
+  if (localMs === undefined) return { problem: `${shown} does not exist; write ${forms}` };
   if (offset !== undefined) return withOffset(shown, localMs, offset);
   if (zone) return zone.instantOf(localMs);
-  const problem = `${shown} is a local time, and no timeZone says where; write one as Europe/Berlin or UTC`;
+  const problem = `${shown} is a local time without a time zone; write one such as Europe/Berlin or UTC`;
   return { member: 'timeZone', problem };
 }
 
-/** The milliseconds of a reading in UTC; undefined where there is none such, as of February 30 or 24:00:00. */
+/** Parses a local reading as if it were UTC. Returns undefined if it does not exist, like February 30 or 24:00:00. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || new Date(readMs).toISOString() !== text ? undefined : readMs;
@@ -153,7 +154,7 @@ function readReading(text: string): number | undefined {
 function withOffset(shown: string, localMs: number, offset: string): number | InstantProblem {
   if (offset.toUpperCase() === 'Z') return localMs;
   const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
-  if (hours > 23 || minutes > 59) return { problem: `${shown} has no offset that there is; write one as +01:00` };
+  if (hours > 23 || minutes > 59) return { problem: `${shown} has an invalid offset; write one such as +01:00` };
   const offsetMs = (hours * 60 + minutes) * 60_000;
   return offset.startsWith('-') ? localMs + offsetMs : localMs - offsetMs;
 }

@@ -1,8 +1,8 @@
 /**
- * What an API server would say about a resource, without one, and what it could not say: metadata, schema, CEL rules, and the
- * kind's own second thoughts, in this order. Hosts without an API server refuse what has an error here.
+ * Validates a resource without an API server: metadata, schema, CEL rules, and checks of the kind that an API server cannot make.
+ * Hosts without an API server reject resources with errors.
  *
- * Loads ajv and the CEL engine: import it lazily where it may not be needed.
+ * This module loads ajv and the CEL engine, so import it lazily.
  */
 import { unreachable } from '../base/assert.ts';
 import { evaluateRules } from './cel.ts';
@@ -14,12 +14,13 @@ import { isWithin, type JsonPath, valueAt } from './json-path.ts';
 import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
 import { checkPolicy } from './policy-check.ts';
+import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
-import { schemaOf } from './structural-schema.ts';
+import { schemaOf } from './schemas.ts';
 
 export type { Finding };
 
-/** The kind of a document that is one of logfleet's, in whichever version; undefined for all others. */
+/** Kind of a logfleet document in any version. Undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {
   if (typeof document !== 'object' || document === null) return undefined;
   const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
@@ -30,15 +31,20 @@ export function kindOf(document: unknown): KindName | undefined {
 const kindNames = Object.keys(kinds);
 
 /**
- * What is wrong with the kind or the API version of a document that is meant for logfleet, by either of the two; undefined where both
- * are right, and for the documents of others. A document that is no object is meant for nobody.
+ * Returns the error in the kind or API version of a document that is meant for logfleet, judged by its group or its kind. Undefined
+ * if both are right, and for other documents. A document that is not an object is always an error.
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    const message = 'is no manifest: a document of a manifest is an object; write apiVersion, kind and metadata';
+    const message = 'is not a manifest, since it is not a mapping; write apiVersion, kind and metadata';
     return { severity: 'error', path: [], part: 'value', message };
   }
   const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
+  if (apiVersion === 'v1' && kind === 'List') {
+    const message = 'is a List without items, or inside another List; write its items as documents';
+    return { severity: 'error', path: [], part: 'value', message };
+  }
   const isOurGroup = String(apiVersion).split('/')[0] === apiGroup;
   const isOurKind = kindNames.includes(String(kind));
   if (isOurGroup === isOurKind) return undefined;
@@ -55,8 +61,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
 }
 
 /**
- * Everything that is wrong or odd about a resource of this kind as somebody wrote it; empty when it is fine. With `previous`, as
- * a change of that resource; with `wallMs`, by that time of day, without it whatever the time.
+ * Returns all findings of a resource as written. With `previous`, validates it as an update. Without `wallMs`, checks that depend
+ * on the current time are skipped.
  */
 export function validateResource(
   kind: KindName,
@@ -68,29 +74,33 @@ export function validateResource(
   const findings = [...checkMetadata(document as Readonly<Record<string, unknown>>), ...checkSchema(kind, resource)];
   const refused = findings.map(({ path }) => path);
   const older = previous === undefined ? undefined : applyDefaults(kind, previous);
-  const violations = evaluateRules(schemaOf(kind), resource, older, (path) => isTouched(path, refused));
+  const violations = evaluateRules(schemaOf(kind), resource, older, (path) => overlaps(path, refused));
   for (const { path, message } of violations) {
-    findings.push({ severity: 'error', path, part: 'value', message: ofRule(message, valueAt(resource, path)) });
+    const value = valueAt(resource, path);
+    const exact = scheduleMessage(path, value) ?? problemAndFix(message, value);
+    // Several rules about one schedule lead to the same message.
+    if (findings.some((known) => known.message === exact && overlaps(path, [known.path]))) continue;
+    findings.push({ severity: 'error', path, part: 'value', message: exact });
   }
   if ('status' in document) {
-    const message = 'is written by logfleet alone and will be ignored; leave it out';
+    const message = 'is ignored, since only logfleet writes it; leave it out';
     findings.push({ severity: 'warning', path: ['status'], part: 'key', message });
   }
   const errors = findings.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) {
-    // Whoever mends one mistake is not to meet the next only then.
+    // The time range is checked even if other fields have errors, so that people see all mistakes at once.
     const isReadable =
       kind === 'SearchExport' &&
-      !isTouched(
+      !overlaps(
         ['spec', 'timeRange'],
         errors.map(({ path }) => path),
       );
     return isReadable ? [...findings, ...checkRange(specOf(document))] : findings;
   }
-  return [...findings, ...secondThoughts(kind, document, wallMs)];
+  return [...findings, ...kindChecks(kind, document, wallMs)];
 }
 
-function secondThoughts(kind: KindName, document: object, wallMs: number | undefined): readonly Finding[] {
+function kindChecks(kind: KindName, document: object, wallMs: number | undefined): readonly Finding[] {
   switch (kind) {
     case 'CollectorVersionPolicy':
       return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec, wallMs);
@@ -105,15 +115,24 @@ function specOf(document: object): Parameters<typeof checkExport>[0] {
   return (document as { readonly spec: Parameters<typeof checkExport>[0] }).spec;
 }
 
-/** A rule about a value that the schema refuses, or one that holds such a value, would only repeat it in other words. */
-function isTouched(path: JsonPath, refused: readonly JsonPath[]): boolean {
+/** Whether a path is inside a rejected value, or contains one. A CEL rule would only repeat that error. */
+function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/** A rule says what to write, and where that is not plain enough what is wrong before it; else it is the value. */
-function ofRule(message: string, value: unknown): string {
+/** More precise message than that of the CEL rule, for schedules and time zones. Undefined for other values. */
+function scheduleMessage(path: JsonPath, value: unknown): string | undefined {
+  const [, parent] = path;
+  if (typeof value !== 'string') return undefined;
+  if (parent === 'maintenance' && path.at(-1) === 'schedule') return scheduleProblem(value);
+  if ((parent === 'maintenance' || parent === 'timeRange') && path.at(-1) === 'timeZone') return timeZoneProblem(value);
+  return undefined;
+}
+
+/** Converts the message of a CEL rule to `problem; fix`. If the message has no problem part, the value is the problem. */
+function problemAndFix(message: string, value: unknown): string {
   const [, what, fix] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
   if (fix === undefined) return message;
   const isShort = typeof value === 'string' || typeof value === 'number';
-  return `${what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is not as it must be')}; ${fix}`;
+  return `${what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is invalid')}; ${fix}`;
 }

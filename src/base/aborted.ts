@@ -1,4 +1,4 @@
-/** Waiting for a signal, apart from those who wait: what they bring along is not for everybody. */
+/** Waiting for an abort signal without exposing its reason. */
 
 /** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
 /**
- * Named boundaries of effects. Each effect that leaves the process (a call to the service, a write of status or ledger)
- * passes through `crossing`, which announces `before` and `after` on a diagnostics channel. Nobody listens in production;
- * tests do, and stop the process exactly there.
+ * Named boundaries of effects. Each effect that leaves the process (a request to the service, a write of status or ledger) goes
+ * through `crossing`, which publishes `before` and `after` on a diagnostics channel. In production the channel has no subscriber.
+ * Tests use it to stop the process at an exact point.
  */
 import { channel } from 'node:diagnostics_channel';
 
-/** `before`: nothing has left the process yet. `after`: the answer is known to the process, nothing was done with it yet. */
+/** `before`: nothing has left the process yet. `after`: the process has the answer but has not used it yet. */
 export interface BoundaryMessage {
   readonly name: string;
   readonly phase: 'before' | 'after';

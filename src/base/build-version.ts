@@ -1,6 +1,6 @@
 /**
- * Versions of collector builds, as in `19.253-26`: major, minor, build (specification 9.3). They order as numbers, part by
- * part; semantic-version libraries do not read this form.
+ * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). They are ordered numerically, part by part.
+ * Libraries for semantic versions do not support this form.
  */
 
 export interface BuildVersion {
@@ -11,14 +11,14 @@ export interface BuildVersion {
 
 const form = /^(\d{1,9})\.(\d{1,9})-(\d{1,9})$/;
 
-/** The parts of a version, or undefined where the text is not of the form `MAJOR.MINOR-BUILD`. */
+/** Parses a version, or returns undefined if the text does not have the form `MAJOR.MINOR-BUILD`. */
 export function parseBuildVersion(text: string): BuildVersion | undefined {
   const match = form.exec(text);
   if (!match) return undefined;
   return { major: Number(match[1]), minor: Number(match[2]), build: Number(match[3]) };
 }
 
-/** Negative when `left` is older, positive when it is newer, 0 when they are the same. */
+/** Returns a negative number if `left` is older, a positive number if it is newer, and 0 if both are equal. */
 export function compareBuildVersions(left: BuildVersion, right: BuildVersion): number {
   return left.major - right.major || left.minor - right.minor || left.build - right.build;
 }

@@ -1,9 +1,9 @@
-/** JSON text by which two values can be compared: members in order, since an API server gives them back in one of its own. */
+/** JSON text for comparing values: members are sorted, since an API server may return them in another order. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
 }
 
-/** The same, one line for small things, readable by people and by `diff`. */
+/** Canonical text with indentation, readable for people and for `diff`. */
 export function canonicalLines(value: unknown): string {
   return JSON.stringify(value, inOrder, 1);
 }
@@ -13,7 +13,7 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Whether two values have the same canonical text, without making it: whoever compares often pays for what differs alone. */
+/** Whether two values have the same canonical text. Faster than comparing the texts. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

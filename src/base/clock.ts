@@ -1,27 +1,30 @@
 /**
- * Time as a port. Everything that waits or looks at a clock gets one of these, so that tests and simulations run on a
- * virtual clock; `systemClock` is the only place of the operator that touches the machine's timers.
+ * Port for time. All code that waits or reads a clock uses it, so tests and simulations run on a virtual clock. `systemClock` is
+ * the only code of the operator that uses the machine's timers.
  *
- * Invariant: ages and deadlines are computed from `monotonic()`; `now()` is for what people and other machines read. Where an age must
- * not be taken for too small, both count (`elapsedMs`).
+ * Invariant: ages and deadlines use `monotonic()`, and `now()` is for people and other machines. Code that must not underestimate
+ * an age uses both (`elapsedMs`).
  */
 import { performance } from 'node:perf_hooks';
 
 export interface Timer {
-  /** Stops the timer; harmless when it has fired already. */
+  /** Stops the timer. Has no effect after the timer has fired. */
   cancel(): void;
 }
 
 export interface Clock {
   /** Wall time in milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds on a scale of its own that never goes back. */
+  /** Milliseconds on an arbitrary scale that never goes back. */
   monotonic(): number;
-  /** Calls `callback` once, `delayMs` milliseconds from now (at once when not positive, but never synchronously). */
+  /**
+   * Calls `callback` once after `delayMs` milliseconds. A delay that is not positive means as soon as possible, but never
+   * synchronously.
+   */
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** A point in time on both clocks, to measure from. */
+/** Point in time on both clocks. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -32,14 +35,17 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * The time since `start` in ms, by the clock that shows more of it. The monotonic clock of Linux stands still while the machine sleeps;
- * the wall clock may be set back. A wall clock that is set forward makes the result too large.
+ * Time since `start` in ms, on the clock that shows more. The monotonic clock of Linux stops while the machine sleeps, and the wall
+ * clock can be set back. If the wall clock is set forward, the result is too large.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
 }
 
-/** Node's timers take 31 bits; a longer delay fires at once there. Whoever waits longer looks again then. */
+/**
+ * Maximum delay of Node's timers (31 bits). A longer delay would fire immediately, so callers with longer waits must check the time
+ * again.
+ */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -52,14 +58,14 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` once, when all that has arrived from the network by now was handed to those who read it. For sockets alone, which run
- * on no virtual clock.
+ * Calls `callback` once after all data that has arrived from the network was delivered. Only for sockets, which have no virtual
+ * clock.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Resolves after `delayMs`; rejects with the signal's reason as soon as it is aborted. */
+/** Resolves after `delayMs` ms, or rejects with the signal's reason when the signal is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

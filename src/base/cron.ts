@@ -1,24 +1,23 @@
 /**
- * Schedules as cron has them: minute, hour, day of month, month, day of week. Croner reads them and says which days they have; it is
- * asked about UTC alone, since it lets local times come at other instants than we promise when the clocks change.
- * `time-zone.ts` makes instants of the local times that come out.
+ * Cron schedules: minute, hour, day of month, month, day of week. Croner parses them and computes their days, always in UTC, since
+ * its handling of clock changes differs from ours. `time-zone.ts` converts the local times to instants.
  */
 import { Cron, CronPattern } from 'croner';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Days that are remembered: those of a year and more. */
+/** Maximum number of cached days: more than a year. */
 const mostDays = 500;
 
-/** A schedule that was read. */
+/** Parsed schedule. */
 export class CronSchedule {
-  /** Its times on each of its days, in ms since the day began, in order. */
+  /** Times of each day in ms since midnight, in ascending order. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Day → the first of the schedule's days from there on; undefined where none comes. */
+  /** For each day, the first scheduled day on or after it, or undefined if there is none. */
   readonly #days = new Map<number, number | undefined>();
 
-  /** Throws where the text is no schedule. */
+  /** Throws if the text is not a valid schedule. */
   constructor(text: string) {
     const { minute, hour } = new CronPattern(text, undefined, { mode: '5-part' });
     this.timesMs = present(hour).flatMap((h) => present(minute).map((m) => (h * 60 + m) * minuteMs));
@@ -26,14 +25,17 @@ export class CronSchedule {
     this.#dates = new Cron(`0 0 ${date.join(' ')}`, { mode: '5-part', utcOffset: 0 });
   }
 
-  /** Its local times (`time-zone.ts`) at or after one, in order; without end, unless no further day comes. */
+  /**
+   * Yields the scheduled local times (`time-zone.ts`) at or after `localMs`, in ascending order. Endless, unless no further day
+   * exists.
+   */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
       for (const timeMs of this.timesMs) if (day + timeMs >= localMs) yield day + timeMs;
     }
   }
 
-  /** The local times at which its days begin: of the one that has this local time, if it is such, and of all later ones. */
+  /** Yields the local midnight of each scheduled day, beginning with the day of `localMs`. */
   *days(localMs: number): Generator<number> {
     let day = this.#dayFrom(Math.floor(localMs / dayMs) * dayMs);
     while (day !== undefined) {
@@ -51,7 +53,7 @@ export class CronSchedule {
   }
 }
 
-/** The fields of a schedule, as they are written. */
+/** Returns the fields of a schedule as written. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

@@ -1,13 +1,10 @@
-/**
- * Durations as Kubernetes writes them: Go's form (`1h30m`, `90s`, `500ms`), without sign and without fractions below a
- * millisecond. One parser and one renderer for all of the API.
- */
+/** Durations in Go's form, like in Kubernetes (`1h30m`, `90s`, `500ms`), without sign and without fractions of a millisecond. */
 
 const unitsMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
 const wholeForm = /^(?:\d+(?:\.\d+)?(?:h|ms|m|s))+$/;
 const pieceForm = /(\d+(?:\.\d+)?)(h|ms|m|s)/g;
 
-/** Milliseconds, or undefined where the text is no duration. */
+/** Parses a duration into milliseconds, or returns undefined if the text is invalid. */
 export function parseDuration(text: string): number | undefined {
   if (!wholeForm.test(text)) return undefined;
   let totalMs = 0;
@@ -16,7 +13,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(totalMs);
 }
 
-/** The shortest form of a duration for people: `1h30m`, `45s`, `250ms`; `0s` for nothing. */
+/** Renders the shortest form of a duration: `1h30m`, `45s`, `250ms`, or `0s`. */
 export function renderDuration(durationMs: number): string {
   let rest = Math.max(0, Math.round(durationMs));
   if (rest === 0) return '0s';

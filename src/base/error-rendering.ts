@@ -1,16 +1,15 @@
 /**
- * Errors as plain data for logs: what JSON would leave out of them (message, stack) and what programs match by (code), with their
- * causes. Whatever is thrown can be rendered; long chains of causes are cut. Stacks are of unexpected errors alone: in a log of expected
- * ones they would bury the messages.
+ * Converts errors to plain data for logs: message, code and causes. Accepts any thrown value and limits the number of causes. Only
+ * unexpected errors have a stack, since stacks of expected errors would make logs unreadable.
  */
 import { LogfleetError } from './errors.ts';
 
 export interface RenderedError {
   readonly message: string;
   readonly name?: string;
-  /** Of ours, or of Node's system errors (`ECONNREFUSED`). */
+  /** Code of a LogfleetError or of a Node system error (`ECONNREFUSED`). */
   readonly code?: string;
-  /** Of an unexpected error, and of its causes. */
+  /** Stack of an unexpected error or of its cause. */
   readonly stack?: string;
   readonly cause?: RenderedError;
 }
@@ -33,7 +32,7 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/** Whether the stack tells a person anything: errors of ours say where they are from by their code, unless they are bugs. */
+/** Whether the stack helps a person. Errors of logfleet are identified by their code, unless they are bugs. */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

@@ -1,17 +1,17 @@
 /**
- * The one base of all errors of logfleet. An error says what happened (`code`, for programs; `message`, for people),
- * what to show in a condition (`reason`) and how whoever catches it is to go on (`handling`).
+ * Base class of all errors of logfleet. An error has a `code` for programs, a `message` for people, the `reason` of the condition
+ * that shows it, and the `handling` that callers must apply.
  *
- * Errors are matched by `code` and `handling`, never by their message.
+ * Code matches errors by `code` and `handling`, never by message.
  */
 
 /**
- * How to go on after an error.
- * - `backoff`: it may pass by itself; try again, later each time.
- * - `retryAfter`: the same, and not before `delayMs`.
- * - `wait`: nothing is wrong, something has to happen first.
- * - `stall`: a person has to mend something; look again now and then, without hammering.
- * - `bug`: logfleet is wrong; log it loudly, and back off.
+ * How a caller handles an error.
+ * - `backoff`: may be temporary; retry with increasing delays.
+ * - `retryAfter`: like `backoff`, but wait at least `delayMs`.
+ * - `wait`: not a failure; something else must happen first.
+ * - `stall`: a person must act; retry at long intervals.
+ * - `bug`: an error in logfleet; log it with its stack and back off.
  */
 export type Handling =
   | { readonly kind: 'backoff' }
@@ -21,12 +21,12 @@ export type Handling =
   | { readonly kind: 'bug' };
 
 export interface LogfleetErrorOptions {
-  /** Dotted lower-case literal, for programs: `secret.missing`, `host.conflict`. */
+  /** Dotted lower-case code for programs: `secret.missing`, `host.conflict`. */
   readonly code: string;
-  /** One or two sentences for a person: what was wrong, where, and what to do. No secrets. */
+  /** One or two sentences for people: what is wrong, where, and what to do. Contains no secrets. */
   readonly message: string;
   readonly handling: Handling;
-  /** The CamelCase reason of the condition that shows this error; `InternalError` where nothing better is known. */
+  /** CamelCase reason of the condition that shows this error. Default: `InternalError`. */
   readonly reason?: string;
   readonly cause?: unknown;
 }
@@ -45,12 +45,12 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Whether trying again may help, with nothing changed by anybody. */
+/** Whether a retry can succeed without a person's help. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
 
-/** Wraps what is not one of ours as a bug, so that every catch can rely on `handling`. */
+/** Wraps other thrown values as bugs, so that all callers can use `handling`. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /**
- * Bytes of JSON text (RFC 8259): those that have a meaning, there or to whoever writes the values on, and the search for the end of
- * plain text inside a string, which is where nearly all bytes of a page are.
+ * Bytes of JSON text (RFC 8259) with a special meaning, and a fast search for the end of plain text inside a string, which is most
+ * of a page.
  */
 
 export const char = {
@@ -39,32 +39,32 @@ function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** 1 for each byte that may stand between tokens. */
+/** 1 for each byte that is allowed between tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/** 1 for each byte that, after a backslash, is a whole escape. */
+/** 1 for each byte that forms a complete escape after a backslash. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
- * Index of the first byte from `from` on that is no plain text of a string: its end, an escape, or a control character; `end` where
- * there is none. Four bytes at a time: most strings of a page are too short for a call of `indexOf`, which sees no control
- * characters either. `view` shows the same bytes as `bytes`.
+ * Returns the index of the first byte from `from` on that is not plain text of a string: a quote, a backslash or a control
+ * character. Returns `end` if there is none. Reads four bytes at a time, since most strings are too short for `indexOf`, which
+ * cannot find control characters either. `view` must cover the same bytes as `bytes`.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
   for (const last = end - 8; at <= last; at += 8) {
     const first = marksIn(view.getInt32(at, true));
-    if (first !== 0) return at + placeOfMark(first);
+    if (first !== 0) return at + indexOfMark(first);
     const second = marksIn(view.getInt32(at + 4, true));
-    if (second !== 0) return at + 4 + placeOfMark(second);
+    if (second !== 0) return at + 4 + indexOfMark(second);
   }
   while (at < end && isPlain(bytes[at] as number)) at++;
   return at;
 }
 
 /**
- * The lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. The lowest mark is right; those above it may
- * also be of bytes that are one more than such a byte, because a difference borrows from its neighbour.
+ * Sets the lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest mark is exact. Higher
+ * marks can be false, since a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
   const quotes = word ^ 0x22222222;
@@ -74,8 +74,8 @@ function marksIn(word: number): number {
   return ((isZero | isControl) & 0x80808080) >>> 7;
 }
 
-/** Which of the four bytes, of which the lowest comes first, has the lowest mark. */
-function placeOfMark(marks: number): number {
+/** Returns the index of the byte with the lowest mark, lowest byte first. */
+function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
 
@@ -83,7 +83,9 @@ function isPlain(byte: number): boolean {
   return byte !== char.quote && byte !== char.backslash && byte >= 0x20;
 }
 
-/** Index of the quote that ends a string, of which `from` is inside; -1 where it is not in the bytes, or something before it is wrong. */
+/**
+ * Returns the index of the closing quote of the string that contains `from`, or -1 if the end is missing or the string is invalid.
+ */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
   for (;;) {
@@ -99,7 +101,7 @@ export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   }
 }
 
-/** Of `\u0020`. */
+/** Length of an escape such as `\u0020`. */
 const longestEscape = 6;
 
 function areHexDigits(bytes: Uint8Array, at: number): boolean {
@@ -109,7 +111,7 @@ function areHexDigits(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Whether `expected` stands at `at`. */
+/** Whether `expected` occurs at index `at`. */
 export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let place = 0; place < expected.length; place++) {
     if (bytes[at + place] !== expected[place]) return false;
@@ -117,7 +119,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** A byte as messages name it: the character where it has one. */
+/** Name of a byte in messages, with its character if it is printable. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

@@ -1,6 +1,7 @@
 /**
- * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors among the fields become
- * their code, message and causes, unexpected ones with their stacks; secrets stay `[secret]`. A field that cannot be rendered never breaks the caller.
+ * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors in fields are rendered with code,
+ * message and causes, and unexpected errors with their stack. Secrets are rendered as `[secret]`. A field that cannot be rendered
+ * never throws.
  */
 import { pino, stdTimeFunctions } from 'pino';
 import { renderError } from './error-rendering.ts';
@@ -8,7 +9,7 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface JsonLogOptions {
   readonly level: LogLevel;
-  /** Takes one line with its line feed; `process.stderr` is one. */
+  /** Receives each line including its line feed, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 

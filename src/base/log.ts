@@ -1,4 +1,7 @@
-/** Structured logs as a port: a constant message and fields. Adapters: `json-log.ts` for clusters, `text-log.ts` for terminals. */
+/**
+ * Port for structured logs: a constant message with fields. Implementations: `json-log.ts` for clusters, `text-log.ts` for
+ * terminals.
+ */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -7,9 +10,9 @@ export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
-  /** `fields.error` may hold an Error; adapters render its code and message, and the stack of an unexpected one. */
+  /** `fields.error` may be an Error. Implementations render its code and message, and the stack if it is unexpected. */
   error(message: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to every line. */
+  /** Returns a logger that adds `fields` to every line. */
   with(fields: LogFields): Logger;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Metrics as a port, so that layers count without knowing Prometheus and tests read what was counted.
+ * Port for metrics, so that code counts without depending on Prometheus, and tests can read the counts.
  *
- * Names end in a base unit or `_total`. Labels have few values: a state, an operation, an outcome; never an id, a name of a
- * collector or a number.
+ * Names end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome. They never contain
+ * ids, names of collectors or numbers.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Counter {
 
 export interface Gauge {
   set(labels: Labels, value: number): void;
-  /** Forgets the series of these labels, as when their resource is gone. */
+  /** Removes the series with these labels, for example after a resource is deleted. */
   remove(labels: Labels): void;
 }
 
@@ -24,7 +24,7 @@ export interface Histogram {
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
-  /** Buckets are upper bounds in the unit of the name. */
+  /** Buckets are upper bounds, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

@@ -1,8 +1,8 @@
-/** Sets of texts by key. Most keys have one value: that one is held as it is, and a set is made only where there are more. */
+/** Map from a key to a set of strings. Most keys have a single value, which is stored without a set to save memory. */
 export class Multimap {
   readonly #sets = new Map<string, string | Set<string>>();
 
-  /** How many keys have a value. */
+  /** Number of keys with a value. */
   get size(): number {
     return this.#sets.size;
   }
@@ -11,7 +11,7 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /** The values of a key, in the order in which they came. The iteration must not outlive a change. */
+  /** Returns the values of a key in insertion order. Do not modify the map during the iteration. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;
@@ -26,7 +26,7 @@ export class Multimap {
     return typeof values === 'string' ? values === value : (values?.has(value) ?? false);
   }
 
-  /** Whether the value is new. */
+  /** Adds a value. Returns whether it is new. */
   add(key: string, value: string): boolean {
     if (this.has(key, value)) return false;
     const values = this.#sets.get(key);
@@ -36,7 +36,7 @@ export class Multimap {
     return true;
   }
 
-  /** Whether the value was there. */
+  /** Removes a value. Returns whether it existed. */
   delete(key: string, value: string): boolean {
     const values = this.#sets.get(key);
     if (typeof values !== 'object') return values === value && this.#sets.delete(key);
@@ -45,7 +45,7 @@ export class Multimap {
     return wasThere;
   }
 
-  /** Removes a key. Returns the values that it had. */
+  /** Removes a key and returns its values. */
   take(key: string): Iterable<string> {
     const values = this.get(key);
     this.#sets.delete(key);

@@ -1,8 +1,8 @@
-/** Runs work on many things, a bounded number at once. */
+/** Bounded concurrency. */
 
 /**
- * Runs `run` on each item, in their order. `atOnce` is asked before each begins, and one runs in any case. Rejects with the first
- * rejection once everything that had begun has ended; nothing begins after it.
+ * Calls `run` for each item, in order. `atOnce` returns the current maximum of concurrent calls; at least one call always runs.
+ * After the first rejection no further call starts, and the result rejects when all running calls have ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

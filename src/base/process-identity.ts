@@ -1,39 +1,39 @@
 /**
- * Which process is meant, across machines, containers and reboots: a pid alone says little, since pids are used again and mean
- * something else in another container.
+ * Identity of a process across machines, containers and reboots. A pid alone is not enough, since pids are reused and differ
+ * between containers.
  *
- * Invariant: a process is called dead only where its pid can be looked up, which is in its own scope.
+ * Invariant: a process counts as ended only if its pid can be checked, that is, within the same scope.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When the process began, in ticks since the machine did; tells apart processes that got the same pid. Empty where unknown. */
+  /** Start of the process in clock ticks since boot, which distinguishes processes with the same pid. Empty if unknown. */
   readonly processStart: string;
-  /** Within what pids mean the same: machine, boot and, on Linux, pid namespace. */
+  /** Scope in which pids are unique: machine, boot and, on Linux, pid namespace. */
   readonly scope: string;
 }
 
-/** Who we are. */
+/** Identity of the current process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, processStart: await readProcessStart(process.pid), scope: await readScope() };
 }
 
-/** Whether a process of our own scope still runs. */
+/** Whether a process of the current scope is still running. */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: there is such a process, and it belongs to somebody else.
+    // EPERM: the process exists but belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;
 }
 
 /**
- * Field 22 of Linux' `/proc/<pid>/stat`, counted behind the name in parentheses; empty on other systems. A process that has ended
- * and that its parent has not asked about yet (state Z) has no start any more.
+ * Reads field 22 of `/proc/<pid>/stat`, counted after the name in parentheses. Empty on systems other than Linux. A zombie process
+ * (state Z) counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

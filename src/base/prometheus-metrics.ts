@@ -1,6 +1,6 @@
 /**
- * The metrics port on prom-client, with a registry of its own. Whoever asks for a metric that exists already gets that one, so
- * that several controllers count into the same series, apart by their labels. Loaded by `logfleet run` alone.
+ * Metrics port on prom-client with its own registry. Registering an existing name returns the existing metric, so several
+ * controllers share a series and differ by labels. Only `logfleet run` loads this module.
  */
 import {
   collectDefaultMetrics,
@@ -12,7 +12,7 @@ import {
 import { assert } from './assert.ts';
 import type { Counter, Gauge, Histogram, Metrics } from './metrics.ts';
 
-/** How often the event loop is looked at. The default, 10 ms, is most of the processor time of an operator at rest. */
+/** Sampling interval of the event-loop delay in ms. The default of 10 ms would use most of the CPU time of an idle operator. */
 const loopPrecisionMs = 500;
 
 type AnyMetric = PrometheusCounter | PrometheusGauge | PrometheusHistogram;
@@ -21,17 +21,17 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   readonly #metrics = new Map<string, AnyMetric>();
 
-  /** Adds the process's own figures (memory, CPU, event loop) to the exposition. */
+  /** Adds metrics of the process itself: memory, CPU, event loop. */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopPrecisionMs });
   }
 
-  /** The value of the exposition's `Content-Type`. */
+  /** Value of the `Content-Type` header for the exposition. */
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  /** All metrics in Prometheus' text format. */
+  /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string> {
     return this.#registry.metrics();
   }

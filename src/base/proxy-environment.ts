@@ -1,13 +1,16 @@
 /**
- * Which proxy leads to an origin, by the variables that everybody knows: `HTTPS_PROXY` and `NO_PROXY`, in either case, the small
- * letters first. The environment comes in as data. Loopback addresses are never reached through a proxy.
+ * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take precedence. Loopback addresses never
+ * use a proxy. The environment is passed as data.
+ *
+ * proxy-from-env has another result: it reads the environment of the process, and its `NO_PROXY` knows neither networks such as
+ * 10.0.0.0/8 nor subdomains.
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy's address; undefined: go straight there. One that is no address, or no HTTP proxy's, throws a TypeError. */
+/** Returns the address of the proxy, or undefined for a direct connection. Throws a TypeError if the proxy is not an HTTP address. */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
   const proxy = environment.https_proxy || environment.HTTPS_PROXY;
   if (!proxy) return undefined;
@@ -21,17 +24,17 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   return address;
 }
 
-/** What a person is told of a proxy that `proxyFor` cannot read. */
-export const proxyProblem = 'HTTPS_PROXY is no address of an HTTP proxy, like http://proxy.example.com:3128';
+/** Message for a proxy variable that `proxyFor` cannot parse. */
+export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
 
-/** It fails on nothing: a percent sign that begins no escape stands for itself, as it was typed. */
+/** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */
 export function proxyCredentials(proxy: URL): { readonly user: string; readonly password: string } {
   return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
 }
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** The host as DNS and sockets want it: without the brackets of IPv6 and without a dot at its end. */
+/** Host name for DNS and sockets: without the brackets of IPv6 and without a trailing dot. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -45,7 +48,10 @@ function isLoopback(host: string): boolean {
   );
 }
 
-/** An entry is `*`, a network like `10.0.0.0/8`, or a host that stands for its subdomains too, with or without a port. */
+/**
+ * Whether an entry of `NO_PROXY` matches: `*`, a network such as `10.0.0.0/8`, or a host including its subdomains, with or without
+ * a port.
+ */
 function excepts(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return isInNetwork(entry, host);

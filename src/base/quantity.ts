@@ -1,6 +1,6 @@
 /**
- * Amounts of bytes as Kubernetes writes them (`256Mi`, `1.5G`, `1000000`): whole bytes, or a number of up to three decimals with a power
- * of 1000 or 1024 behind it. The other suffixes of Kubernetes, as `m` for thousandths, have no meaning here.
+ * Byte quantities in the form of Kubernetes (`256Mi`, `1.5G`, `1000000`): whole bytes, or a number with up to three decimals and a
+ * suffix for a power of 1000 or 1024. Other suffixes of Kubernetes, such as `m`, are not supported.
  */
 
 const k = 1_000;
@@ -11,7 +11,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 };
 const quantityForm = /^(?:(\d{1,15})|(\d{1,6}(?:\.\d{1,3})?)(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$/;
 
-/** Whole bytes, or undefined where the text is no amount of them. */
+/** Parses a quantity into whole bytes, or returns undefined if the text is invalid. */
 export function parseQuantity(text: string): number | undefined {
   const [, bytes, amount = '', unit = ''] = quantityForm.exec(text) ?? [];
   if (bytes !== undefined) return Number(bytes);

@@ -1,4 +1,4 @@
-/** Randomness as a port: `systemRandom` in the operator, a seeded generator wherever a run must be repeatable. */
+/** Port for randomness. The operator uses `systemRandom`, and repeatable runs use a seeded generator. */
 
 export interface Random {
   /** A number in [0, 1). */
@@ -7,7 +7,7 @@ export interface Random {
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/** A repeatable generator (mulberry32): the same seed gives the same numbers on every machine. */
+/** Returns a generator (mulberry32) that produces the same numbers for the same seed on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

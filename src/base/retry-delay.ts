@@ -1,17 +1,18 @@
-/** How long something that failed is let alone before it is tried again: the one place for it, beside the controller's own queue. */
+/** Delay before a retry after an error. Used everywhere except in the controller's queue, which has its own back-off. */
 import type { LogfleetError } from './errors.ts';
 
-/** What a person has to mend is looked at again so often. */
+/** Delay before a retry of an error that a person must fix. */
 export const stallRetryMs = 30_000;
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
-/** Far beyond the longest delay that anybody asks for. */
-const mostDoublings = 16;
+/** Maximum exponent. It only prevents overflow. */
+const maxDoublings = 16;
 
 /**
- * By the error's handling. A delay that was named makes it longer and never shorter: `Retry-After: 0` is no leave to hammer a service that
- * fails. @param failures before this one, in a row
+ * Returns the delay in ms for an error. A delay named by the error can only make the wait longer: `Retry-After: 0` must not cause
+ * rapid retries.
+ * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
   switch (handling.kind) {
@@ -26,7 +27,7 @@ export function retryDelayMs({ handling }: LogfleetError, failures: number, long
   }
 }
 
-/** A second at first, and twice as long each time. */
+/** Exponential back-off in ms: one second at first, doubled after each failure. */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
-  return Math.min(longestMs, firstRetryMs * 2 ** Math.min(failures, mostDoublings));
+  return Math.min(longestMs, firstRetryMs * 2 ** Math.min(failures, maxDoublings));
 }

@@ -1,6 +1,6 @@
 /**
- * A text that must not be seen: an access key, a token. It prints as `[secret]` however it gets into a log, a message, a
- * status or a dump; only `reveal` gives it out, at the place where it is sent.
+ * A secret string, such as an access key or a token. It prints as `[secret]` in logs, messages, status and dumps. Only `reveal`
+ * returns the value, at the place where it is sent.
  */
 import { inspect } from 'node:util';
 

@@ -1,9 +1,9 @@
 /**
- * Maps and sets that take no memory while they are empty. An empty `Map` takes about 200 bytes, and thousands of resources have dozens of
- * them, most of which stay empty.
+ * Maps and sets that use no memory while they are empty. An empty `Map` takes about 200 bytes, and thousands of resources have
+ * dozens of collections that mostly stay empty.
  */
 
-/** What readers of a set need. */
+/** Read-only view of a set. */
 export interface SetView<T> extends Iterable<T> {
   readonly size: number;
   has(value: T): boolean;

@@ -1,8 +1,8 @@
 /**
  * Logs as readable lines, for terminals: `14:03:07 info  collector accepted  collector=web-1 task=7`.
  *
- * Invariant: a line stays one line and moves no cursor, whatever a service or a manifest put into a field: control characters
- * are escaped. Only the stack of an unexpected error follows on lines of its own, indented.
+ * Invariant: field values cannot break a line or move the cursor, since control characters are escaped. Only the stack of an
+ * unexpected error follows on separate, indented lines. pino-pretty has no such guarantee.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from './clock.ts';
@@ -11,10 +11,10 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
-  /** Whether to colour the levels: the caller knows the terminal and `NO_COLOR`. */
+  /** Whether to colour the levels. The caller checks the terminal and `NO_COLOR`. */
   readonly colors: boolean;
   readonly clock: Clock;
-  /** Takes one line with its line feed; `process.stderr` is one. */
+  /** Receives each line including its line feed, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 
@@ -68,7 +68,7 @@ function renderObject(value: object): string {
   }
 }
 
-/** Plain words stand as they are, anything else in quotation marks. */
+/** Quotes a text unless it is a plain word. */
 function quote(text: string): string {
   return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }

@@ -1,25 +1,25 @@
 /**
- * Local time in IANA time zones, from what the runtime knows of them. A local time is the number of milliseconds that UTC would have
- * at that reading of the clock.
+ * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented by the milliseconds that the
+ * same reading would have in UTC.
  *
- * Every local time has one instant: where a change of the clocks makes it come twice, the first; where a change leaves it out,
- * when it would have come without the change.
+ * Every local time has one instant. If a clock change repeats it, the first occurrence counts. If a clock change skips it, it is
+ * moved forward by the length of the change.
  */
 
-/** Zones are texts that others send, so that there may be any number of them. */
-const mostZones = 1_000;
+/** Maximum number of cached zones. Zone names come from other systems, so their number is unbounded. */
+const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** So far from a local time, whatever its offset and however the clocks are changed, lies what is of another time. */
-const beyondChangeMs = 36 * 3_600_000;
-/** Days whose offset is remembered: those of a year and more. */
-const mostDays = 500;
+/** Distance from a local time, in ms, beyond which a clock change cannot affect it. */
+const changeDistanceMs = 36 * 3_600_000;
+/** Maximum number of cached days: more than a year. */
+const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/** The zone of that name, in upper or lower case; undefined where the runtime knows none. */
+/** Returns the zone with this name, ignoring case, or undefined if the runtime does not know it. */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
-    if (zones.size >= mostZones) zones.clear();
+    if (zones.size >= maxZones) zones.clear();
     zones.set(name, readTimeZone(name));
   }
   return zones.get(name);
@@ -35,15 +35,17 @@ function readTimeZone(name: string): TimeZone | undefined {
 }
 
 export class TimeZone {
+  /** Name of the zone in the runtime's list. It differs from a name that is an alias. */
+  readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  /** Day of UTC → the offset as it begins. */
+  /** Offset at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
-  /** Day of UTC in which the clocks are changed → the instant at which they are. */
+  /** Instant of the clock change, for each UTC day with a change. */
   readonly #changesMs = new Map<number, number>();
-  /** Day of local time → the offset all through it and about it; undefined where the clocks are changed. */
+  /** Offset of each local day, or undefined if a clock change is on or near that day. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
-  /** Throws a RangeError where the runtime does not know the name. */
+  /** Throws a RangeError if the runtime does not know the name. */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -57,64 +59,65 @@ export class TimeZone {
       minute: 'numeric',
       second: 'numeric',
     });
+    this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** What the clock shows. */
+  /** Local time at an instant. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** When a local time comes. */
+  /** Instant of a local time. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
-    const beforeMs = this.#dayOffsetMs(localMs - beyondChangeMs);
-    const afterMs = this.#dayOffsetMs(localMs + beyondChangeMs);
+    const beforeMs = this.#dayOffsetMs(localMs - changeDistanceMs);
+    const afterMs = this.#dayOffsetMs(localMs + changeDistanceMs);
     const first = localMs - beforeMs;
     if (beforeMs === afterMs || this.localMs(first) === localMs) return first;
     const second = localMs - afterMs;
     return this.localMs(second) === localMs ? second : first;
   }
 
-  /** What the clock shows when a local time comes: something later, where it is left out. */
+  /** Reading of the clock at the instant of a local time. Differs from the argument if a clock change skips it. */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** By how much local times of the same day are ahead of UTC, all of them; undefined where the clocks are changed on it, or near it. */
+  /** Offset from UTC of all local times on the same day, in ms. Undefined if a clock change is on or near that day. */
   steadyOffsetMs(localMs: number): number | undefined {
     const day = Math.floor(localMs / dayMs);
     if (!this.#steadyMs.has(day)) {
-      if (this.#steadyMs.size >= mostDays) this.#steadyMs.clear();
+      if (this.#steadyMs.size >= maxDays) this.#steadyMs.clear();
       this.#steadyMs.set(day, this.#findSteadyMs(day * dayMs));
     }
     return this.#steadyMs.get(day);
   }
 
   #findSteadyMs(startMs: number): number | undefined {
-    const offsetMs = this.#dayOffsetMs(startMs - beyondChangeMs);
-    const endMs = startMs + dayMs + beyondChangeMs;
-    for (let wallMs = startMs - beyondChangeMs; wallMs < endMs + dayMs; wallMs += dayMs) {
+    const offsetMs = this.#dayOffsetMs(startMs - changeDistanceMs);
+    const endMs = startMs + dayMs + changeDistanceMs;
+    for (let wallMs = startMs - changeDistanceMs; wallMs < endMs + dayMs; wallMs += dayMs) {
       if (this.#dayOffsetMs(wallMs) !== offsetMs) return undefined;
     }
     return offsetMs;
   }
 
-  /** The instant at which the clocks are changed on the day of UTC that has this instant. */
+  /** Instant of the clock change on the UTC day that contains `wallMs`. */
   #changeMs(wallMs: number): number {
     const day = Math.floor(wallMs / dayMs);
     let changeMs = this.#changesMs.get(day);
     if (changeMs === undefined) {
       changeMs = this.#findChangeMs(day * dayMs);
-      if (this.#changesMs.size >= mostDays) this.#changesMs.clear();
+      if (this.#changesMs.size >= maxDays) this.#changesMs.clear();
       this.#changesMs.set(day, changeMs);
     }
     return changeMs;
   }
 
-  /** By halves; clocks are changed as a second begins. */
+  /** Finds the change by bisection. Clocks change at the beginning of a second. */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];
@@ -126,13 +129,13 @@ export class TimeZone {
     return to * 1_000;
   }
 
-  /** The offset as the day of UTC begins that has this instant: what is asked about many times of a day is read once. */
+  /** Offset at the beginning of the UTC day that contains `wallMs`. Cached per day. */
   #dayOffsetMs(wallMs: number): number {
     const day = Math.floor(wallMs / dayMs);
     let offsetMs = this.#offsetsMs.get(day);
     if (offsetMs === undefined) {
       offsetMs = this.#offsetMs(day * dayMs);
-      if (this.#offsetsMs.size >= mostDays) this.#offsetsMs.clear();
+      if (this.#offsetsMs.size >= maxDays) this.#offsetsMs.clear();
       this.#offsetsMs.set(day, offsetMs);
     }
     return offsetMs;

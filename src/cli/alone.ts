@@ -1,4 +1,4 @@
-/** What hosts say that share their work with nobody: they lead always, and nothing pauses all of it. */
+/** Leadership and settings of hosts that share their work with no other process: they always lead, and are never paused. */
 import type { Leadership, OperatorSettings } from '../host/host.ts';
 
 export const alwaysLeading: Leadership = {

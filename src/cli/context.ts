@@ -1,20 +1,20 @@
 /**
- * What a command gets from the process around it, so that tests run commands in process with streams and signals of their own.
+ * Everything that a command gets from its process. Tests run commands in process with streams and signals of their own.
  *
- * Invariant: results go to `stdout`, progress and logs to `stderr`; a command never looks at `process` itself and never ends
- * it: it resolves to its exit status.
+ * Invariant: results go to `stdout`, progress and logs go to `stderr`. A command never uses `process` and never ends it: the command
+ * resolves to its exit status.
  */
 
 /** One of the two output streams. */
 export interface Output {
   write(text: string): void;
-  /** A terminal gets a live view, anything else gets lines. */
+  /** True for a terminal. A terminal gets a live view, any other output gets lines. */
   readonly isTTY: boolean;
-  /** Whether to colour: a terminal, without `NO_COLOR`. */
+  /** True for a terminal, unless `NO_COLOR` is set. */
   readonly colour: boolean;
-  /** Width in columns, read anew each time since a window can be resized; 80 where nobody knows. */
+  /** Width in columns, or 80 if it is unknown. Read at each call, since a window can be resized. */
   columns(): number;
-  /** Height in lines, read anew each time; 24 where nobody knows. */
+  /** Height in lines, or 24 if it is unknown. Read at each call. */
   rows(): number;
 }
 
@@ -23,25 +23,28 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Bytes to stdout; resolves when there is room for more, and the chunk is the caller's again. */
+  /** Writes bytes to stdout. Resolves when the stream takes more bytes; the caller may then reuse the chunk. */
   writeBytes(chunk: Uint8Array): Promise<void>;
-  /** All bytes of standard input, for the file name `-`, or the text that they stand for. */
+  /** Reads standard input to its end, for the file name `-`. */
   readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute; relative file names on the command line are meant from here. */
+  /** Absolute path from which relative file names on the command line are resolved. */
   readonly cwd: string;
-  /** Aborted by SIGINT and SIGTERM, with the `StopSignal` as its reason (SIGHUP counts as SIGTERM). The command then tidies up and resolves. */
+  /**
+   * Aborted by SIGINT, SIGTERM or SIGHUP. The reason is the `StopSignal`; SIGHUP counts as SIGTERM. The command then cleans up and
+   * resolves.
+   */
   readonly signal: AbortSignal;
 }
 
 /** The exit statuses of every command. */
 export const exitStatus = {
-  /** All is well. */
+  /** Success. */
   ok: 0,
-  /** Something ended failed, incomplete or different. */
+  /** Something failed, is incomplete or differs. */
   failed: 1,
   /** Wrong usage or invalid input. */
   usage: 2,
-  /** Stopped by a signal before the end, with everything left so that the next start goes on. */
+  /** A signal stopped the command. The next start continues from its state. */
   interrupted: 130,
 } as const;

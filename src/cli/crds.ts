@@ -1,4 +1,4 @@
-/** `logfleet crds`: the CustomResourceDefinitions as they stand in `crds/`, for `kubectl apply -f -`. */
+/** `logfleet crds`: prints the CustomResourceDefinitions in `crds/`, for `kubectl apply -f -`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 

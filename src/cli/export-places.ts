@@ -1,10 +1,10 @@
-/** Where exports may write, as the flags `--volume` and `--allow-ambient-credentials` say. */
+/** Places where exports may write, from the flags `--volume` and `--allow-ambient-credentials`. */
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { ExportPlaces } from '../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
 
-/** By their names, as they were written. */
+/** Directories by the name of their volume, as written on the command line. */
 export type Volumes = ReadonlyMap<string, string>;
 
 export interface ExportPlaceOptions {
@@ -12,19 +12,18 @@ export interface ExportPlaceOptions {
   readonly allowAmbientCredentials?: boolean;
 }
 
-/** As `destination.volume.name` has to be. */
+/** `NAME=DIR`. The name follows the rules of `destination.volume.name`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** `NAME=DIR`, of a flag that takes several. */
+/** Parses one `NAME=DIR` and adds it to the volumes of former flags. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
     throw new InvalidArgumentError(
-      'Write NAME=DIR, as in exports=/var/exports; the name has lower-case letters, digits and minuses.',
+      'Write NAME=DIR, such as exports=/var/exports. The name has lower-case letters, digits and hyphens.',
     );
   }
-  if (former?.has(name))
-    throw new InvalidArgumentError(`There is a volume ${name} already; give each a name of its own.`);
+  if (former?.has(name)) throw new InvalidArgumentError(`The volume ${name} is defined twice. Write another name.`);
   return new Map([...(former ?? []), [name, directory]]);
 }
 

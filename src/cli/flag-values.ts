@@ -1,58 +1,25 @@
-/** Texts of flags turned into values. What cannot be read is refused with what to write instead. */
+/** Parsers for the values of flags and of their environment variables. Errors say what to write. */
 import { InvalidArgumentError, type Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
+import { fileList } from '../base/flag-values.ts';
 import { volumeFlag } from './export-places.ts';
-import type { ListenAddress } from './options.ts';
 
-const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
-
-/** `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
-export function listenAddress(text: string): ListenAddress {
-  const match = addressForm.exec(text);
-  const port = Number(match?.[3]);
-  if (!match || port > 65_535) {
-    throw new InvalidArgumentError(
-      'Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.',
-    );
-  }
-  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
-}
-
-/** `a,b`; blanks around the names do no harm. */
+/** Names separated by commas. Blanks around a name are removed. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
-    throw new InvalidArgumentError('Write names with commas between them, as in team-a,team-b.');
+    throw new InvalidArgumentError('Write names separated by commas, such as team-a,team-b.');
   return names;
 }
 
-/** Of a flag that takes several, one after the other. */
-export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
-  return [...(former ?? []), text];
-}
-
-/** A Go duration in ms. */
+/** Go duration, in ms. */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);
-  if (durationMs === undefined) throw new InvalidArgumentError('Write a duration, as in 90s or 1h30m.');
+  if (durationMs === undefined) throw new InvalidArgumentError('Write a duration such as 90s or 1h30m.');
   return durationMs;
 }
 
-/** How large it may be is for whoever takes it to say. */
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError(`Write ${Number.MAX_SAFE_INTEGER} at most.`);
-  return value;
-}
-
-export function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (!/^[\d.]+$/.test(text) || !(value > 0)) throw new InvalidArgumentError('Write a number above 0, as in 1 or 0.5.');
-  return value;
-}
-
-/** The environment variable that stands for a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+/** Environment variable that replaces a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
   return `LOGFLEET_${option
     .attributeName()
@@ -60,12 +27,12 @@ export function variableOf(option: Option): string {
     .toUpperCase()}`;
 }
 
-/** Readings of flags that may be given often. */
+/** Parsers of repeatable flags. */
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
 /**
- * What a variable says for a flag: for a switch, `true` or `false` in one of their usual spellings; for one that may be given often, all
- * of them with commas between; else the flag's own reading of the text.
+ * Value of a flag from its environment variable. A switch takes the usual spellings of `true` and `false`. A repeatable flag takes several
+ * values separated by commas. Other flags parse the text as on the command line.
  */
 export function valueFromVariable(option: Option, text: string): unknown {
   const { parseArg } = option;

@@ -1,4 +1,4 @@
-/** Logs as flags ask for them. */
+/** Loggers for the flags `--log-format` and `--log-level`. */
 import { systemClock } from '../base/clock.ts';
 import { createJsonLogger } from '../base/json-log.ts';
 import type { Logger } from '../base/log.ts';
@@ -6,7 +6,7 @@ import { createTextLogger } from '../base/text-log.ts';
 import type { Output } from './context.ts';
 import type { LogOptions } from './options.ts';
 
-/** Whether people have read each warning of the log already, where it came. */
+/** True if warnings of the log appeared on stderr as text. */
 export function tellsWarnings({ logFormat, logLevel }: LogOptions, { isTTY }: Output): boolean {
   return isText(logFormat, isTTY) && logLevel !== 'error';
 }
@@ -15,7 +15,7 @@ function isText(logFormat: LogOptions['logFormat'], isTTY: boolean): boolean {
   return logFormat === undefined ? isTTY : logFormat === 'text';
 }
 
-/** Lines go to `output`; whether they are text, where no flag says so, is as `stream` is a terminal. */
+/** Creates a logger that writes to `output`. Without `--log-format`, the log is text if the output stream is a terminal. */
 export function createLogger(
   { logFormat, logLevel }: LogOptions,
   { isTTY, colour }: Output,

@@ -1,6 +1,6 @@
 /**
- * The operator put together: a host, the kinds' reconcilers, and the controllers around them. The same in a cluster, on a directory
- * and in a simulation, which give other hosts, clocks and connections.
+ * The operator: a host, the reconcilers of both kinds, and their controllers. Clusters, directories and simulations use the same operator
+ * with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -24,11 +24,13 @@ export interface OperatorOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** What exports are lent; nothing where absent. */
-  readonly exports?: Partial<Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination'>>;
+  /** Volumes and settings of exports. */
+  readonly exports?: Partial<
+    Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording'>
+  >;
 }
 
-/** How long a shutdown waits for the answers to what was sent. */
+/** Maximum time that a shutdown waits for answers to requests in flight. */
 const drainMs = 5_000;
 const drainLookMs = 50;
 const policyWorkers = 16;
@@ -70,7 +72,7 @@ export class Operator {
     });
     this.#exportReconciler = new ExportReconciler({
       ...{ host, accounts, clock, random, log, metrics, places: noPlaces, ...options.exports },
-      enqueue: (key: ResourceKey) => this.#exports.enqueue(key),
+      enqueue: (key: ResourceKey, isUnderWay?: boolean) => this.#exports.enqueue(key, isUnderWay),
     });
     this.#exports = new Controller({
       ...{ clock, random, log, metrics, workers: exportWorkers },
@@ -90,7 +92,7 @@ export class Operator {
     this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
-  /** Resolves once every resource has settled. */
+  /** Resolves when every resource is settled. */
   async whenSettled(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
       for (const controller of this.#controllers) await controller.whenSettled();
@@ -98,8 +100,8 @@ export class Operator {
   }
 
   /**
-   * Starts nothing more, waits a little for the answers to what was sent, writes them down, and closes every connection to the
-   * service. Afterwards leadership may be given back.
+   * Starts nothing more, waits a short time for answers to requests in flight, writes them down, and closes all connections to the service.
+   * The leadership may be released afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;
@@ -112,7 +114,7 @@ export class Operator {
     await this.kill();
   }
 
-  /** Ends at once, wherever everything stands. */
+  /** Ends immediately, without waiting for answers. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
     await Promise.all([this.#policyReconciler.close(), this.#exportReconciler.close()]);

@@ -1,22 +1,14 @@
-/**
- * What the flags of each command are called and hold once the program has parsed them. A flag that nobody gave is absent.
- */
+/** Names and types of the parsed flags of each command. A flag that is not given is absent. */
+import type { ListenAddress } from '../base/flag-values.ts';
 import type { ExportPlaceOptions, Volumes } from './export-places.ts';
 
-/** An address to listen on; port 0 takes a free one. */
-export interface ListenAddress {
-  /** `0.0.0.0` where the flag named a port only. */
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Which cluster, as for kubectl. */
+/** Selects a cluster, like the flags of kubectl. */
 export interface ClusterOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
 }
 
-/** Which resources: in a cluster, or in a directory of manifests. */
+/** Selects resources in a cluster or in a directory of manifests. */
 export interface TargetOptions extends ClusterOptions {
   readonly namespace?: string;
   readonly dir?: string;
@@ -31,7 +23,7 @@ export interface ForgetOptions {
   readonly namespace?: string;
 }
 
-/** Of `pause` and `resume`. */
+/** Flags of `pause` and `resume`. */
 export interface PauseOptions extends TargetOptions {
   readonly all?: boolean;
   readonly operatorNamespace?: string;
@@ -43,42 +35,24 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Absent: all namespaces. Never empty. */
+  /** All namespaces if absent. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** In ms: what the service may need until an effect shows in every listing. */
+  /** Maximum time until an effect appears in every listing of the service, in ms. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
 }
 
 export interface ManifestsOptions {
-  /** The operator's own namespace. */
+  /** Namespace of the operator. */
   readonly namespace: string;
-  /** The namespaces of resources; absent for all namespaces. Never empty. */
+  /** Namespaces of the resources; all if absent. Never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
-  /** The Secrets that the operator may read; absent for all. Never empty. */
+  /** Secrets that the operator may read; all if absent. Never empty. */
   readonly secrets?: readonly string[];
-}
-
-export interface SimulateOptions {
-  readonly listen: ListenAddress;
-  readonly tlsDir?: string;
-  readonly accessId?: string;
-  readonly accessKey?: string;
-  readonly scenario?: string;
-  readonly collectors?: number;
-  readonly seed?: number;
-  /** Never empty. */
-  readonly logData?: readonly string[];
-  readonly messages?: number;
-  /** Moments as a scenario writes them. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly journal?: string;
-  readonly timeScale: number;
 }
 
 export interface ValidateOptions {
@@ -86,13 +60,13 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** The policies of all namespaces have to count. */
+  /** Fail if the policies of all namespaces cannot be listed. */
   readonly allNamespaces?: boolean;
-  /** In ms: how long one upgrade takes. */
+  /** Duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
   readonly exitCode?: boolean;
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
-  /** In ms: after so long the service is waited for no longer. */
+  /** Maximum wait for the service, in ms. */
   readonly timeout?: number;
 }
 
@@ -102,7 +76,7 @@ export interface GetOptions extends TargetOptions {
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
 }
 
-/** How an object store is reached. */
+/** Access to an object store. */
 export interface StoreOptions {
   readonly endpoint?: string;
   readonly region?: string;
@@ -110,7 +84,7 @@ export interface StoreOptions {
   readonly insecure?: boolean;
 }
 
-/** What an export without a manifest asks for, by the names that the spec has. */
+/** Fields of an export without a manifest, with the names of the spec. */
 export interface ExportRequestOptions {
   readonly query?: string;
   readonly from?: string;
@@ -133,13 +107,13 @@ export interface ExportRequestOptions {
 }
 
 export interface ExportOptions extends ExportRequestOptions, StoreOptions, LogOptions {
-  /** Which export of the manifest, or what the export by flags is called. */
+  /** Name of the export. With a manifest: which of several exports. */
   readonly name?: string;
   readonly namespace?: string;
   /** Files with Secrets. */
   readonly secret?: readonly string[];
   readonly volume?: Volumes;
-  /** Where the rows of an export by flags go: a directory, `s3://…`, or `-`. */
+  /** Target of the rows of an export by flags: a directory, `s3://…`, or `-`. */
   readonly output?: string;
 }
 

@@ -1,17 +1,17 @@
 /**
- * The real process as a `CommandContext`. The first SIGINT, SIGTERM or SIGHUP asks the command to tidy up and end; a second one,
- * given by an impatient person, ends the process on the spot, which loses nothing that the next start would not find.
+ * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal ends the
+ * process immediately. The next start finds all state that it needs.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
- * A terminal sends Ctrl-C to the launcher and to us, and the launcher passes its own on: two signals so close together are
- * one wish.
+ * Maximum time between two signals that count as one. A terminal sends Ctrl-C to the launcher and to this process, and the launcher
+ * forwards its own.
  */
 const sameWishMs = 300;
 
-/** 128 and the number of SIGPIPE, as a shell shows it for programs whose reader went away. */
+/** Exit status when the reader of stdout has ended: 128 plus the number of SIGPIPE, as in shells. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
@@ -29,7 +29,7 @@ export function processContext(): CommandContext {
   };
 }
 
-/** Resolves once what was written to both streams has left the process, which `process.exit` does not wait for. */
+/** Resolves when all output has left the process. `process.exit` does not wait for it. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -39,11 +39,11 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // A terminal that is gone: its signal ends the command, which still has to tidy up.
+    // The terminal is gone. SIGHUP ends the command, which still has to clean up.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // A full disk takes words from standard error, and no work has to end for that.
+    // A full disk loses lines of standard error, which is no reason to stop.
     if (stream === process.stderr) return;
-    const advice = 'make room there, or send it elsewhere';
+    const advice = 'free space, or redirect the output';
     process.stderr.write(`logfleet: cannot write to standard output: ${error.message}; ${advice}\n`);
     process.exit(exitStatus.failed);
   });
@@ -53,7 +53,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // A terminal that was never told its size says 0.
+    // A terminal without a known size reports 0.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };
@@ -76,7 +76,7 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // Of a terminal that was closed: nobody is there to press Ctrl-C.
+  // The terminal was closed, so no Ctrl-C can follow.
   process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

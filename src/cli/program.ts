@@ -1,39 +1,24 @@
 /**
- * The command line: which commands and flags there are, and what `--help` says. Each command lives in a file of its own
- * that is loaded when it is called and not before, so that `--help` answers at once.
+ * The command line: its commands, flags and help. The file of a command is loaded only when the command runs, so that `--help` answers
+ * quickly.
  *
- * Invariant: whatever happens, `runProgram` resolves to an exit status of `exitStatus`, and a failure has told on stderr
- * what was wrong.
+ * Invariant: `runProgram` always resolves to one of `exitStatus`, and writes the cause of a failure to stderr.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
+import { listenAddress } from '../base/flag-values.ts';
 import { addClusterOptions, addLogOptions, addTargetOptions, type Ends, example } from './command-parts.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { addExportCommands } from './export-commands.ts';
+import { addExportCommands } from './export/export-commands.ts';
 import { volumeFlag } from './export-places.ts';
-import {
-  duration,
-  fileList,
-  listenAddress,
-  nameList,
-  positiveNumber,
-  valueFromVariable,
-  variableOf,
-  wholeNumber,
-} from './flag-values.ts';
-import type {
-  GetOptions,
-  ManifestsOptions,
-  PlanOptions,
-  RunOptions,
-  SimulateOptions,
-  ValidateOptions,
-} from './options.ts';
-import { addPersonCommands } from './person-commands.ts';
+import { duration, nameList, valueFromVariable, variableOf } from './flag-values.ts';
+import type { GetOptions, ManifestsOptions, PlanOptions, RunOptions, ValidateOptions } from './options.ts';
+import { addPersonCommands } from './person/person-commands.ts';
+import { addSimulate } from './simulate.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
-/** Runs one command line, without the program's own name in front, to its exit status. */
+/** Runs a command line without the name of the program. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: 'logfleet' };
   const program = createProgram(context, run);
@@ -45,10 +30,10 @@ export async function runProgram(argv: readonly string[], context: CommandContex
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
 
-/** What the command that was called leaves behind for `runProgram`. */
+/** State that an action leaves for `runProgram`. */
 interface Run {
   status: number;
-  /** The exit status of what fails on the way. */
+  /** Exit status of an unexpected error. */
   failed: number;
   command: string;
 }
@@ -56,13 +41,13 @@ interface Run {
 function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
-      'Rolls fleets of log collectors to the version that a manifest names, and exports every row that a query finds: in a Kubernetes cluster, or without one.',
+      'Upgrades fleets of log collectors to the version in a manifest, and exports all rows that a query finds. Works in a Kubernetes cluster or without one.',
     )
-    .version(packageVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'explain a command, with an example')
-    .helpCommand('help [command]', 'explain a command, with an example')
+    .version(packageVersion(), '-V, --version', 'Print the version.')
+    .helpOption('-h, --help', 'Show the help of a command, with an example.')
+    .helpCommand('help [command]', 'Show the help of a command, with an example.')
     .addHelpText('after', rootHelp);
-  /** Ends an action: keeps the status that its command came to. */
+  /** Ends an action: stores the exit status that its command resolves to. */
   const ends = async (status: Promise<number>) => {
     run.status = await status;
   };
@@ -76,19 +61,19 @@ function createProgram(context: CommandContext, run: Run): Command {
   addManifests(program, context, ends);
   program
     .command('crds')
-    .description('print the CustomResourceDefinitions')
+    .description('Print the CustomResourceDefinitions.')
     .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
     .action(() => ends(import('./crds.ts').then(({ crdsCommand }) => crdsCommand(context))));
   program
     .command('version')
-    .description('print the version')
+    .description('Print the version.')
     .addHelpText('after', example('logfleet version'))
     .action(() => ends(import('./version.ts').then(({ versionCommand }) => versionCommand(context))));
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With it, 1 says that there is something to do.
+    // With this flag, 1 means that there is something to do.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -97,31 +82,36 @@ function createProgram(context: CommandContext, run: Run): Command {
 function addRun(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('run')
-    .description('be the operator: in a cluster, or on directories of manifests until all in them has settled')
-    .argument('[DIR...]', 'directories of manifests; none: the cluster');
+    .description(
+      'Run the operator against a cluster, or against directories until every resource is settled or failed.',
+    )
+    .argument('[DIR...]', 'Directories of manifests. Without them: a cluster.');
   addClusterOptions(command)
     .addOption(
-      new Option('--namespaces <a,b>', 'the only namespaces to look at, with commas between').argParser(nameList),
+      new Option('--namespaces <a,b>', 'The only namespaces to act on, separated by commas.').argParser(nameList),
     )
-    .option('--operator-namespace <namespace>', "where the operator's own lease lives")
-    .option('--leader-election', 'share the work with other replicas through a lease (the default in a cluster)')
-    .option('--no-leader-election', 'be the only replica')
-    .option('--watch', 'with DIR: go on when all has settled, and follow changes of the manifests')
+    .option('--operator-namespace <namespace>', "Namespace of the operator's lease.")
+    .option('--leader-election', 'Elect a leader among replicas (default in a cluster).')
+    .option('--no-leader-election', 'Run as the only replica.')
+    .option('--watch', 'With DIR: keep running and follow changes of the manifests.')
     .addOption(new Option('--dir <dir>').hideHelp())
     .addOption(
-      new Option('--volume <name=dir>', 'a directory that exports may write below; may be given often').argParser(
-        volumeFlag,
-      ),
+      new Option('--volume <name=dir>', 'Directory below which exports may write. Repeatable.').argParser(volumeFlag),
     )
-    .option('--allow-ambient-credentials', "let exports that name no Secret for their store use the operator's own")
+    .option(
+      '--allow-ambient-credentials',
+      'Let exports without a Secret for their store use the credentials of the operator.',
+    )
     .addOption(
       new Option(
         '--grace <duration>',
-        'what the service may need until an effect shows in its listings (default: 60s)',
+        'Maximum time until an effect appears in every listing of the service (default: 60s).',
       ).argParser(duration),
     )
     .addOption(
-      new Option('--health-listen <host:port>', 'serve /healthz, /readyz and /metrics there').argParser(listenAddress),
+      new Option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.').argParser(
+        listenAddress,
+      ),
     );
   addLogOptions(command, 'info')
     .addHelpText(
@@ -131,25 +121,25 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     )
     .action((dirs: string[], options: RunOptions) => {
       refuseMixedHosts(dirs, command);
-      return ends(import('./run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
+      return ends(import('./run/run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
     });
 }
 
 function addManifests(program: Command, context: CommandContext, ends: Ends): void {
   program
     .command('manifests')
-    .description('print the manifests that install the operator')
-    .option('-n, --namespace <namespace>', "the operator's own namespace", 'logfleet')
+    .description('Print the manifests that install the operator.')
+    .option('-n, --namespace <namespace>', 'Namespace of the operator.', 'logfleet')
     .addOption(
       new Option(
         '--namespaces <a,b>',
-        'the only namespaces whose resources the operator may act on, with commas between (default: all)',
+        'The only namespaces that the operator may act on, separated by commas (default: all).',
       ).argParser(nameList),
     )
     .addOption(
-      new Option('--secrets <a,b>', 'the only Secrets that the operator may read (default: all)').argParser(nameList),
+      new Option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).').argParser(nameList),
     )
-    .option('--image <image>', "the operator's image (default: as in manifests/base)")
+    .option('--image <image>', 'Image of the operator (default: as in manifests/base).')
     .addHelpText(
       'after',
       example(
@@ -158,65 +148,32 @@ function addManifests(program: Command, context: CommandContext, ends: Ends): vo
       ),
     )
     .action((options: ManifestsOptions) =>
-      ends(import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
+      ends(import('./install-manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
     );
 }
 
-/** A flag for the other host would be ignored in silence otherwise. */
+/** Refuses flags of the other host, which would otherwise be ignored. */
 function refuseMixedHosts(dirs: readonly string[], command: Command): void {
   const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
-  if (given('dir')) throw new UsageError('directories are named without a flag; write logfleet run DIR');
+  if (given('dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
   if (dirs.length === 0 && given('watch')) {
-    throw new UsageError('--watch is for directories, and none is named; in a cluster the operator watches always');
+    throw new UsageError('--watch is for directories only: the operator of a cluster always watches');
   }
   if (dirs.length === 0) return;
   for (const attribute of ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection']) {
     if (!given(attribute)) continue;
     const flag = command.options.find((option) => option.attributeName() === attribute)?.long;
-    throw new UsageError(`${flag} is for a cluster, and ${dirs[0]} is a directory: leave one of the two out`);
+    throw new UsageError(`${flag} is for a cluster, but ${dirs[0]} is a directory: remove one of them`);
   }
-}
-
-function addSimulate(program: Command, context: CommandContext, ends: Ends): void {
-  program
-    .command('simulate')
-    .description('be the log service, offline; says on stdout where it listens')
-    .addOption(
-      new Option('--listen <host:port>', 'address; port 0 takes a free one')
-        .argParser(listenAddress)
-        .default({ host: '127.0.0.1', port: 0 } satisfies SimulateOptions['listen'], '127.0.0.1:0'),
-    )
-    .option('--tls-dir <dir>', 'ca.crt, tls.crt and tls.key; made where absent')
-    .option('--access-id <id>', 'the access ID that it accepts')
-    .option('--access-key <key>', 'the access key that it accepts')
-    .option('--scenario <file>', 'a YAML file with builds, collectors, log data, how all goes, limits and faults')
-    .addOption(new Option('--collectors <n>', 'a mixed fleet of so many').argParser(wholeNumber).conflicts('scenario'))
-    .addOption(new Option('--seed <n>', 'what is left to chance comes from this number').argParser(wholeNumber))
-    .addOption(
-      new Option('--log-data <file...>', 'messages to search, a line of JSON each')
-        .argParser(fileList)
-        .conflicts(['messages', 'from', 'to']),
-    )
-    .addOption(new Option('--messages <n>', 'or so many made-up messages').argParser(wholeNumber))
-    .option('--from <time>', 'whose times begin here: 2026-11-01, 2026-11-01T12:00:00Z, or -24h before the start')
-    .option('--to <time>', 'and end here; at the start')
-    .option('--journal <file>', 'write one line of JSON for each request')
-    .addOption(
-      new Option('--time-scale <x>', 'upgrades and searches go x times faster').argParser(positiveNumber).default(1),
-    )
-    .addHelpText('after', example('logfleet simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'))
-    .action((options: SimulateOptions) =>
-      ends(import('./simulate.ts').then(({ simulateCommand }) => simulateCommand(options, context))),
-    );
 }
 
 function addValidate(program: Command, context: CommandContext, ends: Ends): void {
   program
     .command('validate')
-    .description('say what an API server would say about manifests, without one')
-    .argument('<FILE...>', 'files, directories, or - for standard input')
+    .description('Check manifests as an API server does.')
+    .argument('<FILE...>', 'Files, directories, or - for standard input.')
     .addOption(
-      new Option('-o, --output <format>', 'how to say it: a line for each finding, or a list of JSON')
+      new Option('-o, --output <format>', 'Format: a line for each finding, or a JSON list.')
         .choices(['text', 'json'])
         .default('text'),
     )
@@ -229,55 +186,50 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
 function addPlan(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('plan')
-    .description(
-      'say what policies and exports would do now: who is upgraded, how many rows there are, how long it takes; writes nothing',
-    )
-    .argument('<FILE...>', 'files, directories, or - for standard input');
+    .description('Show what policies and exports would do now: upgrades, rows and durations. Writes nothing.')
+    .argument('<FILE...>', 'Files, directories, or - for standard input.');
   addTargetOptions(command)
-    .option('-A, --all-namespaces', 'count the policies of all namespaces, or end where they may not be listed')
+    .option('-A, --all-namespaces', 'Fail if the policies of all namespaces cannot be listed.')
     .addOption(
-      new Option(
-        '--assume-upgrade <duration>',
-        'how long one upgrade takes (default: as it was measured, else 3m)',
-      ).argParser(duration),
+      new Option('--assume-upgrade <duration>', 'Duration of one upgrade (default: as measured, else 3m).').argParser(
+        duration,
+      ),
     )
-    .option('--exit-code', 'end with 1 where there is something to do, with 2 where that cannot be known')
+    .option('--exit-code', 'End with 1 if there is something to do, with 2 if this is unknown.')
     .addOption(
-      new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
+      new Option('-o, --output <format>', 'Output format.').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
-    .addOption(
-      new Option('--timeout <duration>', 'wait for the service no longer than this (default: 10m)').argParser(duration),
-    )
+    .addOption(new Option('--timeout <duration>', 'Maximum wait for the service (default: 10m).').argParser(duration))
     .addHelpText(
       'after',
       planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
     )
     .action((files: string[], options: PlanOptions) =>
-      ends(import('./plan.ts').then(({ planCommand }) => planCommand(files, options, context))),
+      ends(import('./plan/plan.ts').then(({ planCommand }) => planCommand(files, options, context))),
     );
 }
 
 function addGet(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('get')
-    .description('show the status of resources')
-    .argument('[KIND]', 'cvp or sx; none: every kind')
-    .argument('[NAME]', 'one resource; none: all');
+    .description('Show the status of resources.')
+    .argument('[KIND]', 'cvp or sx. Without it: every kind.')
+    .argument('[NAME]', 'One resource. Without it: all.');
   addTargetOptions(command)
-    .option('-A, --all-namespaces', 'in all namespaces')
-    .option('-w, --watch', 'go on showing it as it changes')
+    .option('-A, --all-namespaces', 'Show all namespaces.')
+    .option('-w, --watch', 'Follow changes.')
     .addOption(
-      new Option('-o, --output <format>', 'how to show it').choices(['table', 'wide', 'json', 'yaml']).default('table'),
+      new Option('-o, --output <format>', 'Output format.').choices(['table', 'wide', 'json', 'yaml']).default('table'),
     )
     .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
     .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
-      ends(import('./get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
+      ends(import('./get/get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
     );
 }
 
 const rootHelp = `
-Flags may stand in the environment: LOGFLEET_LOG_LEVEL for --log-level.
-Exit status: 0 all is well; 1 something ended failed, incomplete or different;
+An environment variable can replace a flag: LOGFLEET_LOG_LEVEL for --log-level.
+Exit status: 0 success; 1 something failed, is incomplete or differs;
 2 wrong usage or invalid input; 130 interrupted.
 ${example(
   'logfleet simulate --collectors 120',
@@ -287,18 +239,18 @@ ${example(
 )}`;
 
 const planHelp = `
-With a cluster (-n, -A, --context, --kubeconfig) or --dir, the rollouts and the other policies
-there count, too. The credentials stand in a Secret among the files, or there, or without
-a cluster in the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
-LOGFLEET_CA_FILE.
+With a cluster (-n, -A, --context, --kubeconfig) or --dir, the plan includes the current
+rollouts and the other policies there. The credentials are in a Secret among the files, in
+the cluster or directory, or without a cluster in the variables LOGFLEET_BASE_URL,
+LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
 const credentialsHelp = `
-With DIR, the credentials stand in a Secret manifest there, or in the variables
+With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/** Lets a command speak through the context, and throw where commander would end the process. */
+/** Lets commander write to the context, and throw instead of ending the process. */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({
@@ -316,7 +268,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Fills in from the environment what the command line left open. An empty variable counts as none. */
+/** Sets flags that the command line leaves open from environment variables. An empty variable counts as not set. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();
@@ -327,17 +279,17 @@ function readVariables(command: Command, env: CommandContext['env']): void {
       command.setOptionValueWithSource(attribute, valueFromVariable(option, text), 'env');
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      throw new UsageError(`the environment variable ${variableOf(option)} holds '${text}'. ${error.message}`);
+      throw new UsageError(`the environment variable ${variableOf(option)} is '${text}'. ${error.message}`);
     }
   }
 }
 
-/** `-o` is a format elsewhere: what is meant for another command must not become a folder. */
+/** True for `-o` of `export`: in other commands `-o` is a format, which must not become a folder. */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Codes of errors about what the command line, or the environment, names: a directory, a kubeconfig, a bucket. */
+/** Codes of errors about input of the user: a directory, a kubeconfig, a bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],
@@ -360,6 +312,6 @@ function statusOf(error: unknown, { command, failed }: Run, context: CommandCont
     return unusableInput.includes(error.code) ? exitStatus.usage : failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.stderr.write(`${command}: this is a bug in logfleet, please report it with what follows.\n${trace}\n`);
+  context.stderr.write(`${command}: this is a bug in logfleet. Please report it with the following trace.\n${trace}\n`);
   return failed;
 }

@@ -1,6 +1,6 @@
 /**
- * Wrong usage, found by a command once it looked at its arguments: a kind that is none, flags that exclude each other.
- * The program prints its message with the command's name in front and ends with status 2.
+ * Wrong usage that a command finds in its arguments, such as an unknown kind or conflicting flags. The program prints the message with the
+ * name of the command, and ends with status 2.
  */
 import { LogfleetError } from '../base/errors.ts';
 

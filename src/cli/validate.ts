@@ -1,18 +1,18 @@
 /**
- * `logfleet validate FILE…`: what an API server would say about manifests, without one, and what it could not say. One line a
- * finding on stdout, `file:line:column: path: what is wrong; what to write`, or with `-o json` a list of them; and a summary on stderr.
+ * `logfleet validate FILE…`: checks manifests like an API server, and more. It prints one line for each finding to stdout
+ * (`file:line:column: path: problem; remedy`), or with `-o json` a list, and a summary to stderr.
  */
 import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { explain } from '../api/finding.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { readSources } from './manifest-sources.ts';
+import { readSources } from './manifests/manifest-sources.ts';
 import type { ValidateOptions } from './options.ts';
 import { counted } from './render/counted.ts';
 import { renderFinding } from './render/finding.ts';
 
-/** Resolves to 2 where something is invalid; warnings alone are no reason to fail. */
+/** Resolves to 2 if a manifest is invalid. Warnings alone are no failure. */
 export async function validateCommand(
   files: readonly string[],
   { output }: ValidateOptions,
@@ -25,7 +25,7 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/** What stands in the lines, apart: programs need not take them to pieces. */
+/** The parts of each line as JSON, for programs. */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, position, path, severity, message }) => {
     return { file, ...position, path, severity, ...explain({ message }) };
@@ -40,7 +40,7 @@ function renderSummary({ findings, checked, passedOver }: ManifestReport, files:
     `${counted(checked, 'resource')} in ${counted(files, 'file')}`,
     errors === 0 ? 'all valid' : counted(errors, 'error'),
     ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
-    ...(passedOver > 0 ? [`${counted(passedOver, 'document')} of other kinds passed over`] : []),
+    ...(passedOver > 0 ? [`${counted(passedOver, 'document')} of other kinds ignored`] : []),
   ];
   if (checked === 0) parts[1] = errors === 0 ? 'nothing to check' : counted(errors, 'error');
   return parts.join(', ');

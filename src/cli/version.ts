@@ -1,4 +1,4 @@
-/** `logfleet version`: which logfleet this is, and on what it runs. */
+/** `logfleet version`: prints the versions of logfleet and Node. */
 import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 
@@ -9,7 +9,7 @@ export async function versionCommand(context: CommandContext): Promise<number> {
   return exitStatus.ok;
 }
 
-/** The version in package.json, as in `0.1.0`. */
+/** Version in package.json, such as `0.1.0`. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { readonly version: string }).version;

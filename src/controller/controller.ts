@@ -1,6 +1,6 @@
 /**
- * The loop around a reconciler: hears of changes, queues keys, runs a bounded number of reconciles at once, and makes of each
- * result or error when to look again.
+ * The controller of one kind: watches changes, queues keys, runs a limited number of concurrent reconciles, and schedules the next
+ * reconcile of a key by its result or error.
  *
  * ```
  *             change, enqueue                  leader, synced, a free worker
@@ -10,10 +10,12 @@
  *                                └──────────────────────────────────────────┴──▶ backoff, retryAfter, bug: delayed, longer each time
  * ```
  *
- * Invariants: never two reconciles of one key at once; none is started by a process that does not lead; a reconcile that throws,
- * whatever it throws, costs its key a delay and nobody else anything. Nothing here polls: a change is looked at at once.
+ * Invariants:
+ * - A key never has two concurrent reconciles.
+ * - A process that does not lead starts no reconcile.
+ * - A reconcile that throws delays only its own key.
  *
- * What a resource means is left to the reconciler; who leads to the host.
+ * The controller does not poll: a change is reconciled at once. The host decides which process leads.
  */
 import { aborted } from '../base/aborted.ts';
 import { assert, unreachable } from '../base/assert.ts';
@@ -27,12 +29,12 @@ import type { Reconciler, Result } from './reconciler.ts';
 import { type BackoffSettings, WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions {
-  /** Label of metrics and logs: the kind, in lower case. */
+  /** Label for metrics and logs: the kind in lower case. */
   readonly name: string;
   readonly reconciler: Reconciler;
-  /** Whose resources are reconciled. */
+  /** Source of the resources to reconcile. */
   readonly source: ResourceSource<{ readonly metadata: ResourceKey }>;
-  /** How many reconciles may run at once. */
+  /** Maximum number of concurrent reconciles. */
   readonly workers: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,12 +45,12 @@ export interface ControllerOptions {
 }
 
 /**
- * When a key is looked at again that waits or stalled: what it waits for may be nothing that the host reports, such as a Secret
- * that was mended (which is to be read every 30 s while a resource is stalled for it).
+ * Delay until a waiting or stalled key is reconciled again. Its cause may be one that the host does not report, such as a corrected
+ * Secret, which is read every 30 s while a resource is stalled for it.
  */
 export const recheckDelayMs = 30_000;
 
-/** How a reconcile ended, as label of the metrics. `aborted`: it was told to stop, and what it says no longer counts. */
+/** Outcome of a reconcile, as label of the metrics. `aborted`: the reconcile was told to stop, and its result does not count. */
 export type Outcome = 'settled' | 'requeue_after' | 'backoff' | 'retry_after' | 'wait' | 'stall' | 'bug' | 'aborted';
 
 export class Controller {
@@ -58,13 +60,13 @@ export class Controller {
   readonly #outcomes: Counter;
   readonly #durations: Histogram;
 
-  /** Reconciles in flight; never more than `workers`. */
+  /** Reconciles in flight; at most `workers`. */
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys whose last reconcile left something that will go on by itself. */
+  /** Keys whose last reconcile left work that continues without a change of the resource. */
   readonly #unsettled = new Set<string>();
 
-  /** The term of leadership that reconciles are started in; its signal is aborted when the term ends. */
+  /** Term of leadership in which reconciles are started. Its signal is aborted when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -96,8 +98,8 @@ export class Controller {
   }
 
   /**
-   * Reconciles until `signal` is aborted. Then starts nothing more, aborts the signal of each reconcile in flight and resolves
-   * once they have ended. Never rejects; may be called once.
+   * Runs reconciles until `signal` is aborted. Then starts nothing more, aborts the signal of each reconcile in flight, and
+   * resolves when all have ended. Never rejects; may be called once.
    */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#state === 'new', 'a controller runs once');
@@ -114,21 +116,24 @@ export class Controller {
     await Promise.all(this.#inFlight);
   }
 
-  /** Looks at a resource at once, or again after its reconcile in flight. */
-  enqueue(key: ResourceKey): void {
-    this.#queue.add(renderKey(key));
-    // The key may stand in the queue since before the first list was complete: then only this starts it.
+  /**
+   * Reconciles a resource at once, or again after its reconcile in flight.
+   * @param isUnderWay whether the resource has work in progress with new results
+   */
+  enqueue(key: ResourceKey, isUnderWay = false): void {
+    this.#queue.add(renderKey(key), isUnderWay);
+    // The key may be in the queue since before the first list was complete. Only this call starts it then.
     this.#startSoon();
   }
 
-  /** Looks at a resource `delayMs` from now, unless a reconcile comes before: that one says itself when to look again. */
+  /** Reconciles a resource after `delayMs`, unless another reconcile comes first and sets its own delay. */
   enqueueAfter(key: ResourceKey, delayMs: number): void {
     this.#queue.addAfter(renderKey(key), delayMs);
   }
 
   /**
-   * Whether every resource has settled: its last reconcile said so, or stalled, and nothing is queued or in flight. Delayed looks at
-   * settled resources do not count.
+   * Whether every resource has settled or stalled, and nothing is queued or in flight. Delayed reconciles of settled resources do
+   * not count.
    */
   idle(): boolean {
     return (
@@ -140,7 +145,7 @@ export class Controller {
     );
   }
 
-  /** Resolves as soon as `idle` holds, which may be at once. */
+  /** Resolves as soon as `idle` is true, possibly at once. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);
@@ -148,7 +153,7 @@ export class Controller {
     });
   }
 
-  /** What was learnt in an earlier term is stale, so each new one begins with all resources. */
+  /** Knowledge from an earlier term is stale, so each term begins with all resources. */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
     const leads = leadership.isLeader();
@@ -162,7 +167,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts from a microtask: whoever reported a change is done with its own work before a reconcile looks at it. */
+  /** Starts in a microtask, so that the reporter of a change finishes its own work before the reconcile. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;
@@ -208,7 +213,7 @@ export class Controller {
     }
   }
 
-  /** An aborted reconcile has told nothing: its key stays queued for the next term. */
+  /** An aborted reconcile has no result. Its key stays queued for the next term. */
   #takeBack(key: string): Outcome {
     this.#queue.add(key);
     return 'aborted';
@@ -272,7 +277,7 @@ export class Controller {
   }
 }
 
-/** Neither namespaces nor names contain a slash. */
+/** Namespaces and names contain no slash. */
 function renderKey({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
 }

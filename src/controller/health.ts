@@ -1,7 +1,7 @@
-/** The verdict on how a resource is, and the conditions in the kstatus style that it becomes. */
+/** Health verdict of a resource, and its conversion to conditions in the kstatus style. */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
-/** Reasons that a process of either kind finds in the spec and the Secrets, before it asks the service. */
+/** Reasons that are found in the spec and the Secrets before the service is asked. They are the same for each kind of process. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -14,27 +14,27 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** One sentence that answers "why is nothing happening?"; another on what to do, where there is something. */
+  /** One sentence that says why nothing happens, and one that says what to do when a person can act. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** Whether something that logfleet depends on does not work, and is tried again: service, destination, their limits (H2). */
+  /** Whether a dependency fails and is retried: the service, the destination, or their limits (H2). */
   readonly outage?: boolean;
 }
 
-/** What a status shows of a verdict, whatever the kind. */
+/** Fields of status for the verdict, the same for all kinds. */
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
-  /** When the outage began that lasts; absent while there is none. */
+  /** Start of the present outage; absent when there is none. */
   readonly outageStartTime?: string;
 }
 
-/** After so long an outage is a condition of its own, for alerts (H2). */
+/** Duration in ms from which an outage gets its own condition for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
- * The conditions with `Ready`, `Reconciling`, `Stalled` and `Outage` as the verdict has them, and all others as they were. An outage that
- * goes on under another reason began when the first one did. A start that is no time, or that lies in the future, does not count.
+ * Conditions with `Ready`, `Reconciling`, `Stalled` and `Outage` set by the verdict, and all others unchanged. An outage that
+ * continues with another reason keeps its start. An unparseable start or a start in the future is ignored.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -62,30 +62,30 @@ export function describeHealth(
   return { conditions, ...(since === undefined ? {} : { outageStartTime: since }) };
 }
 
-/** How long until the outage that a status shows is a lasting one; infinite where it is, or there is none. */
+/** Remaining ms until the present outage is a lasting one; Infinity when it already is, or when there is none. */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** An Event for people: what changed between two statuses of a resource. */
+/** Event for people about a change between two statuses of a resource. */
 export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** What people are told of when a status replaces another: each transition once, and nothing without one (H1). */
+/** Events for a status that replaces another: one for each transition, none without a transition (H1). */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
-  { ready, reason, message, stalled, outage }: Health,
+  { ready, reason, message, reconciling, stalled, outage }: Health,
 ): readonly Transition[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage ? 'Warning' : 'Normal';
-  // A resource that begins has no state to leave yet: its first event tells of the state that it reaches.
-  const isBeginning = was === undefined && reason === reasons.progressing;
-  const isNew = !isBeginning && (was?.reason !== reason || was.status !== ready);
+  // The first status causes an Event when work has begun or a problem exists, and none when there is nothing to do.
+  const hasBegun = reconciling && reason !== reasons.progressing;
+  const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');
   return [
     ...(isNew ? [{ type, reason, message } as const] : []),

@@ -1,20 +1,20 @@
-/** By what work is paused: for one resource, or for all of them. */
+/** Sources of pauses: of one resource, or of all resources. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 import type { Host } from '../host/host.ts';
 
-/** By what everything is paused, for people; undefined where nothing pauses it. */
+/** Setting that pauses everything, for display; undefined when nothing is paused. */
 export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
   const { paused, pausedBy } = host.settings();
   return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
 }
 
-/** Why no policy may start an upgrade although nobody paused it; undefined where policies may (protocol D1). */
+/** Reason why no policy may start an upgrade although no person paused it; undefined when policies may start (protocol D1). */
 export function policiesHoldOf(host: Pick<Host, 'settings'>): string | undefined {
   return host.settings().policiesHold;
 }
 
-/** By what a resource is paused, for people; undefined where it is not. */
+/** Source of a resource's pause, for display; undefined when the resource is not paused. */
 export function pausedByOf({
   spec,
   metadata,

@@ -1,11 +1,13 @@
-/** When a resource is looked at again, as the controller wants to hear it. */
+/** Requeue results for the controller. */
 import { recheckDelayMs } from './controller.ts';
 import type { Result } from './reconciler.ts';
 
-/** Less than this may vanish in the sum with the time of day, and what is due then would be due for ever. */
+/**
+ * Minimum delay. A smaller one may vanish by rounding when added to the time of day, and the resource would be due again and again.
+ */
 const shortestDelayMs = 1;
 
-/** Infinity: never, unless something is heard of; who has not settled is looked at again all the same. */
+/** Result with a delay; Infinity means none. A resource that has not settled is reconciled again in any case. */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY) {
     return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: recheckDelayMs, settled };

@@ -1,19 +1,19 @@
 /**
- * The states of all resources of a kind as metrics: how many resources are in each state, and series of their own for at most 200 of them
- * (C3).
+ * Metrics for the states of all resources of a kind: the number of resources in each state, and separate series for at most 200
+ * resources (C3).
  *
- * Invariants: a resource that needs a person has a place before one that does not: Stalled, then Outage, Reconciling, NotReady, then the
- * rest. A resource that is gone, or that another process looks after by now, has no series and is not counted. Reasons are those of
- * conditions, of which there are few (`api/conditions.ts`).
+ * Invariants: resources that need a person have precedence for the separate series, in the order Stalled, Outage, Reconciling,
+ * NotReady, others. A resource that is deleted or led by another process has no series and is not counted. Reasons are reasons of
+ * conditions, a small set (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Gauge, Labels, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** So many resources of a kind have series of their own. */
+/** Maximum number of resources of a kind with separate series. */
 export const maxShown = 200;
 
-/** The least urgent first. */
+/** States from least to most urgent. */
 const ranks = [['Ready', 'Unknown'], ['NotReady'], ['Reconciling'], ['Outage'], ['Stalled']] as const;
 type State = (typeof ranks)[number][number];
 
@@ -21,10 +21,10 @@ const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
 export interface StateSeriesOptions {
   readonly metrics: Metrics;
-  /** `policy`: the label with the name of a resource, and a part of the names of metrics. */
+  /** `policy`: the label with the name of a resource, and a part of metric names. */
   readonly kind: string;
   readonly plural: string;
-  /** Takes back whatever other series this resource has: it has lost its place. */
+  /** Removes all other series of this resource, which has lost its separate series. */
   readonly onHidden: (key: ResourceKey) => void;
 }
 
@@ -39,11 +39,11 @@ export class StateSeries {
   readonly #options: StateSeriesOptions;
   readonly #gauge: Gauge;
   readonly #totals: Gauge;
-  /** By `namespace/name`. */
+  /** States by `namespace/name`. */
   readonly #standings = new Map<string, Standing>();
-  /** How many resources have a state and reason, by both. */
+  /** Number of resources by state and reason. */
   readonly #counts = new Map<string, number>();
-  /** Those with series of their own and those without, by rank. */
+  /** Resources with and without separate series, by rank. */
   readonly #shown = ranks.map(() => new Set<string>());
   readonly #hidden = ranks.map(() => new Set<string>());
 
@@ -62,7 +62,7 @@ export class StateSeries {
     );
   }
 
-  /** Whether this resource has series of its own. Nothing changes where it has no status yet. */
+  /** Updates a resource, and returns whether it has separate series. No change while it has no status. */
   measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
     const text = `${namespace}/${name}`;
     const ready = findCondition(conditions, 'Ready');
@@ -80,7 +80,7 @@ export class StateSeries {
     return this.#isShown(standing, text);
   }
 
-  /** Of a resource that is gone. */
+  /** Removes a deleted resource. */
   forget({ namespace, name }: ResourceKey): void {
     const text = `${namespace}/${name}`;
     const standing = this.#standings.get(text);
@@ -92,7 +92,7 @@ export class StateSeries {
     this.#fill();
   }
 
-  /** Of all resources. */
+  /** Removes all resources. */
   clear(): void {
     for (const { key } of [...this.#standings.values()]) this.forget(key);
   }
@@ -101,7 +101,7 @@ export class StateSeries {
     return standing !== undefined && (this.#shown[standing.rank]?.has(text) ?? false);
   }
 
-  /** One that has a place keeps it, unless a more urgent resource has none. */
+  /** A resource keeps its separate series unless a more urgent resource has none. */
   #move(text: string, before: Standing, standing: Standing): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);
@@ -129,7 +129,7 @@ export class StateSeries {
     this.#hidden[least]?.add(text);
   }
 
-  /** Gives free places to the most urgent. */
+  /** Gives free series to the most urgent resources. */
   #fill(): void {
     while (this.#shownCount() < maxShown) {
       const [text] = this.#hidden.findLast(({ size }) => size > 0) ?? [];

@@ -1,8 +1,8 @@
 /**
- * When the status of a resource is written: at once where what decides is another, at most once in a while where only figures are, and
- * not at all where nothing is, since every write is an event for everybody who watches. With it go the events of transitions.
+ * Decides when the status of a resource is written, because each write is an event for all watchers: at once after a change of the
+ * verdict, at limited intervals after a change of figures, otherwise not at all. Also publishes the Events of transitions.
  *
- * Leaves to the kinds: what decides, and which figures are news.
+ * The kinds define which fields belong to the verdict, and which changes of figures count.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -13,12 +13,12 @@ import { type Health, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
-/** What a kind has to say about its status. */
+/** Rules of a kind for its status. */
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
-  /** What is written at once when it is another. */
+  /** Fields whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /** Whether figures are worth a write; any that are not the same are, where absent. */
+  /** Whether a change of figures is worth a write; absent when any change is. */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -26,16 +26,16 @@ export interface StatusPublisherOptions<K extends KindName> {
   readonly rules: StatusRules<K>;
   readonly host: Host;
   readonly clock: Clock;
-  /** Figures are written at most once in this time. */
+  /** Minimum interval between writes of figures. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Whether this is the end: figures that are held back now are never written. */
+  /** Whether the process is about to end, so that held-back figures would never be written. */
   readonly draining: () => boolean;
 }
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Of the resource: the one that it was written over, and the one that came of it. */
+  /** Resource versions for which this status is the newest: the one it replaced, and the one it created. */
   readonly versions: readonly string[];
 }
 
@@ -49,18 +49,21 @@ export class StatusPublisher<K extends KindName> {
     this.#options = options;
   }
 
-  /** Whether there are figures that wait to be written. */
+  /** Whether figures wait to be written. */
   get heldBack(): boolean {
     return this.#heldBack;
   }
 
-  /** The resource with the newest status that is known. */
+  /** The resource with its newest known status. */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
-  /** What we wrote last, where the cache may not have followed yet; but what somebody else has made of it since, as a restore. */
+  /**
+   * The status written last by this process, when the cache may be behind. The status of the cache when another writer has replaced
+   * it since, for example by a restore.
+   */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
       ? this.#written.status
@@ -68,9 +71,9 @@ export class StatusPublisher<K extends KindName> {
   }
 
   /**
-   * Writes the status where it is due: `essentials` hold all that decides, `figures` the rest, which is computed only then. Returns
-   * after how many ms to look again, for figures that are held back or an outage that will have lasted; Infinity otherwise. Without
-   * `health` the verdict stays as it is: there is no transition to report, and no outage becomes a lasting one.
+   * Writes the status when it is due. `essentials` have all fields of the verdict; `figures` have the rest and are computed only
+   * when needed. Returns the delay in ms until the next check, for held-back figures or an outage that becomes a lasting one;
+   * Infinity otherwise. Without `health` the verdict stays, no transition is reported, and no outage becomes a lasting one.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -90,6 +93,20 @@ export class StatusPublisher<K extends KindName> {
     return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * Returns the delay in ms until the next check when the resource already shows this status, so that nothing is written; undefined
+   * when it shows another status.
+   */
+  confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
+    const before = this.known(resource);
+    const status = { ...essentials, ...figures() };
+    if (!before || this.#differs(before, status)) return undefined;
+    this.#heldBack = false;
+    const { host, clock, rules } = this.#options;
+    host.confirmStatus?.(rules.kind, resource);
+    return outageDueMs(status, clock.now());
+  }
+
   #differs(before: StatusOf<K>, status: StatusOf<K>): boolean {
     const { rules, clock } = this.#options;
     return rules.differs ? rules.differs(before, status, clock.now()) : !sameValue(before, status);
@@ -106,13 +123,13 @@ export class StatusPublisher<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Somebody changed or deleted the resource meanwhile: the host will tell, and the next status is about that.
+      // Another writer changed or deleted the resource. The host reports the change, and the next status is based on it.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
-      // It may stand there all the same: the cache will tell.
+      // The write may have succeeded. The cache will show the result.
       this.#written = undefined;
       throw error;
     }
-    // The status that the cache has as well: a copy of each would double the memory of thousands of resources.
+    // Shares the status object with the cache. A copy of each would double the memory of thousands of resources.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

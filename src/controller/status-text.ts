@@ -1,21 +1,21 @@
-/** How status is written whatever the kind: times, texts of a bounded length, and what a person asked for last. */
+/** Common parts of all statuses: times, texts of limited length, and the last request of a person. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Whole seconds, as Kubernetes has it. */
+/** Time in whole seconds, as Kubernetes writes it. */
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** The text, cut where it is longer; never in the middle of a character. */
+/** The text, truncated to `maxLength` without splitting a character. */
 export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** Of an annotation only so much is echoed. */
+/** Maximum length of an echoed annotation. */
 const maxRequestLength = 256;
 
-/** What a person asked for last, so that whoever waits for it sees that it was heard. */
+/** The last request of a person, so that a client that waits for it sees that it was applied. */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;
 } {

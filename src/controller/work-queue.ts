@@ -1,39 +1,40 @@
 /**
- * A queue of keys that have to be looked at.
+ * Queue of keys that need processing.
  *
  * - Coalescing: a key added many times before it is taken is taken once.
- * - Exclusive: a key that is being processed is not taken by anybody else. Added meanwhile, it comes again after `done`.
- * - Fair: keys are taken in the order in which they became ready.
+ * - Exclusive: a key that is being processed is not taken a second time. When added meanwhile, it comes again after `done`.
+ * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others, so that work
+ *   continues while thousands of resources wait for their first reconcile.
  * - Delayed: `addAfter` adds later, `addBackoff` later each time until `forget`.
- * - Bounded: whatever is added however often, a key stands at most once in each field below, and a key that was taken, done and
- *   forgotten stands nowhere. So there is never more here than resources that exist or have just gone.
+ * - Bounded: each field below has a key at most once, and a key that was taken, done and forgotten is in none of them. So memory is
+ *   bounded by the resources that exist or were just deleted.
  *
- * It holds keys and never what they stand for, and leaves to its owner when to take and what to make of it.
+ * The owner of the queue decides when to take a key and how to process it.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Counter, Gauge, Histogram, Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 
 export interface BackoffSettings {
-  /** The delay after the first failure, before jitter. */
+  /** Delay after the first failure, before jitter. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
 }
 
 /**
- * A change of the resource always comes at once, whatever its back-off: so the first delay may be one that is kind to a
- * service in trouble.
+ * A change of the resource always comes at once, whatever its back-off. So the first delay can be long enough for a service that
+ * has problems.
  */
 export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
 
 export interface WorkQueueOptions {
-  /** Label of the metrics. */
+  /** Label for metrics. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
   readonly backoff?: BackoffSettings;
-  /** Called, possibly from within `add` and `done`, when there is a key to take. */
+  /** Called when a key can be taken, possibly from within `add` and `done`. */
   readonly onReady: () => void;
 }
 
@@ -43,19 +44,24 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** The order in which keys are taken. Each key in it is in `#dirty` and not in `#processing`. */
+  /** Ready keys in the order in which they are taken. Each is in `#dirty` and not in `#processing`. */
   readonly #ready: string[] = [];
+  /** Ready keys with work in progress, in the order in which they are taken. */
+  readonly #readyUnderWay: string[] = [];
+  /** Dirty keys with work in progress. */
+  readonly #underWay = new Set<string>();
+  #tookUnderWay = false;
 
-  /** Keys that need processing, with the monotonic time at which they began to. Each is in `#ready` or in `#processing`. */
+  /** Keys that need processing, with the monotonic time since when. Each is in `#ready` or in `#processing`. */
   readonly #dirty = new Map<string, number>();
 
-  /** Keys that were taken and are not done. One may be dirty as well: then it becomes ready when it is done. */
+  /** Keys that were taken and are not done. A key that is dirty, too, becomes ready when it is done. */
   readonly #processing = new Set<string>();
 
-  /** Keys to add later, each with its earliest time. Taking a key removes it here: its processing decides anew. */
+  /** Keys to add later, each with its earliest time. Taking a key removes it here; its processing sets a new delay. */
   readonly #delayed = new Map<string, Delayed>();
 
-  /** Failures in a row since the last `forget`; always at least 1. */
+  /** Consecutive failures since the last `forget`; always at least 1. */
   readonly #failures = new Map<string, number>();
 
   #closed = false;
@@ -81,15 +87,19 @@ export class WorkQueue {
     );
   }
 
-  /** Makes a key ready, or ready again after `done` while it is processed. */
-  add(key: string): void {
+  /**
+   * Makes a key ready, or ready again after `done` when it is being processed.
+   * @param isUnderWay whether the key was added because of its work in progress
+   */
+  add(key: string, isUnderWay = false): void {
     if (this.#closed || this.#dirty.has(key)) return;
+    if (isUnderWay) this.#underWay.add(key);
     this.#dirty.set(key, this.#options.clock.monotonic());
     this.#adds.add(this.#labels);
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key `delayMs` from now. Of several delays of one key the earliest counts. */
+  /** Adds a key after `delayMs`. Of several delays of one key the earliest counts. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -109,8 +119,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key after a failure: exponentially later with each one in a row, and up to half of it earlier at random, so that
-   * keys that failed together do not come back together; never before `atLeastMs`. Returns the delay.
+   * Adds a key after a failure. The delay grows exponentially with consecutive failures and is shortened by up to half at random,
+   * so that keys that failed together are not retried together. It is never shorter than `atLeastMs`. Returns the delay.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
@@ -122,57 +132,62 @@ export class WorkQueue {
     return delayMs;
   }
 
-  /** Ends the row of failures of a key. */
+  /** Resets the consecutive failures of a key. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key, which is then being processed until `done`; undefined when none is ready. */
+  /** Takes the next key, which is then in processing until `done`; undefined when none is ready. */
   take(): string | undefined {
-    const key = this.#ready.shift();
+    const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
+    this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
+    const key = (this.#tookUnderWay ? this.#readyUnderWay : this.#ready).shift();
     if (key === undefined) return undefined;
     const { clock } = this.#options;
     const addedMs = this.#dirty.get(key) ?? clock.monotonic();
     this.#latency.observe(this.#labels, (clock.monotonic() - addedMs) / 1000);
-    this.#depth.set(this.#labels, this.#ready.length);
+    this.#depth.set(this.#labels, this.#ready.length + this.#readyUnderWay.length);
     this.#dirty.delete(key);
+    this.#underWay.delete(key);
     this.#processing.add(key);
     this.#delayed.get(key)?.timer.cancel();
     this.#delayed.delete(key);
     return key;
   }
 
-  /** Ends the processing of a key; it is ready again at once when it was added meanwhile. */
+  /** Ends the processing of a key. The key is ready again at once when it was added meanwhile. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Whether no key is ready, dirty or being processed. Delayed ones do not count. */
+  /** Whether no key is ready, dirty or in processing. Delayed keys do not count. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** How many keys the queue knows in any way, delayed and failed ones included. */
+  /** Number of keys in the queue, including delayed and failed ones. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;
   }
 
-  /** Drops what is ready or delayed and takes nothing more; keys in processing may still be done. */
+  /** Drops ready and delayed keys and takes nothing more. Keys in processing may still be done. */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
     this.#dirty.clear();
+    this.#underWay.clear();
     this.#failures.clear();
     this.#ready.length = 0;
+    this.#readyUnderWay.length = 0;
     this.#depth.set(this.#labels, 0);
   }
 
   #makeReady(key: string): void {
-    this.#ready.push(key);
-    this.#depth.set(this.#labels, this.#ready.length);
+    (this.#underWay.has(key) ? this.#readyUnderWay : this.#ready).push(key);
+    this.#depth.set(this.#labels, this.#ready.length + this.#readyUnderWay.length);
     this.#options.onReady();
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What commits an interval: a small record, written unless there is one (E3). It names the files that count and the figures that
- * prove them (E6).
+ * Commit record of an interval: a small object that is written only if it does not exist (E3). It lists the files that count and
+ * the figures that prove them (E6).
  *
- * Invariant: records of a segment are written from its end downwards, each from where the one before began. A record is keyed by
- * segment and upper bound alone, so that of two who search the same, whatever each of them found or cut, one is first.
+ * Invariant: records of a segment are written from its end backwards, each ending where the one before begins. A record is keyed
+ * only by segment and upper bound, so of two processes that search the same interval, one is first, regardless of their results.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -14,38 +14,38 @@ import { nameProblem } from './object-name.ts';
 import { readSummary, type SliceSummary } from './slice-figures.ts';
 import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
 
-/** Of one interval. */
+/** Maximum number of files in an interval. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
-const recordAdvice = 'put back what stood there, or remove it: its interval is searched again';
+const recordAdvice = 'restore the original record, or remove it to search its interval again';
 
 export interface CommittedFile {
-  /** From the export's folder: `data/…`. */
+  /** Name relative to the export's folder: `data/…`. */
   readonly name: string;
   readonly rows: number;
-  /** As they lie there, compressed where that is asked for. */
+  /** Size of the file as stored, after compression. */
   readonly bytes: number;
-  /** Before compression. */
+  /** Size before compression. */
   readonly encodedBytes: number;
-  /** Values that are not what their column holds, and were written as they could be. */
+  /** Number of values that do not have their column's type, and are stored in the column for the rest. */
   readonly misfits: number;
-  /** Of what lies there, in hexadecimal digits. */
+  /** SHA-256 of the stored file, in hexadecimal digits. */
   readonly sha256: string;
 }
 
-/** Where the number of rows came from that there had to be (E6). */
+/** Source of the expected number of rows (E6). */
 export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
 
-/** What the messages that were written add up to. An aggregation of the service has the same figures (E6). */
+/** Figures of the written messages. An aggregation of the service computes the same figures (E6). */
 export interface MessageFigures {
-  /** Sum of `_size`; absent where a message has none. */
+  /** Sum of `_size`. Absent if a message has none. */
   readonly bytes?: number;
-  /** Of `_messagetime`, in milliseconds since the epoch; absent where no message was written. */
+  /** Smallest and largest `_messagetime` in milliseconds since the epoch. Absent if no message was written. */
   readonly oldestMs?: number;
   readonly newestMs?: number;
 }
 
-/** What several lists of messages add up to together. */
+/** Combines the figures of several lists of messages. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -60,59 +60,59 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** A message that the pages had more than once, with the same bytes; it was written once (E9). */
+/** Message that occurred several times in the pages with the same bytes. It is written once (E9). */
 export interface RepeatedMessage {
   readonly id: string;
-  /** `_messagetime`, in milliseconds since the epoch. */
+  /** `_messagetime` in milliseconds since the epoch. */
   readonly atMs: number;
-  /** `_size`; absent where the message has none. */
+  /** `_size`. Absent if the message has none. */
   readonly bytes?: number;
-  /** How often it came again. */
+  /** Number of repetitions. */
   readonly times: number;
 }
 
-/** So many different messages that came again are named in a record at most. */
+/** Maximum number of different repeated messages in a record. */
 export const maxRepeatedMessages = 100;
 
 export interface CommitRecord {
   readonly segment: number;
-  /** `[fromMs, toMs)` in milliseconds since the epoch. */
+  /** Interval `[fromMs, toMs)` in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Rows that the service gave for it. */
+  /** Number of rows that the service returned for the interval. */
   readonly received: number;
   readonly written: number;
-  /** Rows that lay outside the interval (E10). */
+  /** Number of rows outside the interval (E10). */
   readonly outside: number;
-  /** Rows that came again (E9). */
+  /** Number of repeated rows (E9). */
   readonly duplicates: number;
-  /** Rows of the cut's millisecond, which the next interval has again (E4). */
+  /** Number of rows in the millisecond of the cut, which the next interval contains again (E4). */
   readonly left: number;
   readonly count: { readonly rows: number; readonly source: CountSource };
   readonly files: readonly CommittedFile[];
-  /** Absent where records of an aggregation were written. */
+  /** Absent for records of an aggregation. */
   readonly figures?: MessageFigures;
-  /** The same figures by slices of time; absent of searches by receipt time, which do not bound the slices of an interval. */
+  /** The same figures by slices of time. Absent for searches by receipt time, whose intervals do not bound slices. */
   readonly slices?: SliceSummary;
-  /** Of those that were written; absent where no row came again, and where more did than a record names. */
+  /** Repeated messages among the written ones. Absent if there are none, or more than a record can list. */
   readonly repeated?: readonly RepeatedMessage[];
-  /** The service takes the end of a range for a part of it (E10): true, or absent where nothing has shown it. */
+  /** Whether the service includes the end of a range (E10). Absent if no row has shown it. */
   readonly endInclusive?: true;
-  /** Only with `incompletePolicy: Keep`: why the figures do not prove it. */
+  /** Reason why the figures do not prove the interval. Only with `incompletePolicy: Keep`. */
   readonly incomplete?: { readonly reason: string };
 }
 
-/** Of the record of an interval: no two of an export have the same segment and end (E3). */
+/** Key of an interval's record. No two records of an export have the same segment and end (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
   return `${segment} ${toMs}`;
 }
 
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /** Somebody was first: theirs counts, our files are gone, and work goes on from its `fromMs`. */
+  /** Another process was first: its record counts, our files are removed, and the search continues from its `fromMs`. */
   | { readonly kind: 'taken'; readonly standing: CommitRecord };
 
-/** Writes a record, or takes over the one that stands there. Doing it again is fine, also when it is not known what came of it. */
+/** Writes a record, or returns the existing one. Can be repeated, even if the result of an earlier attempt is unknown. */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,
@@ -133,9 +133,9 @@ export async function commit(
 }
 
 /**
- * All that stand there, in no order. Those that are `known` are not decoded again: what stands there stays as it is. One that is known
- * and not listed may be there all the same, since stores may list late what can be read. `destination.damaged` when one is not as
- * it has to be, unless there is somebody to be told of it.
+ * Reads all records, in no particular order. Records in `known` are not decoded again, since records do not change. A known record
+ * counts even if it is not listed, since stores may list new objects late. Throws `destination.damaged` for an invalid record,
+ * unless problems are collected.
  */
 export async function readRecords(
   destination: Destination,
@@ -192,7 +192,7 @@ export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
   });
 }
 
-/** Also of the entries of a manifest, which have the same form. */
+/** Also used for the entries of a manifest, which have the same form. */
 export function readRecordMembers(members: StoredMembers): CommitRecord {
   const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
   const figures = members.optionalObject('figures', readFigures);
@@ -224,7 +224,7 @@ export function readRecordMembers(members: StoredMembers): CommitRecord {
   return record;
 }
 
-/** Also of the ranges of a proof, which have the same members. */
+/** Also used for the ranges of a proof, which have the same members. */
 export function readFigures(members: StoredMembers): MessageFigures {
   const bytes = members.optionalInteger('bytes');
   const oldestMs = members.optionalInstant('oldestMs');
@@ -261,26 +261,25 @@ function readFile(members: StoredMembers): CommittedFile {
   return file;
 }
 
-/** What figures contradict each other; undefined when none do (E6). */
+/** Returns the first contradiction between the figures of a record (E6), or undefined. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
-  if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its begin, ${fromMs}`;
+  if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its start, ${fromMs}`;
   if (files.length > maxFiles) return `it has more than ${maxFiles} files`;
   if (new Set(files.map(({ name }) => name)).size < files.length) return 'it names a file twice';
   const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
-  if (inFiles !== written) return `its files have ${inFiles} rows, and ${written} were written`;
+  if (inFiles !== written) return `its files have ${inFiles} rows, but ${written} were written`;
   const { repeated = [] } = record;
-  if (repeated.length > maxRepeatedMessages)
-    return `it names more than ${maxRepeatedMessages} messages that came again`;
+  if (repeated.length > maxRepeatedMessages) return `it names more than ${maxRepeatedMessages} repeated messages`;
   const accounted = written + outside + duplicates + left;
-  if (accounted !== received) return `${received} rows were received, and ${accounted} are accounted for`;
+  if (accounted !== received) return `${received} rows were received, but ${accounted} are accounted for`;
   if ((record.slices?.shared.length ?? 0) > 2) return 'it shares more than two slices with its neighbours';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;
-    return `the service counts ${count.rows} rows, and ${received} were received`;
+    return `the service counts ${count.rows} rows, but ${received} were received`;
   }
-  // What a limit does not touch counts the rows of the interval itself, and those that the service has twice maybe so.
+  // A count that the limit does not affect covers the interval itself, and may include duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
-  return `the service counts ${count.rows} rows, and ${written} were written`;
+  return `the service counts ${count.rows} rows, but ${written} were written`;
 }

@@ -1,23 +1,23 @@
 /**
- * What of an export is done: the plan, with the segments that digests have voided and replaced, minus the records. Nothing else is state
- * (E3, E6).
+ * Completed and remaining parts of an export: the plan, with the segments that digests have voided and replaced, minus the records.
+ * There is no other state (E3, E6).
  */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import type { DigestVerdict, TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** In order of time, without gaps inside a segment's done part. */
+  /** Ordered by time. The completed part of a segment has no gaps. */
   readonly intervals: readonly CommitRecord[];
-  /** What is left of each segment that is not done, in order of time. The next record of one is keyed by its `toMs`. */
+  /** Remaining part of each unfinished segment, ordered by time. The key of its next record is its `toMs`. */
   readonly rest: readonly Segment[];
-  /** Records that begin or end where none should: somebody meddled. */
+  /** Records that do not fit the others, which means that someone changed the folder. */
   readonly strays: readonly CommitRecord[];
-  /** Records of intervals that are searched again, since a digest had other figures: neither they nor their files count. */
+  /** Records of intervals that are searched again because a digest has other figures. Their records and files do not count. */
   readonly voided: readonly CommitRecord[];
 }
 
-/** The records may be in any order. */
+/** Computes the coverage. The records may be in any order. */
 export function coverageOf(
   plan: ExportPlan,
   records: readonly CommitRecord[],
@@ -45,14 +45,14 @@ export function coverageOf(
   return { intervals, rest, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Those of the plan, and then those of each verdict: a segment's index is its place. */
+/** Segments of the plan, followed by those of each verdict. The position of a segment is its index. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** What later rounds search again, in order of time; no two of them meet. */
+  /** Ranges that later rounds search again, ordered by time and without overlaps. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -73,7 +73,10 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
   return holes;
 }
 
-/** From a segment's end downwards, over its holes: the records that follow one another, in order of time, and what is left below them. */
+/**
+ * Follows the records of a segment from its end backwards, skipping its holes. Returns them ordered by time, and the remaining
+ * ranges.
+ */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
   let { toMs } = segment;
@@ -97,7 +100,7 @@ function isIn(holes: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean
   return hole !== undefined && hole.fromMs <= fromMs && toMs <= hole.toMs;
 }
 
-/** The last one that begins before that moment. */
+/** Last hole that begins before the time. */
 function lastBefore(holes: readonly TimeRange[], atMs: number): TimeRange | undefined {
   let [low, high] = [0, holes.length];
   while (low < high) {

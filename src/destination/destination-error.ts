@@ -1,53 +1,53 @@
-/** What can go wrong with a destination: one table of codes, reasons of conditions, and how to go on. */
+/** Errors of destinations: one table of codes, reasons of conditions, and handling. */
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {
-  /** No room, no quota left. Whoever makes room lets the export go on. */
+  /** No space or quota is left. The export continues when there is space. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
-  /** It does not answer, or says that it cannot now. */
+  /** The destination does not answer, or is temporarily unavailable. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
   denied: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   credentials: { reason: 'DestinationCredentialsInvalid', handling: { kind: 'stall' } },
-  /** The root itself: no such directory, no such bucket. */
+  /** The root does not exist: no such directory or bucket. */
   missing: { reason: 'DestinationNotFound', handling: { kind: 'stall' } },
-  /** It lacks what the protocol needs, or what was asked for. */
+  /** The destination lacks a feature that the protocol or the spec needs. */
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
-  /** A setting that cannot be right. */
+  /** A setting is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A name that might lead outside, or that no destination could keep. */
+  /** A name could lead out of the root, or is not valid at a destination. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** Something in it leads outside its root. */
+  /** A symbolic link leads out of the root. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A file that was asked for is not there. */
+  /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** What stands there is not what logfleet wrote. */
+  /** An object differs from the object that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** It is there, and has to be restored before it can be read, as from an archive. */
+  /** An object must be restored before it can be read, for example from an archive. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
-  /** What is asked for has more pieces than can be committed: another export has to ask for it in another way. */
+  /** The export has more parts than can be committed, so the spec must change. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Somebody removed an upload while it ran. */
+  /** A running upload was removed. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
 export type DestinationFailure = keyof typeof kinds;
 
-/** An error with the code `destination.<failure>`. */
+/** Creates an error with the code `destination.<failure>`. */
 export function destinationError(failure: DestinationFailure, message: string, cause?: unknown): LogfleetError {
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** An object that is larger than any of logfleet's; `bytes` is for people. */
+/** Error for an object that is larger than any object of logfleet. `bytes` is for people. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
-  return destinationError('damaged', `${name} has ${bytes} bytes, and ${mostBytes} are the most for such a file`);
+  return destinationError('damaged', `${name} has ${bytes} bytes, but the maximum for this file is ${mostBytes}`);
 }
 
-/** Of a data file: their names are nobody else's. */
+/** Error for a data file that already exists, although its name is unique. */
 export function nameTaken(name: string): LogfleetError {
-  return destinationError('damaged', `${name} exists already, which no upload of logfleet made: move it away`);
+  return destinationError('damaged', `${name} already exists, but logfleet did not create it: move it away`);
 }
 
-/** Of an object that is written once and removed by nobody. */
+/** Error for an object that disappeared, although it is never removed. */
 export function goneAgain(name: string, url: string): LogfleetError {
-  return destinationError('away', `${name} in ${url} stood there, and is gone again`);
+  return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -1,20 +1,26 @@
 /**
- * Where the files of an export go, as a port: a directory (`volume/`) or an object store (`s3/`) behind it.
+ * Port for the destination of an export's files: a directory (`volume/`) or an object store (`s3/`).
  *
- * The commit protocol (E2, E3) leans on two promises. `create` never overwrites: of all who create a name, one is told
- * 'created', whatever they write and wherever they run. And an uploaded file is seen under its name as a whole or not at all.
+ * The commit protocol (E2, E3) depends on two guarantees. `create` never overwrites: of all processes that create a name, exactly
+ * one gets 'created'. And an uploaded file appears under its name completely or not at all.
  *
- * Names are relative to the root of the destination and hold to `object-name.ts`; nothing that a name or a symbolic link says
- * leads outside the root. Every failure is a `LogfleetError` of `destination-error.ts`. What the files mean is told elsewhere
- * (`export-layout.ts`).
+ * Names are relative to the root of the destination and follow `object-name.ts`. Neither a name nor a symbolic link can lead out of
+ * the root. Every failure is a `LogfleetError` of `destination-error.ts`. The meaning of the files is defined in
+ * `export-layout.ts`.
  */
 
-/** Plans and commit records are smaller. */
+/** Maximum size of plans and commit records in bytes. */
 export const largestObjectBytes = 32 * 1024 * 1024;
-/** A manifest is written and read as a whole, and takes several times its size in memory. Half a kilobyte an interval, mostly. */
+/**
+ * Maximum size of a manifest in bytes. It is read and written as a whole, and takes several times its size in memory. An interval
+ * takes about half a kilobyte.
+ */
 export const largestManifestBytes = 128 * 1024 * 1024;
 
-/** So long an upload is silent at most until `abortLeftovers` takes its writer for dead, wherever that ran (E15). */
+/**
+ * Time in ms without data after which `abortLeftovers` considers the writer of an upload dead, if its process cannot be checked
+ * (E15).
+ */
 export const longestSilenceMs = 15 * 60_000;
 
 export interface ListedObject {
@@ -23,58 +29,58 @@ export interface ListedObject {
 }
 
 /**
- * `ofTheDead`: what processes left that have ended, as far as can be known, and what we could not take back ourselves. `all`: those of
- * the living, too, for a folder that needs no more files.
+ * Leftovers to remove. `ofTheDead`: those of processes that have certainly ended, and our own that could not be removed. `all`:
+ * also those of running processes, for a folder that needs no more files.
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 export interface Destination {
-  /** For people: `file:///exports/logging`, `s3://bucket/prefix`. Holds no credentials. */
+  /** Address for people: `file:///exports/logging`, `s3://bucket/prefix`. Contains no credentials. */
   readonly url: string;
 
   /**
-   * The whole of a small object; undefined when there is none. Larger than `mostBytes` (`largestObjectBytes` where absent):
-   * `destination.damaged`.
+   * Reads a small object completely. Returns undefined if it does not exist. Throws `destination.damaged` if it is larger than
+   * `mostBytes`, by default `largestObjectBytes`.
    */
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless there is one of that name. Whatever it resolves to, what stands under the name is durable.
-   * 'exists' may be our own doing, where the answer to an earlier try was lost: read what stands there (E3). `mostBytes` is as of `read`.
+   * Writes a small object unless the name exists. In both cases the object with this name is durable afterwards. 'exists' can mean
+   * our own object, if the answer to an earlier attempt was lost: read it to decide (E3). `mostBytes` is as in `read`.
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 
-  /**
-   * Begins a data file under a name that nobody else uses. It is seen after `finish` alone. An upload holds a fixed amount of
-   * memory, however large its file.
-   */
+  /** Begins a data file with a unique name. The file becomes visible only after `finish`. An upload uses a fixed amount of memory. */
   open(name: string): Promise<FileUpload>;
 
-  /** The bytes of a file in pieces that are valid until the next one is asked for. No such file: `destination.absent`. */
+  /** Reads a file in chunks, each valid until the next one. Throws `destination.absent` if the file does not exist. */
   stream(name: string): AsyncIterable<Uint8Array>;
 
-  /** What lies in a folder (without a slash at its end; empty: the root) and below it, in no order; no uploads that still run. */
+  /**
+   * Lists the files in a folder and its subfolders, in no particular order and without running uploads. The folder has no trailing
+   * slash; empty means the root.
+   */
   list(folder: string): AsyncIterable<ListedObject>;
 
-  /** Fine when there is none. */
+  /** Removes a file. Succeeds if it does not exist. */
   remove(name: string): Promise<void>;
 
   /**
-   * Removes what uploads left in a folder and below it that never finished, also those of other processes (E15), and says how
-   * many. One that still ran fails with `destination.lost`, and its interval is searched again: nothing is lost by a mistake.
+   * Removes unfinished uploads in a folder and its subfolders, also of other processes (E15), and returns their number. If an
+   * upload was still running, it fails with `destination.lost`, and its interval is searched again, so no data is lost.
    */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 
-  /** Gives back connections and memory. Uploads have to be finished or aborted before. */
+  /** Releases connections and memory. All uploads must be finished or aborted before. */
   close(): Promise<void>;
 }
 
-/** One call at a time; nothing after a failure but `abort`. */
+/** Upload of one file. Calls must not overlap. After a failure only `abort` is allowed. */
 export interface FileUpload {
-  /** Resolves when there is room for more. The chunk is the caller's again then. */
+  /** Resolves when the next chunk can be written. The memory of the chunk can then be reused. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Resolves when the file is durable and can be seen under its name. */
+  /** Resolves when the file is durable and visible under its name. */
   finish(): Promise<void>;
-  /** Nothing of the upload stays, whatever came of a `finish` that failed. Does nothing after one that resolved. */
+  /** Removes all data of the upload, even after a failed `finish`. No effect after a successful one. */
   abort(): Promise<void>;
 }

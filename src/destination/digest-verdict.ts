@@ -1,9 +1,9 @@
 /**
- * What a digest has shown: the service's own aggregation over a range of the export, compared with the figures of the rows that were
- * written (E6). A verdict is an object of its own, written unless there is one of its round.
+ * Verdict of a digest: the comparison of the service's aggregation over a range of the export with the figures of the written rows
+ * (E6). A verdict is an object that is written only if its round has none.
  *
- * Invariants: verdicts of an export are numbered from 1 without a gap. The segments of a verdict follow those of the plan and of the
- * verdicts before it. What they cover is searched again, and every record of an older segment there is void.
+ * Invariants: verdicts of an export are numbered from 1 without gaps. The segments of a verdict follow those of the plan and of
+ * earlier verdicts. The ranges of these segments are searched again, and all records of older segments there are void.
  */
 
 import { type CommitRecord, type MessageFigures, readFigures, sumOfFigures } from './commit-record.ts';
@@ -13,7 +13,7 @@ import type { ExportLayout } from './export-layout.ts';
 import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
 
-/** `[fromMs, toMs)` in milliseconds since the epoch. */
+/** Range `[fromMs, toMs)` in milliseconds since the epoch. */
 export interface TimeRange {
   readonly fromMs: number;
   readonly toMs: number;
@@ -23,49 +23,51 @@ export interface RangeFigures extends MessageFigures {
   readonly rows: number;
 }
 
-/** Figures beside the number of rows. */
+/** Figures other than the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service has more than once, and how many more; each was written once (E9). */
+/** Rows that the service has several times, and the number of repetitions. Each is written once (E9). */
 export interface RepeatedRows {
   readonly rows: number;
   readonly bytes?: number;
 }
 
-/** A range of whole intervals in which the aggregation has what was written. */
+/** Range of whole intervals in which the aggregation equals the written rows. */
 export interface ProvenRange extends TimeRange {
-  /** As they were written. */
+  /** Figures of the written rows. */
   readonly figures: RangeFigures;
-  /** Those that the aggregation has in full; others it rounds, or does not know. The number of rows always is. */
+  /** Figures that the aggregation returned exactly. Others were rounded or unknown. The number of rows is always exact. */
   readonly compared: readonly ComparableFigure[];
-  /** Absent where there are none. */
+  /** Absent if there are none. */
   readonly repeated?: RepeatedRows;
+  /** Whether the figures of whole intervals were compared. Absent if those of each slice were compared. */
+  readonly wholeIntervals?: true;
 }
 
-/** A range of whole intervals in which the aggregation has something else. */
+/** Range of whole intervals in which the aggregation differs from the written rows. */
 export interface DifferingRange extends TimeRange {
-  /** By the aggregation; rounded ones are left out. */
+  /** Figures of the aggregation, without rounded ones. */
   readonly counted: RangeFigures;
   readonly written: RangeFigures;
-  /** Figures that differ in a slice of the range, and are the same, or not known, of the whole range. Absent where there are none. */
+  /** Figures that differ in a slice of the range but are equal or unknown for the whole range. Absent if there are none. */
   readonly inSlices?: readonly SliceFigureName[];
 }
 
 export interface DigestVerdict {
   readonly round: number;
-  /** In order of time, as all lists are. */
+  /** Ordered by time, like all lists. */
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** What is searched again: all that differs, in pieces of one search each. */
+  /** Segments to search again: all differing ranges, divided into single searches. */
   readonly segments: readonly TimeRange[];
-  /** What differs and is kept as it is, flagged: it was searched again often enough. */
+  /** Ranges that still differ after the maximum number of searches. They are kept and marked as incomplete. */
   readonly incomplete: readonly DifferingRange[];
 }
 
-const verdictAdvice = 'put back what stood there, or move the folder of this export away, and it begins anew';
+const verdictAdvice = 'restore the original object, or move the folder of this export away to start it again';
 
-/** The verdict of a round that counts: ours, or the one that somebody wrote before. */
+/** Writes the verdict of a round, or returns the existing one. */
 export async function settleVerdict(
   destination: Destination,
   layout: ExportLayout,
@@ -78,7 +80,7 @@ export async function settleVerdict(
   return decodeVerdict(name, standing, ours.round);
 }
 
-/** All that stand there and are not `known`, in the order of their rounds. */
+/** Reads all verdicts that are not in `known`, ordered by round. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,
@@ -115,7 +117,7 @@ export function decodeVerdict(name: string, content: Uint8Array, round: number):
 function readRange(members: StoredMembers): TimeRange {
   const range = { fromMs: members.moment('fromMs'), toMs: members.moment('toMs') };
   if (range.fromMs < range.toMs) return range;
-  throw members.wrong(`it ends at ${range.toMs}, which is not after its begin, ${range.fromMs}`);
+  throw members.wrong(`it ends at ${range.toMs}, which is not after its start, ${range.fromMs}`);
 }
 
 export function readRangeFigures(members: StoredMembers): RangeFigures {
@@ -133,11 +135,13 @@ export function readRepeatedRows(members: StoredMembers): RepeatedRows {
 
 function readProven(members: StoredMembers): ProvenRange {
   const repeated = members.optionalObject('repeated', readRepeatedRows);
+  const isWhole = members.optionalTrue('wholeIntervals');
   return {
     ...readRange(members),
     figures: members.object('figures', readRangeFigures),
     compared: readCompared(members),
     ...(repeated === undefined ? {} : { repeated }),
+    ...(isWhole ? { wholeIntervals: true } : {}),
   };
 }
 
@@ -151,7 +155,7 @@ function readDiffering(members: StoredMembers): DifferingRange {
   };
 }
 
-/** What the records of intervals add up to. */
+/** Combines the figures of the records of intervals. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

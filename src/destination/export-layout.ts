@@ -1,28 +1,30 @@
 /**
- * Where everything of an export lies (E1). In a bucket below `<prefix>/<namespace>/`; in a volume below `<namespace>/<path>/`, so that
- * no path that somebody writes into a manifest leads into another namespace's folder. These are roots of destinations; below:
+ * Names of an export's objects (E1). In a bucket they are below `<prefix>/<namespace>/`, in a volume below `<namespace>/<path>/`,
+ * so no path in a manifest can lead into another namespace's folder. These are the roots of destinations. Below them:
  *
- *     <name>/<fingerprint>/plan.json                                  the first segments, written once (E2)
- *     <name>/<fingerprint>/commits/000003-20261102T000000000Z.json    one record an interval (E3)
- *     <name>/<fingerprint>/data/000003-20261102T000000000Z-001-w….gz  rows; only records say which files count
- *     <name>/<fingerprint>/proofs/000001.json                         what the digest of a round has shown, written once (E6)
- *     <name>/<fingerprint>/manifest.json                              last, once
+ * ```text
+ * <name>/<fingerprint>/plan.json                                  first segments, written once (E2)
+ * <name>/<fingerprint>/commits/000003-20261102T000000000Z.json    record of an interval (E3)
+ * <name>/<fingerprint>/data/000003-20261102T000000000Z-001-w….gz  rows; only files in records count
+ * <name>/<fingerprint>/proofs/000001.json                         verdict of a digest round, written once (E6)
+ * <name>/<fingerprint>/manifest.json                              written once, at the end
+ * ```
  */
 import { assert } from '../base/assert.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './object-name.ts';
 
-/** The root in a volume: `path` is what the manifest names, perhaps nothing. `destination.name` when it is no name. */
+/** Root in a volume. `path` comes from the manifest and may be empty. Throws `destination.name` for an invalid name. */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
 
-/** The root in a bucket. */
+/** Root in a bucket. */
 export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }
 
-/** A slash at the end is what people write after folders. */
+/** Removes the trailing slash that people write after folders. */
 function trimmed(folder: string): string {
   return folder.replace(/\/$/, '');
 }
@@ -31,15 +33,15 @@ function joined(...folders: readonly string[]): string {
   return folders.flatMap(folderSegments).join('/');
 }
 
-/** Where either lies is an export. */
+/** A folder with one of these files contains an export. */
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
 const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
 
-/** The names of one export's objects, from the root of its destination. */
+/** Names of one export's objects, relative to the root of its destination. */
 export class ExportLayout {
-  /** Empty where a manifest lies at the root itself. */
+  /** Empty if the manifest is at the root itself. */
   readonly folder: string;
 
   static of(name: string, fingerprint: string): ExportLayout {
@@ -66,7 +68,7 @@ export class ExportLayout {
     return this.within('data');
   }
 
-  /** Keyed by segment and upper bound alone (E3): whoever commits up to there second meets who was first. */
+  /** Name of a commit record. Depends only on segment and upper bound (E3), so a second process finds the record of the first. */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
   }
@@ -75,29 +77,35 @@ export class ExportLayout {
     return this.within('proofs');
   }
 
-  /** Rounds count from 1. */
+  /** Name of a verdict. Rounds count from 1. */
   verdict(round: number): string {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
 
-  /** Whether it may be the name of a record. */
+  /** Whether a name can be the name of a record. */
   isCommit(name: string): boolean {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /** From the root, of a name that a record or manifest holds: those are from the export's folder, which may be moved. */
+  /**
+   * Converts a name in a record or manifest, which is relative to the export's folder, to a name relative to the root. So a folder
+   * can be moved.
+   */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** The reverse of `within`. */
+  /** Inverse of `within`. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);
   }
 }
 
-/** From the export's folder; `part` counts the files of one interval from 1, `writerToken` makes it nobody else's. */
+/**
+ * Name of a data file, relative to the export's folder. `part` counts the files of an interval from 1, and `writerToken` makes the
+ * name unique.
+ */
 export function dataFileName(
   file: { readonly segment: number; readonly toMs: number; readonly part: number; readonly writerToken: string },
   output: Pick<ExportOutput, 'format' | 'compression'>,
@@ -106,7 +114,7 @@ export function dataFileName(
   return `data/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
 }
 
-/** Parquet compresses inside; a reader is to know it by its name all the same. */
+/** Extension of a data file. Parquet has its own, since it is compressed inside. */
 function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): string {
   if (format === 'Parquet') return '.parquet';
   const suffix = { None: '', Gzip: '.gz', Zstd: '.zst' }[compression];

@@ -1,24 +1,27 @@
 /**
- * Adds up the bytes and the times of the messages in a data file again, from its text, as far as the file has the columns. By code of its
- * own, so that it is no mirror of what wrote the file. Columns of Parquet are not read.
+ * Recomputes the bytes and times of the messages in a data file from its text, if the file has these columns. It shares no code
+ * with the encoders, so that it does not repeat their errors. `parquet-figures.ts` does the same for Parquet.
  */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** By slices of time; absent where a message lacks its time. */
+  /** Figures by slices of time. Absent if a message lacks its time. */
   readonly slices?: readonly SliceFigures[];
 }
 
-/** Takes the unpacked bytes of one file. */
+/** Reads the uncompressed bytes of one file. */
 export interface FigureReader {
   add(piece: Uint8Array): void;
-  /** After the last byte. A figure is absent where a message lacks its column, or has no whole number there. */
+  /** Called after the last byte. A figure is absent if a message lacks its column or has no integer in it. */
   end(): FileFigures;
 }
 
-/** Undefined of a format whose columns are not read. `sliceMs` is the length of slices; without it one slice has all messages. */
+/**
+ * Returns undefined for a format that is not text. `sliceMs` is the length of slices; without it, one slice contains all
+ * messages.
+ */
 export function figureReader(
   { format }: Pick<ExportOutput, 'format'>,
   sliceMs = Number.POSITIVE_INFINITY,
@@ -27,10 +30,12 @@ export function figureReader(
   return format === 'CSV' ? new RecordFigures(sliceMs) : undefined;
 }
 
-const wanted = ['_size', '_messagetime'] as const;
-type Wanted = (typeof wanted)[number];
+/** Columns that the figures come from, in lower case. */
+export const figureColumns = ['_size', '_messagetime'] as const;
+type FigureColumn = (typeof figureColumns)[number];
 
-class Sum {
+/** Adds up the figures of rows. */
+export class FigureSum {
   readonly #slices: SliceSums;
   #bytes = 0;
   #hasSizes = true;
@@ -40,8 +45,8 @@ class Sum {
     this.#slices = new SliceSums(sliceMs);
   }
 
-  take(value: (name: Wanted) => unknown): void {
-    const [size, timeMs] = wanted.map((name) => wholeOf(value(name)));
+  take(value: (name: FigureColumn) => unknown): void {
+    const [size, timeMs] = figureColumns.map((name) => wholeOf(value(name)));
     if (size === undefined) this.#hasSizes = false;
     else this.#bytes += size;
     if (timeMs === undefined) this.#hasTimes = false;
@@ -68,11 +73,11 @@ function wholeOf(value: unknown): number | undefined {
 const newline = 0x0a;
 
 class LineFigures implements FigureReader {
-  readonly #sum: Sum;
+  readonly #sum: FigureSum;
   #rest: Buffer[] = [];
 
   constructor(sliceMs: number) {
-    this.#sum = new Sum(sliceMs);
+    this.#sum = new FigureSum(sliceMs);
   }
 
   add(piece: Uint8Array): void {
@@ -99,11 +104,11 @@ class LineFigures implements FigureReader {
 
 const [quote, comma, carriageReturn] = [0x22, 0x2c, 0x0d];
 
-/** RFC 4180; the first record is the header. */
+/** Reads RFC 4180. The first record is the header. */
 class RecordFigures implements FigureReader {
-  readonly #sum: Sum;
-  /** Index of each column; undefined while the header is read. */
-  #columns: ReadonlyMap<Wanted, number> | undefined;
+  readonly #sum: FigureSum;
+  /** Index of each column. Undefined while the header is read. */
+  #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
   #column = 0;
@@ -112,7 +117,7 @@ class RecordFigures implements FigureReader {
   #hasBytes = false;
 
   constructor(sliceMs: number) {
-    this.#sum = new Sum(sliceMs);
+    this.#sum = new FigureSum(sliceMs);
   }
 
   add(piece: Uint8Array): void {
@@ -132,7 +137,7 @@ class RecordFigures implements FigureReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** Of long texts nothing is kept but in the columns that are added up. */
+  /** Whether the current cell must be kept. Other cells are skipped, since they can be long. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }
@@ -151,7 +156,7 @@ class RecordFigures implements FigureReader {
     this.#endCell();
     const columns = this.#columns;
     if (columns) this.#sum.take((name) => this.#cells.get(columns.get(name) ?? -1));
-    else this.#columns = new Map(wanted.map((name) => [name, this.#names.indexOf(name)]));
+    else this.#columns = new Map(figureColumns.map((name) => [name, this.#names.indexOf(name)]));
     this.#cells = new Map();
     this.#column = 0;
     this.#hasBytes = false;

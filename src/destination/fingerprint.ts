@@ -1,18 +1,18 @@
 /**
- * What an export is, as far as it decides rows or bytes, and the fingerprint under which its files lie (E1): files of another query,
- * range or format can never be counted as its own.
+ * Identity of an export: all settings that decide its rows or bytes, and their fingerprint, which names the folder of its files
+ * (E1). Files of another query, range or format are never counted.
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import type { StoredMembers } from './stored-json.ts';
 
-/** Raised when the same identity gives other rows or bytes than before. */
+/** Must be raised when the same identity produces other rows or bytes than before. */
 const generation = 1;
 
 export interface ExportOutput {
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: 'None' | 'Gzip' | 'Zstd';
-  /** Empty: all of them. */
+  /** Empty means all fields. */
   readonly fields: readonly string[];
   readonly maxPartBytes: number;
   readonly csv: { readonly formulaGuard: boolean };
@@ -21,10 +21,10 @@ export interface ExportOutput {
 export interface ExportIdentity {
   readonly serviceHost: string;
   readonly query: string;
-  /** Milliseconds since the epoch; `[fromMs, toMs)`. */
+  /** Range `[fromMs, toMs)` in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** What the query does with days and hours depends on it. */
+  /** Time zone of the query's functions on days and hours. */
   readonly timeZone: string;
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: 'Manual' | 'AutoParse';
@@ -40,7 +40,7 @@ export function fingerprintOf(identity: ExportIdentity): string {
     .digest('hex');
 }
 
-/** Its own members alone, so that nothing that an object brings along besides decides. */
+/** Copies only the known members, so that others do not change the fingerprint. */
 export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   const { serviceHost, query, fromMs, toMs, timeZone } = identity;
   const { byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;

@@ -1,8 +1,7 @@
 /**
- * The manifest: what an export is, its intervals with their figures, and the files that count. Written last and once (E3).
+ * Manifest of an export: its identity, its intervals with their figures, and the files that count. Written once, at the end (E3).
  *
- * Invariant: its bytes follow from the export, its records and its verdicts alone, whoever writes it and however often. Only files that a
- * record names are in it.
+ * Invariant: its bytes depend only on the export, its records and its verdicts. It contains only files that a record lists.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -22,7 +21,7 @@ import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 export interface ManifestTotals {
   readonly intervals: number;
   readonly files: number;
-  /** In the files. */
+  /** Number of rows in the files. */
   readonly rows: number;
   readonly received: number;
   readonly outside: number;
@@ -35,16 +34,16 @@ export interface ManifestTotals {
 export interface Manifest {
   readonly fingerprint: string;
   readonly export: ExportIdentity;
-  /** False when an interval is flagged as incomplete. */
+  /** False if an interval is marked as incomplete. */
   readonly complete: boolean;
   readonly totals: ManifestTotals;
-  /** How well each range is proven (E6), in order of time, without gaps. */
+  /** Level of proof of each range (E6), ordered by time, without gaps. */
   readonly proof: readonly ProofRange[];
-  /** In order of time; they cover the export's range without gaps. */
+  /** Ordered by time. They cover the export's range without gaps. */
   readonly intervals: readonly CommitRecord[];
 }
 
-/** Of an export that is covered as a whole. */
+/** Creates the manifest of a completely covered export. */
 export function manifestOf(
   identity: ExportIdentity,
   { intervals, rest, strays }: Pick<Coverage, 'intervals' | 'rest' | 'strays'>,
@@ -64,7 +63,7 @@ export function manifestOf(
   };
 }
 
-/** Whether no range is flagged as incomplete. */
+/** Whether no range is marked as incomplete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }
@@ -88,8 +87,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest unless one stands there, and returns the one that counts. A manifest that stands there counts when it follows from
- * the same records, even if its writer knew other verdicts (see `possibleProofs`). Any other one is `destination.damaged`.
+ * Writes the manifest unless it exists, and returns the valid one. An existing manifest is valid if it has the same records, even
+ * if its writer knew other verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
  */
 export async function writeManifest(
   destination: Destination,
@@ -106,11 +105,11 @@ export async function writeManifest(
   const possible = proofs.map((proof): Manifest => ({ ...manifest, complete: isWhole(proof), proof }));
   const counting = possible.find((each) => Buffer.compare(standing, encodeManifest(each)) === 0);
   if (counting) return counting;
-  throw damagedManifest(layout, 'it is not what the records of this export say');
+  throw damagedManifest(layout, 'it contradicts the records of this export');
 }
 
-/** The records say all that it says. */
-export const manifestAdvice = 'put back the one that stood there, or remove it: it is written anew from the records';
+/** The records contain the same data as the manifest. */
+export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
 
 export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
   return damaged({ name: manifest, advice: manifestAdvice }, problem);
@@ -118,11 +117,11 @@ export function damagedManifest({ manifest }: ExportLayout, problem: string): Lo
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
   const what = `${manifest} would have ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
-  const advice = 'export its range in pieces, or with a larger spec.output.maxPartSize';
-  return destinationError('tooMuch', `${what}, and ${largestManifestBytes} are the most: ${advice}`);
+  const advice = 'export the range in several exports, or raise maxPartSize';
+  return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
 }
 
-/** Throws where the manifest is not of the whole range: somebody has changed it. */
+/** Throws if the manifest does not cover the whole range, which means that someone changed it. */
 export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIdentity, layout: ExportLayout): void {
   let reachedMs = fromMs;
   for (const interval of intervals) {
@@ -133,19 +132,19 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
   throw damagedManifest(layout, `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`);
 }
 
-/** Throws where it says of the export, or of its intervals as a whole, what they are not: somebody has changed it. */
+/** Throws if the manifest's description or totals do not match its intervals, which means that someone changed it. */
 export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
   const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
   const own = manifestOf(identity, { intervals, rest: [], strays: [] });
   if (fingerprint !== own.fingerprint) throw damagedManifest(layout, `it is of another export, ${fingerprint}`);
   if (!sameValue(described, own.export))
-    throw damagedManifest(layout, 'it describes another export than its fingerprint');
-  if (!sameValue(totals, own.totals)) throw damagedManifest(layout, 'its totals are not those of its intervals');
+    throw damagedManifest(layout, 'its description does not match its fingerprint');
+  if (!sameValue(totals, own.totals)) throw damagedManifest(layout, 'its totals do not match its intervals');
   if (complete === isWhole(proof) && isProofOf(proof, intervals)) return;
-  throw damagedManifest(layout, 'its proof is not one of its intervals');
+  throw damagedManifest(layout, 'its proof does not match its intervals');
 }
 
-/** Whether the ranges follow each other from the first interval to the last, and each has what the records in it add up to. */
+/** Whether the ranges cover the intervals without gaps, and each range has the sums of its records. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {
@@ -159,7 +158,7 @@ export function isProofOf(proof: readonly ProofRange[], intervals: readonly Comm
   return next === intervals.length;
 }
 
-/** Undefined when there is none. */
+/** Returns undefined if there is none. */
 export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
   const content = await destination.read(layout.manifest, largestManifestBytes);
   return content && decodeManifest(layout.manifest, content);
@@ -169,7 +168,7 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   return encodeStored({ kind: 'logfleet.dev/export-manifest', version: 1, ...manifest });
 }
 
-/** Holds the form alone; whether the figures fit each other and the files is for `verify.ts`. */
+/** Checks only the form. `verify.ts` checks the figures against each other and against the files. */
 export function decodeManifest(name: string, content: Uint8Array): Manifest {
   return decodeStored({ name, advice: manifestAdvice }, content, (members) => {
     members.form('logfleet.dev/export-manifest');
@@ -195,8 +194,9 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
 }
 
 /**
- * Removes those of the listed files that no record names, or a void one, and says how many. Right only when all is covered: then whoever
- * writes another finds its interval taken. `destination.damaged` where a record that is not void names a file that the coverage lacks.
+ * Removes listed files that no valid record lists, and returns their number. Call it only when the whole range is covered: any
+ * process that writes another file then finds its interval committed. Throws `destination.damaged` if a valid record lists a file
+ * that the coverage lacks.
  */
 export async function removeStrays(
   destination: Destination,
@@ -205,14 +205,14 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // What no name of ours can be is somebody else's, and no destination would look at it: `verify` tells of it.
+  // A name that logfleet cannot have created belongs to someone else. `verify` reports it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** A manifest that somebody changed, or put back from before, may lack what records name. */
+/** Checks that the manifest contains all files of valid records. It may lack some if someone replaced it by an old one. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,
@@ -224,6 +224,6 @@ async function checkUnnamed(
     const { segment, toMs, files } = record;
     if (areVoid.has(recordKey(record))) continue;
     const file = files.find(({ name }) => names.has(layout.within(name)));
-    if (file) throw damagedManifest(layout, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} names`);
+    if (file) throw damagedManifest(layout, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} lists`);
   }
 }

@@ -1,32 +1,32 @@
 /**
- * The one place where names of objects are checked, before any destination sees them: relative, `/` between segments, and made
- * of characters that mean themselves everywhere (in paths, in keys, in URLs after escaping once).
+ * Validation of object names for all destinations. Names are relative, with `/` between segments, and use only characters without a
+ * special meaning in paths, keys and URLs.
  *
- * Invariant: a checked name has no segment that could lead upwards, out of the root or to a file of logfleet's own (those begin
- * with a dot), and no character that a shell, a URL or a file system takes for something else.
+ * Invariant: no segment of a valid name leads upwards, out of the root, or to a file of logfleet itself (these begin with a dot).
+ * No character has a special meaning for a shell, a URL or a file system.
  */
 import { destinationError } from './destination-error.ts';
 
-/** What file systems take for one segment, and what stores take for a whole key, both in bytes of UTF-8. */
+/** Maximum length of a segment in file systems, and of a whole key in stores, in bytes of UTF-8. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
-/** Letters and digits of all languages, and a few signs. Spaces only inside; a dot or a minus not first. */
+/** Letters and digits of all languages, and some punctuation. Spaces only inside. No dot or minus at the beginning. */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Its segments; `destination.name` when it is none. */
+/** Returns the segments of a name. Throws `destination.name` if it is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
-  if (problem !== undefined) throw destinationError('name', `${shown(name)} is no name for a file: ${problem}`);
+  if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);
   return name.split('/');
 }
 
-/** As `nameSegments` has it, for folders: the empty name is the root itself. */
+/** Same as `nameSegments`, but for folders: the empty name is the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
-/** What is wrong with a name, and what to write instead; undefined when nothing is. */
+/** Returns the problem of a name, or undefined. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;
@@ -46,7 +46,7 @@ function segmentProblem(segment: string): string | undefined {
   return `${shown(segment)} has characters other than letters, digits and _ = + , @ ~ ! ( ) . - with spaces inside`;
 }
 
-/** Names may come from anywhere: quoted, with everything strange escaped, and short. */
+/** Quotes a name for a message: escaped and shortened, since names may come from anywhere. */
 function shown(name: string): string {
   const text = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
   return text.replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {

@@ -1,4 +1,4 @@
-/** From settings to a destination. What speaks to stores is loaded when one is opened: it takes a sixth of a second. */
+/** Opens a destination from its settings. The S3 SDK is loaded only when needed, since loading it takes a sixth of a second. */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Destination } from './destination.ts';
@@ -8,9 +8,9 @@ import type { S3Settings } from './s3/s3-settings.ts';
 export type DestinationSettings =
   | {
       readonly kind: 'volume';
-      /** Has to be there. */
+      /** Directory of the volume. It must exist. */
       readonly directory: string;
-      /** Below the directory, as a name; made where it is missing. */
+      /** Name of the root below the directory. Created if missing. */
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings };
@@ -18,13 +18,13 @@ export type DestinationSettings =
 export interface DestinationPorts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Read for `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Shared by all destinations of a process that are opened one after the other; its own, where absent. */
+  /** Abandoned uploads, shared by all destinations of a process. By default each destination has its own. */
   readonly left?: LeftUploads;
 }
 
-/** Neither reads nor writes anything yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
+/** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name` for wrong settings. */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {
   if (chosen.kind === 'volume') {
     const { VolumeDestination } = await import('./volume/volume-destination.ts');

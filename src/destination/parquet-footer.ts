@@ -1,12 +1,9 @@
-/**
- * How many rows a Parquet file says it has: the one figure that is read of its footer (Thrift's compact protocol), by code that
- * shares nothing with what wrote it.
- */
+/** Reads the number of rows from the footer of a Parquet file (Thrift compact protocol). It shares no code with the encoder. */
 
 const magic = 'PAR1';
 const trailerBytes = 8;
 
-/** `tail` is the end of the file, with the whole footer. Throws an error with a short sentence when it is no such end. */
+/** `tail` is the end of the file with the complete footer. Throws an error with a short sentence if it is invalid. */
 export function parquetRows(tail: Uint8Array): number {
   const view = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength);
   if (view.length < trailerBytes || view.toString('latin1', view.length - 4) !== magic) {
@@ -113,7 +110,7 @@ class CompactReader {
     }
   }
 
-  /** Inside lists and maps a boolean takes a byte. */
+  /** Skips an item. Inside lists and maps a boolean takes a byte. */
   #skipItem(kind: number): void {
     if (kind === type.true || kind === type.false) this.#advance(1);
     else this.#skip(kind);
@@ -139,7 +136,7 @@ class CompactReader {
     return this.#bytes[this.#offset - 1] ?? 0;
   }
 
-  /** Never past the end, so that a damaged count ends with the bytes. */
+  /** Moves forward, but not past the end, so that a damaged count ends with the bytes. */
   #advance(bytes: number): void {
     this.#offset += bytes;
     if (this.#offset > this.#bytes.length) throw new Error('its Parquet footer is damaged');

@@ -1,6 +1,6 @@
 /**
- * The first segments of an export's range, written where there are none (E2): who comes second reads what stands there, and so all who work
- * on an export cut their intervals out of the same segments, and write the same columns. Taken away while somebody works by it, it is written again.
+ * Plan of an export: the first segments of its range, written only if there is no plan (E2). A second process reads the existing
+ * plan, so all processes of an export use the same segments and columns. A plan that is removed during the export is written again.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
@@ -8,13 +8,13 @@ import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { damaged, decodeStored, encodeStored } from './stored-json.ts';
 
-/** So many intervals at least has an export, whose records and manifest have to stay small objects. */
+/** Maximum number of segments. Each has at least one interval, and records and manifest must stay small. */
 export const maxSegments = 10_000;
 
 export interface ExportPlan {
-  /** Where segments begin and end, in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
+  /** Boundaries of the segments in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
   readonly boundariesMs: readonly number[];
-  /** How the service described the fields of messages (2.4), where files have columns. */
+  /** The service's description of the message fields (2.4), for formats with columns. */
   readonly describedFields?: readonly PlannedField[] | undefined;
 }
 
@@ -33,7 +33,7 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
   return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
 }
 
-/** The plan that counts: ours, or the one that somebody wrote before. `destination.damaged` when that covers another range. */
+/** Writes the plan, or returns the existing one. Throws `destination.damaged` if that one covers another range. */
 export async function settlePlan(
   destination: Destination,
   layout: ExportLayout,
@@ -49,7 +49,7 @@ export async function settlePlan(
   throw damaged({ name: layout.plan }, `it covers ${ends(standing)}, and the export ${ends(ours)}`);
 }
 
-/** Undefined when there is none. */
+/** Returns undefined if there is none. */
 export async function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
   const content = await destination.read(layout.plan);
   return content && decodePlan(layout.plan, content);
@@ -79,7 +79,7 @@ export function decodePlan(name: string, content: Uint8Array): ExportPlan {
 }
 
 function planProblem({ boundariesMs }: ExportPlan): string | undefined {
-  if (boundariesMs.length < 2) return '/boundariesMs has to name a begin and an end';
+  if (boundariesMs.length < 2) return '/boundariesMs must have at least two entries';
   if (boundariesMs.length > maxSegments + 1) return `/boundariesMs has more than ${maxSegments} segments`;
   const index = boundariesMs.findIndex((boundary, at) => at > 0 && boundary <= (boundariesMs[at - 1] ?? 0));
   return index < 0 ? undefined : `/boundariesMs/${index} is not later than the one before`;

@@ -1,8 +1,8 @@
 /**
- * How well the rows of each range of an export are proven, by its records and the verdicts on them (E6).
+ * Level of proof of each range of an export, derived from its records and the verdicts about them (E6).
  *
- * Invariant: a verdict proves a range only as long as the records in it add up to the figures that it names, so that an interval that
- * was searched again since is not proven by what was compared before.
+ * Invariant: a verdict proves a range only while the records in the range have the sums that the verdict contains. So it does not
+ * prove an interval that was searched again later.
  */
 import { type CommitRecord, readFigures } from './commit-record.ts';
 import {
@@ -20,34 +20,36 @@ import {
 import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 import type { StoredMembers } from './stored-json.ts';
 
-/** From the strongest to the weakest. */
+/** Levels from the strongest to the weakest. */
 export const proofLevels = [
-  /** Number, bytes and times of the rows are those of an aggregation of the service, made after the last search. */
+  /** Number, bytes and times of the rows equal those of an aggregation that the service made after the last search. */
   'Digest',
-  /** The number of the rows is that of an aggregation. */
+  /** The number of rows equals that of an aggregation. */
   'Count',
-  /** The number of the rows is that of the search that gave them. */
+  /** The number of rows equals the count of the search itself. */
   'Search',
-  /** Flagged as incomplete. */
+  /** Marked as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
 
 export interface ProofRange extends TimeRange {
   readonly level: ProofLevel;
-  /** Of the rows that were written. */
+  /** Figures of the written rows. */
   readonly figures: RangeFigures;
-  /** Figures beside the number of rows that an aggregation has, too. */
+  /** Figures, other than the number of rows, that were compared with an aggregation. */
   readonly compared: readonly ComparableFigure[];
-  /** Rows that the service has more than once; each was written once. */
+  /** Rows that the service has several times. Each was written once. */
   readonly repeated?: RepeatedRows;
-  /** What an aggregation counts, where that differs. */
+  /** Whether a digest compared the figures of whole intervals instead of those of each slice. */
+  readonly wholeIntervals?: true;
+  /** Figures of the aggregation that differ. */
   readonly counted?: RangeFigures;
-  /** Figures that differ in a slice of the range, and not in the whole range (`DifferingRange`). */
+  /** Figures that differ in a slice of the range but not in the whole range (`DifferingRange`). */
   readonly inSlices?: readonly SliceFigureName[];
 }
 
-/** Of intervals in order of time: ranges in order of time, neighbours of the same kind joined. */
+/** Converts intervals to ranges, both ordered by time. Neighbours with the same kind of proof are joined. */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -62,8 +64,8 @@ export function proofRangesOf(
 }
 
 /**
- * All that a manifest of these intervals may say of their proof. By all verdicts first; then without the last ones, as long as these have
- * found no difference. A process with another `spec.proof` may have written the manifest before it knew them.
+ * All proofs that a manifest of these intervals may contain: with all verdicts, and without the last ones if these found no
+ * difference. A process with another `spec.proof` may have written the manifest without knowing them.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -77,7 +79,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Those that no verdict proves or flags, and that are not flagged themselves. */
+/** Intervals that no verdict proves or marks, and that are not marked themselves. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -86,7 +88,7 @@ export function unprovenOf(
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
 }
 
-/** The lowest of all. */
+/** Weakest level of all ranges. */
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
@@ -107,13 +109,13 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** The range of a verdict that each interval is in. */
+/** For each interval, the range of a verdict that contains it. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
 ): ReadonlyMap<CommitRecord, ProofRange> {
   const judged = new Map<CommitRecord, ProofRange>();
-  // What a later round has shown counts.
+  // The newest verdict counts.
   for (const { proven, incomplete } of verdicts.toReversed()) {
     const ranges = [
       ...proven.map((range): ProofRange => ({ ...range, level: levelOf(range.compared) })),
@@ -133,14 +135,14 @@ function judgedOf(
   return judged;
 }
 
-/** Empty where the range does not begin and end with intervals. */
+/** Intervals of a range. Empty if the range does not begin and end with intervals. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
   return inside[0]?.fromMs === fromMs && inside.at(-1)?.toMs === toMs ? inside : [];
 }
 
-/** Index of the first interval that begins at that moment or later. */
+/** Index of the first interval that begins at or after the time. */
 function lowerBound(intervals: readonly CommitRecord[], atMs: number): number {
   let [low, high] = [0, intervals.length];
   while (low < high) {
@@ -163,17 +165,25 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Undefined where they are of different kinds, or something else differs in one of them. */
+/** Joins two neighbouring ranges. Returns undefined if their proofs differ. */
 function join(before: ProofRange | undefined, range: ProofRange): ProofRange | undefined {
   if (before?.level !== range.level || range.level === 'None' || before.toMs !== range.fromMs) return undefined;
-  if (before.compared.join() !== range.compared.join()) return undefined;
+  if (!areComparedAlike(before, range)) return undefined;
   const repeated = joinRepeated(before.repeated, range.repeated);
   return {
     ...{ fromMs: before.fromMs, toMs: range.toMs, level: range.level, compared: range.compared },
     figures: joinFigures(before.figures, range.figures),
     ...(repeated && { repeated }),
+    ...(range.wholeIntervals && { wholeIntervals: true }),
   };
 }
+
+/** Whether a digest has compared the same figures of both, and both slice by slice or neither. */
+export function areComparedAlike(left: Compared, right: Compared): boolean {
+  return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
+}
+
+type Compared = Pick<ProofRange, 'compared' | 'wholeIntervals'>;
 
 export function joinFigures(left: RangeFigures, right: RangeFigures): RangeFigures {
   const { bytes, oldestMs, newestMs, rows } = right;
@@ -199,11 +209,12 @@ export function joinRepeated(
   };
 }
 
-/** As it stands in a manifest. */
+/** Reads a range of a manifest. */
 export function readProofRange(members: StoredMembers): ProofRange {
   const repeated = members.optionalObject('repeated', readRepeatedRows);
   const counted = members.optionalObject('counted', readRangeFigures);
   const inSlices = members.optionalChoices('inSlices', sliceFigureNames);
+  const isWhole = members.optionalTrue('wholeIntervals');
   return {
     fromMs: members.moment('fromMs'),
     toMs: members.moment('toMs'),
@@ -211,6 +222,7 @@ export function readProofRange(members: StoredMembers): ProofRange {
     figures: members.object('figures', (figures) => ({ rows: figures.integer('rows'), ...readFigures(figures) })),
     compared: readCompared(members),
     ...(repeated === undefined ? {} : { repeated }),
+    ...(isWhole ? { wholeIntervals: true } : {}),
     ...(counted === undefined ? {} : { counted }),
     ...(inSlices === undefined ? {} : { inSlices }),
   };

@@ -1,6 +1,6 @@
 /**
- * What lies among the files of an export: whether those that records name are there, each with its size, before a manifest says that they
- * are, and before one that stands there is believed; and files that no record names. Contents are for `verify.ts`.
+ * Checks the presence and size of the files that records list, before a manifest is written and before an existing one is accepted.
+ * Also finds files that no record lists. `verify.ts` checks the contents.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -8,10 +8,10 @@ import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 
-/** So many files are named, and so many objects that could be removed; of more the folder is. */
+/** Maximum number of broken files and removable objects in a message. If there are more, it names the folder. */
 const mostNamed = 5;
 
-/** All that lies among the files of an export, with its size, by name from the root. */
+/** Size of each file of an export, by name relative to the root. */
 export type ListedFiles = ReadonlyMap<string, number>;
 
 export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {
@@ -25,7 +25,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** `destination.damaged` where one is missing or of another size; `manifest` where one stands there that names them, too. */
+/** Throws `destination.damaged` if a file is missing or has another size. `manifest` is the existing manifest, if any. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,
@@ -39,7 +39,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // To look for each of ten thousand in a store takes long, and a person sees from these what has happened.
+      // Checking ten thousand missing files in a store takes long, and a few are enough for the message.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -53,11 +53,11 @@ async function problemOf(
   listedBytes: number | undefined,
 ): Promise<string | undefined> {
   if (listedBytes === bytes) return undefined;
-  if (listedBytes !== undefined) return `${name} has ${listedBytes} bytes, and had ${bytes}`;
+  if (listedBytes !== undefined) return `${name} has ${listedBytes} bytes instead of ${bytes}`;
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Stores may list late what can be read. */
+/** Whether a file exists, since stores may list new objects late. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -80,13 +80,13 @@ function brokenFiles(
   const anew = wayToSearchAnew(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
-    `records name files that are not as they were written: ${what}; put them back, or ${anew}`,
+    `records list files that are missing or changed: ${what}; restore them, or ${anew}`,
   );
 }
 
 /**
- * What a person removes so that some of the intervals are searched again; `damaged` undefined where nobody knows which. A record is reached
- * by those above it in its segment alone: those below it go with it.
+ * Names of the objects to remove so that some intervals are searched again, or undefined if that is unknown. A record is only
+ * reachable through the later records of its segment, so earlier records must be removed as well.
  */
 export function wayToSearchAnew(
   layout: ExportLayout,
@@ -101,6 +101,6 @@ export function wayToSearchAnew(
     .map(({ segment, toMs }) => layout.commit(segment, toMs));
   const names = [...(manifest === undefined ? [] : [manifest]), ...records];
   return damaged === undefined || names.length > mostNamed
-    ? 'move the folder of this export away, and it begins anew'
-    : `remove ${names.join(', ')}, and what is missing is searched again`;
+    ? 'move the folder of this export away to start it again'
+    : `remove ${names.join(', ')} to search the missing intervals again`;
 }

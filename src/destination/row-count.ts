@@ -1,6 +1,6 @@
 /**
- * Counts the rows of a data file as it is read, by its format and compression: by code of its own, so that it is no mirror of the
- * encoders.
+ * Counts the rows of a data file while it is read, for each format and compression. It shares no code with the encoders, so that it
+ * does not repeat their errors.
  */
 import { once } from 'node:events';
 import type { Transform } from 'node:stream';
@@ -10,14 +10,16 @@ import type { FigureReader } from './file-figures.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { parquetRows } from './parquet-footer.ts';
 
-/** One file. Both reject with a short sentence when the bytes are not of the format. */
+/** Counter for one file. Both methods reject with a short sentence if the bytes are invalid. */
 export interface RowCounter {
-  /** The piece is the caller's again once this resolves. */
+  /** The last bytes of a Parquet file, with its footer. Absent for other formats. */
+  readonly tail?: () => Uint8Array;
+  /** Resolves when the memory of the chunk can be reused. */
   write(piece: Uint8Array): Promise<void>;
   end(): Promise<number>;
 }
 
-/** `figures` sees the same bytes, unpacked. */
+/** `figures` receives the same bytes, uncompressed. */
 export function countRows(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
   figures?: FigureReader,
@@ -28,7 +30,7 @@ export function countRows(
     case 'CSV':
       return decompressed(compression, beside(new RecordTally(), figures));
     case 'Parquet':
-      return decompressed('None', new ParquetTally());
+      return parquetCounter();
     default:
       return unreachable(format);
   }
@@ -67,7 +69,7 @@ class LineTally implements Tally {
   }
 }
 
-/** RFC 4180: line breaks inside of quotes are of their record. The first record is the header. */
+/** Counts records of RFC 4180. Line breaks inside quotes belong to their record. The first record is the header. */
 class RecordTally implements Tally {
   #records = 0;
   #isQuoted = false;
@@ -88,8 +90,13 @@ class RecordTally implements Tally {
   }
 }
 
-/** A footer is smaller than this: it has some bytes for each column of each row group. */
+/** Maximum size of a footer. It has some bytes for each column of each row group. */
 const maxFooterBytes = 8 * 1024 * 1024;
+
+function parquetCounter(): RowCounter {
+  const tally = new ParquetTally();
+  return { ...decompressed('None', tally), tail: () => tally.tail };
+}
 
 class ParquetTally implements Tally {
   #tail: Uint8Array[] = [];
@@ -104,7 +111,11 @@ class ParquetTally implements Tally {
   }
 
   rows(): number {
-    return parquetRows(Buffer.concat(this.#tail));
+    return parquetRows(this.tail);
+  }
+
+  get tail(): Uint8Array {
+    return Buffer.concat(this.#tail);
   }
 }
 
@@ -128,16 +139,16 @@ function decompressed(compression: ExportOutput['compression'], tally: Tally): R
   }
 }
 
-/** Node gives up on the rest of a file with several zstd frames: data files have one. */
+/** Node reads only the first zstd frame of a file. Data files have one. */
 function through(stream: Transform, tally: Tally): RowCounter {
   stream.on('data', (piece: Uint8Array) => tally.add(piece));
   const ended = once(stream, 'end');
-  // Rejects with the stream's error, which is met by whoever writes next, or by `end`: a write that fails does not call back.
+  // The error is handled by the next `write` or by `end`. A failed write does not call back.
   ended.catch(() => {});
   stream.on('error', () => {});
   return {
     async write(piece) {
-      // Calls back when the stream is done with the piece, which is how it holds a fast reader up.
+      // The callback comes when the stream has consumed the chunk, which slows down a fast reader.
       const written = new Promise<void>((resolve) => stream.write(piece, () => resolve()));
       await Promise.race([written, ended]);
     },

@@ -1,40 +1,43 @@
 /**
- * Figures of messages by slices of message time, as an aggregation of the service has them, and their short form in a commit record (E6).
+ * Figures of messages by slices of message time, as an aggregation of the service returns them, and their short form for commit
+ * records (E6).
  *
- * Slices begin at multiples of their length since the epoch. All intervals of an export have the same slices, so that figures of a slice
- * that two intervals share can be added up.
+ * Slices begin at multiples of their length since the epoch. All intervals of an export use the same slices, so the figures of a
+ * slice that two intervals share can be added.
  */
 import { createHash } from 'node:crypto';
 import type { StoredMembers } from './stored-json.ts';
 
-/** Figures of the messages of one slice. Slices without messages are left out of all lists. */
+/** Figures of the messages in one slice. Slices without messages are omitted from all lists. */
 export interface SliceFigures {
-  /** Begin of the slice, in milliseconds since the epoch. */
+  /** Start of the slice in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly rows: number;
-  /** Sum of `_size`; absent where a message has none. */
+  /** Sum of `_size`. Absent if a message has none. */
   readonly bytes?: number;
-  /** Smallest and largest `_messagetime`, in milliseconds since the epoch. */
+  /** Smallest and largest `_messagetime` in milliseconds since the epoch. */
   readonly oldestMs: number;
   readonly newestMs: number;
+  /** Sum of `_messagetime` minus the start of the slice over all messages, in milliseconds. Absent if it is not exact. */
+  readonly offsetsMs?: number;
 }
 
-export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs'] as const;
+export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** The figures of a list of slices. */
+/** Figures of a list of slices. */
 export interface SlicedFigures {
   readonly lengthMs: number;
-  /** In order of time. */
+  /** Ordered by time. */
   readonly slices: readonly SliceFigures[];
 }
 
-/** The figures of the slices of one interval, in a form of bounded size. */
+/** Figures of the slices of one interval, in a form of bounded size. */
 export interface SliceSummary {
   readonly lengthMs: number;
-  /** Slices that lie partly outside the interval: a neighbouring interval may have other messages of them. At most two. */
+  /** Slices that are partly outside the interval, so a neighbouring interval may have other messages of them. At most two. */
   readonly shared: readonly SliceFigures[];
-  /** For each figure one hash over all other slices (`hashOfSlices`). `bytes` is absent where a message has no `_size`. */
+  /** One hash per figure over all other slices (`hashOfSlices`). `bytes` is absent if a message has no `_size`. */
   readonly whole: { readonly [name in SliceFigureName]?: string };
 }
 
@@ -43,90 +46,101 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Adds up messages one after the other. */
-export class MessageSum {
+/** Running sum of the messages of one slice. Called for every row, so it allocates no memory. */
+class SliceSum {
+  readonly #fromMs: number;
   #rows = 0;
   #bytes = 0;
   #hasSizes = true;
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
+  #offsetsMs = 0;
 
-  add(timeMs: number, size: number | undefined): void {
-    this.#rows++;
-    if (size === undefined) this.#hasSizes = false;
-    else this.#bytes += size;
-    if (timeMs < this.#oldestMs) this.#oldestMs = timeMs;
-    if (timeMs > this.#newestMs) this.#newestMs = timeMs;
+  constructor(fromMs: number) {
+    this.#fromMs = fromMs;
   }
 
-  take({ rows, bytes, oldestMs, newestMs }: Omit<SliceFigures, 'fromMs'>): void {
+  /** Adds messages of one millisecond. `bytes` is their total size. */
+  add(timeMs: number, rows: number, bytes: number | undefined): void {
+    this.#rows += rows;
+    if (bytes === undefined) this.#hasSizes = false;
+    else this.#bytes += bytes;
+    if (timeMs < this.#oldestMs) this.#oldestMs = timeMs;
+    if (timeMs > this.#newestMs) this.#newestMs = timeMs;
+    this.#offsetsMs += rows * (timeMs - this.#fromMs);
+  }
+
+  take({ rows, bytes, oldestMs, newestMs, offsetsMs = Number.NaN }: SliceFigures): void {
     this.#rows += rows;
     if (bytes === undefined) this.#hasSizes = false;
     else this.#bytes += bytes;
     this.#oldestMs = Math.min(this.#oldestMs, oldestMs);
     this.#newestMs = Math.max(this.#newestMs, newestMs);
+    this.#offsetsMs += offsetsMs;
   }
 
-  /** Undefined where there are no messages. */
-  figures(fromMs: number): SliceFigures | undefined {
-    if (this.#rows === 0) return undefined;
-    const times = { oldestMs: this.#oldestMs, newestMs: this.#newestMs };
-    return { fromMs, rows: this.#rows, ...(this.#hasSizes ? { bytes: this.#bytes } : {}), ...times };
+  get figures(): SliceFigures {
+    return {
+      fromMs: this.#fromMs,
+      rows: this.#rows,
+      ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
+      ...{ oldestMs: this.#oldestMs, newestMs: this.#newestMs },
+      ...(Number.isSafeInteger(this.#offsetsMs) ? { offsetsMs: this.#offsetsMs } : {}),
+    };
   }
 }
 
-/** Adds up messages by slices. Messages that come in order of time find their slice without a look-up. */
+/** Running sums of messages by slice. Fast for messages in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
-  readonly #sums = new Map<number, MessageSum>();
-  #index = Number.NaN;
-  #sum = new MessageSum();
+  readonly #sums = new Map<number, SliceSum>();
+  #fromMs = Number.NaN;
+  #toMs = Number.NaN;
+  #sum = new SliceSum(0);
 
-  /** One slice has all messages where the length is `Infinity`. */
+  /** With the length `Infinity`, one slice contains all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
 
   add(timeMs: number, size: number | undefined): void {
-    this.#at(timeMs).add(timeMs, size);
+    this.addMany(timeMs, 1, size);
   }
 
-  /** `sum`: of messages of one millisecond. */
-  take(sum: MessageSum): void {
-    const figures = sum.figures(0);
-    if (figures) this.#at(figures.oldestMs).take(figures);
+  /** Adds messages of one millisecond. `bytes` is their total size. */
+  addMany(timeMs: number, rows: number, bytes: number | undefined): void {
+    if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
+    this.#sum.add(timeMs, rows, bytes);
   }
 
-  /** In order of time. */
+  /** Ordered by time. */
   get slices(): readonly SliceFigures[] {
-    const isOne = this.#lengthMs === Number.POSITIVE_INFINITY;
-    const all = [...this.#sums].map(([index, sum]) => sum.figures(isOne ? 0 : index * this.#lengthMs));
-    return all.filter((each) => each !== undefined).sort(byTime);
+    return [...this.#sums.values()].map((sum) => sum.figures).sort(byTime);
   }
 
-  #at(timeMs: number): MessageSum {
-    const index = Math.floor(timeMs / this.#lengthMs);
-    if (index === this.#index) return this.#sum;
-    const sum = this.#sums.get(index) ?? new MessageSum();
-    this.#sums.set(index, sum);
-    this.#index = index;
+  #find(timeMs: number): void {
+    const isOne = this.#lengthMs === Number.POSITIVE_INFINITY;
+    const fromMs = isOne ? 0 : Math.floor(timeMs / this.#lengthMs) * this.#lengthMs;
+    const sum = this.#sums.get(fromMs) ?? new SliceSum(fromMs);
+    this.#sums.set(fromMs, sum);
+    this.#fromMs = isOne ? Number.NEGATIVE_INFINITY : fromMs;
+    this.#toMs = fromMs + this.#lengthMs;
     this.#sum = sum;
-    return sum;
   }
 }
 
-/** Lists of slices of the same length as one list: a slice that is in several lists gets the sum of their figures. */
+/** Merges lists of slices of the same length. A slice in several lists gets the sum of their figures. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
-  const sums = new Map<number, MessageSum>();
+  const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
-    const sum = sums.get(figures.fromMs) ?? new MessageSum();
+    const sum = sums.get(figures.fromMs) ?? new SliceSum(figures.fromMs);
     sums.set(figures.fromMs, sum);
     sum.take(figures);
   }
-  return [...sums].flatMap(([fromMs, sum]) => sum.figures(fromMs) ?? []).sort(byTime);
+  return [...sums.values()].map((sum) => sum.figures).sort(byTime);
 }
 
-/** `slices`: of the messages of that interval, and of no others. */
+/** Summarises the slices of an interval. `slices` must contain exactly the messages of the interval. */
 export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range): SliceSummary {
   const isOwn = ({ fromMs }: SliceFigures) => isInside({ fromMs, toMs: fromMs + lengthMs }, interval);
   const inside = slices.filter((each) => isOwn(each));
@@ -145,15 +159,23 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Whether the slice lies wholly inside the interval: no other interval has messages of it. */
+/** Whether the slice is completely inside the interval, so no other interval has messages of it. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** The first 32 digits of a SHA-256 over one figure of slices in order of time: begin and value, a slice a line. */
+/** Two doubles. */
+const pairBytes = 16;
+
+/** First 32 digits of a SHA-256 over one figure of slices in order of time: begin and value of each, as doubles, the lowest byte first. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
-  const text = values.map(([fromMs, value]) => `${fromMs} ${value}\n`).join('');
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  const pairs = Buffer.allocUnsafe(values.length * pairBytes);
+  let at = 0;
+  for (const [fromMs, value] of values) {
+    at = pairs.writeDoubleLE(fromMs, at);
+    at = pairs.writeDoubleLE(value, at);
+  }
+  return createHash('sha256').update(pairs).digest('hex').slice(0, 32);
 }
 
 export function readSummary(members: StoredMembers): SliceSummary {
@@ -163,11 +185,13 @@ export function readSummary(members: StoredMembers): SliceSummary {
     whole: members.object('whole', (whole) => {
       const hash = /^[0-9a-f]{32}$/;
       const bytes = whole.optionalText('bytes', hash);
+      const offsetsMs = whole.optionalText('offsetsMs', hash);
       return {
         rows: whole.text('rows', hash),
         ...(bytes === undefined ? {} : { bytes }),
         oldestMs: whole.text('oldestMs', hash),
         newestMs: whole.text('newestMs', hash),
+        ...(offsetsMs === undefined ? {} : { offsetsMs }),
       };
     }),
   };
@@ -175,12 +199,14 @@ export function readSummary(members: StoredMembers): SliceSummary {
 
 function readSlice(members: StoredMembers): SliceFigures {
   const bytes = members.optionalInteger('bytes');
+  const offsetsMs = members.optionalInteger('offsetsMs');
   return {
     fromMs: members.instant('fromMs'),
     rows: members.integer('rows', 1),
     ...(bytes === undefined ? {} : { bytes }),
     oldestMs: members.instant('oldestMs'),
     newestMs: members.instant('newestMs'),
+    ...(offsetsMs === undefined ? {} : { offsetsMs }),
   };
 }
 

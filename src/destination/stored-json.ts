@@ -1,31 +1,31 @@
 /**
- * Small objects that logfleet stores as JSON: the same value always gives the same bytes, and what is read back is either
- * exactly of the form that was expected or an error that says what is wrong and where.
+ * Small JSON objects of logfleet. Equal values have equal bytes. An object that is read back has exactly the expected form, or the
+ * error says what is wrong and where.
  *
- * Strict on purpose: a destination is shared, and what proves an export must not rest on something half understood.
+ * Decoding is strict, since destinations are shared, and a proof must not depend on an object that is only partly understood.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Members in order of their names. */
+/** Encodes a value with its members sorted by name. */
 export function encodeStored(value: unknown): Uint8Array {
   return Buffer.from(`${canonicalLines(value)}\n`);
 }
 
-/** Which object it is, and what a person can do about one that is damaged, instead of having everything exported again. */
+/** Name of an object, and the remedy if it is damaged, other than exporting everything again. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string;
 }
 
-/** Whatever `read` does not ask for is refused. `destination.damaged` when it is not of the form. */
+/** Decodes an object. Members that `read` does not read are errors. Throws `destination.damaged` if the form is wrong. */
 export function decodeStored<T>(object: StoredObject, content: Uint8Array, read: (members: StoredMembers) => T): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
   } catch (cause) {
-    throw damaged(object, `it is no JSON (${(cause as Error).message})`, cause);
+    throw damaged(object, `it is not valid JSON (${(cause as Error).message})`, cause);
   }
   return readMembers(object, '', value, read);
 }
@@ -41,25 +41,21 @@ function readMembers<T>(object: StoredObject, path: string, value: unknown, read
 }
 
 export function damaged(object: StoredObject, problem: string, cause?: unknown): LogfleetError {
-  return destinationError(
-    'damaged',
-    `${object.name} is not as logfleet writes it: ${problem}; ${adviceOf(object)}`,
-    cause,
-  );
+  return destinationError('damaged', `${object.name} is damaged: ${problem}; ${adviceOf(object)}`, cause);
 }
 
-/** For what everything else rests on, too. */
+/** Default remedy, for objects on which all others depend. */
 function adviceOf({ advice }: StoredObject): string {
-  return advice ?? 'put back what stood there, or move the folder of this export away, and it begins anew';
+  return advice ?? 'restore the original object, or move the folder of this export away to start it again';
 }
 
-/** Of all that is stored: what is written otherwise has another. */
+/** Version of the form of all stored objects. */
 const formVersion = 1;
 
-/** What a date can be at most. */
+/** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
 
-/** The members of one object, each taken once and by its type. */
+/** Typed access to the members of an object. Each member is read once. */
 export class StoredMembers {
   readonly #object: StoredObject;
   readonly #path: string;
@@ -72,19 +68,19 @@ export class StoredMembers {
     this.#value = value;
   }
 
-  /** That it is such an object, in the one form that this version knows. */
+  /** Checks the kind and the version of the object. */
   form(kind: string): void {
     this.choice('kind', [kind]);
     const version = this.integer('version', formVersion);
     if (version > formVersion)
-      throw this.#newer(`/version is ${version}, and ${formVersion} is known to this logfleet`);
+      throw this.#newer(`/version is ${version}, but this logfleet supports only ${formVersion}`);
   }
 
-  /** A whole number from `least` on. */
+  /** Integer of at least `least`. */
   integer(member: string, least = 0): number {
     const value = this.#take(member);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number from ${least} on`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be a whole number from ${least} on`);
   }
 
   /** Milliseconds since the epoch. */
@@ -92,11 +88,11 @@ export class StoredMembers {
     return this.#asMoment(member, this.#take(member));
   }
 
-  /** Milliseconds since the epoch, also before it. */
+  /** Milliseconds since the epoch, possibly negative. */
   instant(member: string): number {
     const value = this.#take(member);
     if (typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) <= latestMs) return value;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number of milliseconds`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be a whole number of milliseconds`);
   }
 
   optionalInteger(member: string): number | undefined {
@@ -107,11 +103,11 @@ export class StoredMembers {
     return Object.hasOwn(this.#value, member) ? this.instant(member) : undefined;
   }
 
-  /** Of a member that is true or absent. */
+  /** Member that is true or absent. */
   optionalTrue(member: string): boolean {
     if (!Object.hasOwn(this.#value, member)) return false;
     if (this.boolean(member)) return true;
-    throw this.#wrong(member, 'is false, and has to be true or absent');
+    throw this.#wrong(member, 'is false, but must be true or absent');
   }
 
   text(member: string, form = /^/): string {
@@ -119,7 +115,7 @@ export class StoredMembers {
     if (typeof value === 'string' && form.test(value)) return value;
     throw this.#wrong(
       member,
-      `is ${shown(value)}, and has to be a text${form.source === '^' ? '' : ` like ${form.source}`}`,
+      `is ${shown(value)}, but must be a text${form.source === '^' ? '' : ` like ${form.source}`}`,
     );
   }
 
@@ -130,23 +126,23 @@ export class StoredMembers {
   boolean(member: string): boolean {
     const value = this.#take(member);
     if (typeof value === 'boolean') return value;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be true or false`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be true or false`);
   }
 
-  /** One of some literals. */
+  /** One of several literals. */
   choice<T extends string | number>(member: string, choices: readonly T[]): T {
     const value = this.#take(member);
     const found = choices.find((choice) => choice === value);
     if (found !== undefined) return found;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be ${choices.map(shown).join(' or ')}`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be ${choices.map(shown).join(' or ')}`);
   }
 
-  /** A list of some literals. */
+  /** List of literals. */
   choices<T extends string>(member: string, choices: readonly T[]): readonly T[] {
     return this.#list(member).map((item, index) => {
       const found = choices.find((choice) => choice === item);
       if (found !== undefined) return found;
-      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, and has to be ${choices.map(shown).join(' or ')}`);
+      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, but must be ${choices.map(shown).join(' or ')}`);
     });
   }
 
@@ -178,11 +174,11 @@ export class StoredMembers {
   texts(member: string): readonly string[] {
     return this.#list(member).map((item, index) => {
       if (typeof item === 'string') return item;
-      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, and has to be a text`);
+      throw this.#wrong(`${member}/${index}`, `is ${shown(item)}, but must be a text`);
     });
   }
 
-  /** An error about this object as a whole. */
+  /** Creates an error about this object as a whole. */
   wrong(problem: string): LogfleetError {
     return damaged(this.#object, this.#path === '' ? problem : `${this.#path}: ${problem}`);
   }
@@ -195,12 +191,12 @@ export class StoredMembers {
   #list(member: string): readonly unknown[] {
     const value = this.#take(member);
     if (Array.isArray(value)) return value;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be a list`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be a list`);
   }
 
   #asMoment(member: string, value: unknown): number {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= latestMs) return value;
-    throw this.#wrong(member, `is ${shown(value)}, and has to be a whole number of milliseconds since 1970`);
+    throw this.#wrong(member, `is ${shown(value)}, but must be a whole number of milliseconds since 1970`);
   }
 
   #take(member: string): unknown {
@@ -214,7 +210,7 @@ export class StoredMembers {
   }
 
   #newer(problem: string): LogfleetError {
-    const advice = `run the newer logfleet that wrote it; where none did, ${adviceOf(this.#object)}`;
+    const advice = `run the newer logfleet that wrote it; if none did, ${adviceOf(this.#object)}`;
     return damaged({ ...this.#object, advice }, problem);
   }
 

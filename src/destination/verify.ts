@@ -1,8 +1,8 @@
 /**
- * Reads an export's files again and proves them against its manifest: every byte, every row, every interval, and that nothing lies
- * beside them. What differs comes back as data; rendering it is for a command.
+ * Reads an export's files again and checks them against its manifest: all bytes, rows and intervals, and that there are no other
+ * files. Differences are returned as data, and a command renders them.
  *
- * Leans on the manifest's own words as little as it can: sums are added up anew, and rows are counted in the files.
+ * The check relies on the manifest as little as possible: sums are computed again, and rows are counted in the files.
  */
 import { createHash } from 'node:crypto';
 import { canonicalText, sameValue } from '../base/canonical-text.ts';
@@ -16,41 +16,42 @@ import type { ExportLayout } from './export-layout.ts';
 import { type FileFigures, figureReader } from './file-figures.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
 import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
+import { parquetFigures } from './parquet-figures.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
 import { countRows } from './row-count.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export type DifferenceKind =
-  /** The fingerprint is not that of what the manifest says the export is. */
+  /** The fingerprint does not match the export that the manifest describes. */
   | 'fingerprint'
-  /** The first interval begins late or the last ends early, or between two nobody looked. */
+  /** The intervals begin late, end early, or have a gap. */
   | 'gap'
   | 'overlap'
-  /** A sum of the manifest's is not the sum of its intervals. */
+  /** A total of the manifest is not the sum of its intervals. */
   | 'total'
-  /** `complete` says otherwise than the intervals. */
+  /** `complete` contradicts the intervals. */
   | 'completeness'
-  /** A record beside the manifest, which says otherwise. */
+  /** A record beside the manifest contradicts it. */
   | 'record'
   | 'missingFile'
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** The bytes cannot be read as what they should be, or no file stands there at all; or something lies among the records that is none. */
+  /** The bytes are invalid, the file is not a regular file, or an object among the records is not a record. */
   | 'unreadable'
-  /** A file that the manifest does not know. */
+  /** A file that the manifest does not contain. */
   | 'strayFile'
-  /** Two intervals name the same file. */
+  /** Two intervals contain the same file. */
   | 'sharedFile'
-  /** The messages in the files of an interval add up to something else than its record says. */
+  /** The figures of the messages in an interval's files differ from its record. */
   | 'figures'
   /** The manifest's proof differs from the sums of its intervals, or contradicts the verdicts beside it (E6). */
   | 'proof';
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** A file's name, a moment or an interval, for people. */
+  /** Name of a file, a time or an interval, for people. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -58,15 +59,15 @@ export interface Difference {
 
 export interface Verification {
   readonly manifest: Manifest;
-  /** Empty: every row is there, once. */
+  /** Empty if every row is present once. */
   readonly differences: readonly Difference[];
-  /** Intervals that the manifest itself flags. */
+  /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
-  /** What was read, not what was promised. */
+  /** Number of files read. */
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
-  /** Figures that were added up again from the files, and those whose column is not in them, or is not read. */
+  /** Figures that were computed again from the files, and figures whose column is absent or not read. */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
 }
@@ -78,7 +79,7 @@ export interface VerifyProgress {
   readonly totalBytes: number;
 }
 
-/** `destination.absent` when there is no manifest; `destination.damaged` when it is not of the form. */
+/** Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if it has the wrong form. */
 export async function verifyExport(
   destination: Destination,
   layout: ExportLayout,
@@ -112,7 +113,10 @@ export async function verifyExport(
   return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
 }
 
-/** What the messages in files add up to, interval by interval. A file that differs has said so already. */
+/**
+ * Compares the figures of the messages in the files with each interval. Files with another difference are skipped, since they are
+ * reported already.
+ */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
   const recomputed = new Set<ComparableFigure>();
@@ -135,7 +139,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Slices of an interval whose figures are others in its files. A figure that the files do not have is passed over. */
+/** Compares figures of the slices of an interval with its files. Figures that the files do not have are skipped. */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -145,7 +149,8 @@ function sliceDifferences(
   const { lengthMs } = expected;
   const found = summaryOf({ lengthMs, slices: joinSlices(lists) }, { fromMs, toMs });
   const differing = sliceFigureNames.filter((name) => {
-    const isKnown = name !== 'bytes' || own.every((figures) => figures?.bytes !== undefined);
+    const isInFiles = name !== 'bytes' || own.every((figures) => figures?.bytes !== undefined);
+    const isKnown = isInFiles && expected.whole[name] !== undefined;
     const values = [expected, found].map(({ shared, whole }) => {
       return [whole[name], ...shared.map((slice) => [slice.fromMs, slice[name]])];
     });
@@ -155,7 +160,7 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Compares the manifest's proof with its intervals and with the verdicts, if any: a copy of an export may lack these. */
+/** Compares the manifest's proof with its intervals and with the verdicts, if any. A copy of an export may lack the verdicts. */
 async function proofDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -167,7 +172,7 @@ async function proofDifferences(
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** What the manifest's own figures contradict. */
+/** Contradictions within the manifest. */
 function differencesWithin(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -194,7 +199,7 @@ function differencesWithin(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Only those that are there: files and manifest may have been taken elsewhere without them. */
+/** Compares the records with the manifest, if there are any: files and manifest may have been copied without them. */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -243,11 +248,11 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Undefined where they are not read, or could not be. */
+  /** Undefined if they are not read or could not be read. */
   readonly figures?: FileFigures | undefined;
 }
 
-/** Goes on reading for the sum of the bytes when the rows cannot be counted. */
+/** Reads a file. If its rows cannot be counted, continues for the hash of its bytes. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,
@@ -286,11 +291,15 @@ async function readFile(
   differ('sha256', file.sha256, hash.digest('hex'));
   if (unreadable === undefined) differ('rows', file.rows, rows);
   else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
-  const figures = differences.length === 0 ? reader?.end() : undefined;
+  if (differences.length > 0) return { exists: true, rows, bytes, differences };
+  const stream = () => destination.stream(layout.within(file.name));
+  const tail = counter.tail?.();
+  const figures = await counting(async () => (tail ? parquetFigures({ bytes, tail, stream }, sliceMs) : reader?.end()));
+  if (unreadable !== undefined) differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
   return { exists: true, rows, bytes, differences, figures };
 }
 
-/** Of a file that is not there, or in whose place something else is; undefined where only the way there is in trouble. */
+/** Difference for a file that is missing or not a regular file. Undefined for failures of the connection. */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

@@ -1,10 +1,9 @@
 /**
- * Who writes: tokens that stand in names of data files and of uploads, so that what a process which died left behind can be
- * told from what a living one is writing (E15).
+ * Identity of writers: tokens in the names of data files and uploads. With a token, leftovers of a dead process can be
+ * distinguished from files of a running one (E15).
  *
- * A token says within which scope its pid means something, the pid, when that process began, and a number of its own. Of a
- * process in our scope it is known whether it lives; of others (in another container, on another machine, before a reboot)
- * only the age of what they left can tell.
+ * A token contains the scope of the pid, the pid, the start of the process, and a counter. A process in our scope can be checked.
+ * For processes of another container, machine or boot, only the age of their files counts.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
@@ -12,7 +11,7 @@ import type { Random } from '../base/random.ts';
 
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
-/** `unknown`: not of our scope, or no token of ours. */
+/** `unknown`: the process is in another scope, or the name contains no token. */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
 export class Writer {
@@ -28,7 +27,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Letters, digits and minuses; never the same twice. */
+  /** Creates a unique token of letters, digits and minuses. */
   newToken(): string {
     const { scope, pid, processStart } = this.#identity;
     const digits = () =>
@@ -38,7 +37,7 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Whether the process still runs whose token stands in `name`. */
+  /** Whether the process whose token is in `name` is still running. */
   async stateOf(name: string): Promise<WriterState> {
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];
     if (scope !== digest(this.#identity.scope)) return 'unknown';

@@ -1,6 +1,6 @@
 /**
- * What the service itself computes of an interval's rows: an aggregation has no message limit (8). One of whose errors are known, or may
- * have been lost (E5), gives nothing.
+ * Runs an aggregation over an interval's rows. Aggregations have no message limit (protocol section 8). A job with errors, or with possibly
+ * lost errors (E5), gives no result.
  */
 
 import { crossing } from '../base/boundary.ts';
@@ -11,7 +11,7 @@ import type { JobOrder, RecordPage } from '../service/search-service.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet } from './job-set.ts';
 
-/** So many jobs may be lost, or lose a status, until it is given up. */
+/** Maximum number of attempts, for lost jobs and lost statuses. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
@@ -19,9 +19,9 @@ export interface AggregationTools {
   readonly jobs: JobSet;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** So long a job is waited for; for ever where absent. */
+  /** Maximum wait in ms for the job to start; unlimited if absent. */
   readonly turnMs?: number;
-  /** How long it should take; as long as the one before where absent. */
+  /** Expected duration in ms; that of the previous job if absent. */
   readonly expectedMs?: number;
 }
 
@@ -29,15 +29,15 @@ export type Aggregated =
   | {
       readonly kind: 'records';
       readonly records: RecordPage['records'];
-      /** Of the messages that were aggregated. */
+      /** Number of messages that were aggregated. */
       readonly messageCount: number;
     }
-  /** What the job has brought. */
+  /** Errors that the job reported. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /**
- * `order` is what is sent for the rows of the interval, `operators` what makes records of them. Rejects with the signal's reason, with
- * what keeps the service from it, or, when no job in several proves anything, with `export.notCounted`.
+ * Aggregates an interval. `order` is the job order for the interval's rows, and `operators` is the aggregation appended to its query.
+ * Rejects with the signal's reason, with the error of the service, or with `export.notCounted` when several jobs gave no reliable result.
  */
 export async function aggregate(order: JobOrder, operators: string, tools: AggregationTools): Promise<Aggregated> {
   const { clock, signal } = tools;
@@ -55,7 +55,7 @@ export async function aggregate(order: JobOrder, operators: string, tools: Aggre
   }
 }
 
-/** Undefined where the job proves nothing. */
+/** Undefined if the job gives no reliable result. */
 async function aggregateOnce(
   order: JobOrder,
   { jobs, signal, turnMs, expectedMs }: AggregationTools,
@@ -69,7 +69,7 @@ async function aggregateOnce(
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
-    // Statuses that only kept it alive may have brought some, too (E5).
+    // Keep-alive statuses may also have reported errors (E5).
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {
@@ -81,23 +81,25 @@ function errorsOf({ progress }: SearchJob): readonly string[] {
   return progress.errors.texts;
 }
 
-/** A figure of a record, whatever the case of its name; undefined where it is no whole number. */
+/** Value of a record as a whole number; the case of the name is ignored. Undefined if it is not a whole number. */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
   const figure = value === '' ? Number.NaN : Number(value);
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/** A value of a record, whatever the case of its name; empty where it has none. */
+/** Value of a record; the case of the name is ignored. Empty if the record has no such field. */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
-  for (const [field, value] of record) if (field.toLowerCase() === name) return value;
+  const value = record.get(name);
+  if (value !== undefined) return value;
+  for (const [field, other] of record) if (field.toLowerCase() === name) return other;
   return '';
 }
 
 export function notCounted(): LogfleetError {
   return new LogfleetError({
     code: 'export.notCounted',
-    message: 'The service gave no count of an interval that can be relied on: answers were lost, or were no count.',
+    message: 'The service gave no reliable count of an interval: answers were lost or contained no count.',
     handling: { kind: 'backoff' },
     reason: 'CountMissing',
   });

@@ -1,9 +1,9 @@
 /**
- * Where an export's files go, from what its spec names: one of the operator's volumes, or a bucket with the credentials of a Secret in the
- * export's own namespace.
+ * Chooses the destination of an export's files from its spec: a volume of the operator, or a bucket with credentials from a Secret in the
+ * export's namespace.
  *
- * Invariants: a namespace reaches its own folder alone (E1); without a Secret of its own it uses no credentials, unless the operator lends
- * its own. No value of a Secret is ever repeated in a message.
+ * Invariants: a namespace can only write to its own folder (E1). Without a Secret, an export uses the operator's credentials only if the
+ * operator allows that. Messages never contain values of a Secret.
  */
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
@@ -22,7 +22,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Another one where anything about it is another, credentials too. Says nothing of these. */
+  /** Hash of the settings and credentials. It changes with each of them and reveals none. */
   readonly fingerprint: string;
 }
 
@@ -36,26 +36,29 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** On the monotonic clock: what was read before does not do. */
+  /** Monotonic time of the last `forget`. Content that was read before is not used. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
     this.#options = options;
   }
 
-  /** As the Secret is now, or was a short while ago. Throws what reading it threw, or an error that a person has to mend. */
+  /**
+   * Returns the current destination, with a Secret of at most `secretMaxAgeMs`. Throws errors of reading the Secret, and errors that a user
+   * must fix.
+   */
   async current(resource: SearchExport): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // What is no longer known to be right is not used again.
+    // Content that is too old is not used, even if reading fails.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
     return chosen;
   }
 
-  /** Its credentials were refused, or a person wants it looked at: the Secret is read again before the next use. */
+  /** Makes the next use read the Secret again: its credentials were refused, or a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -104,7 +107,7 @@ export class DestinationChoice {
 
   async #credentials(key: ResourceKey): Promise<S3Credentials> {
     const { secrets } = this.#options;
-    // Variables of the environment stand in for credentials of the service alone.
+    // Environment variables replace only credentials of the service, not those of a store.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const secret = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
@@ -126,7 +129,7 @@ export class DestinationChoice {
   }
 }
 
-/** White space at the ends is never meant: files end in a newline, and so do Secrets made from them. */
+/** Trims white space. Files, and Secrets made from them, end in a newline that does not belong to the value. */
 function trimmed(text: SecretText): SecretText {
   return new SecretText(text.reveal().trim());
 }

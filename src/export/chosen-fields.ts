@@ -1,13 +1,13 @@
 /**
- * Which of the fields that files are to have (`output.fields`) the service has described in none of the pages that were read (2.4): mostly
- * they are spelled otherwise, and files without them look as if no row had a value. For people; nothing is decided by it.
+ * Finds selected fields (`output.fields`) that no page described (2.4). They are usually misspelled, and their columns would be empty. The
+ * result is only shown to users.
  *
- * Invariant: nothing is said of a service that does not describe its fields.
+ * Invariant: nothing is reported for a service that does not describe its fields.
  */
 import { foldedName } from '../output/columns.ts';
 
 export class ChosenFields {
-  /** As they were written, by the names under which they are looked for. */
+  /** Selected names by their folded form. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 
@@ -15,12 +15,12 @@ export class ChosenFields {
     this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
   }
 
-  /** In the order in which they were chosen; none before the first row. */
+  /** Undescribed fields in the order of selection. Empty before the first row. */
   get undescribed(): readonly string[] {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** The fields of a page that has rows. */
+  /** Takes the described fields of a page that has rows. */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

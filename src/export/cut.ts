@@ -1,34 +1,34 @@
 /**
- * Whether a search was cut at the message limit of the service, and where its interval goes on (E4). To take a whole one for a cut
- * one costs a job; the reverse loses rows. So anything counts that a cut search could look like.
+ * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). Treating a complete search as cut
+ * costs a job; the reverse loses rows. Every possible sign of a cut therefore counts.
  */
 
 import type { JobProgress } from '../service/job-gathering.ts';
 import type { Histogram } from '../service/job-histogram.ts';
 
-/** What a search shows that was cut, the surest first. */
+/** Sign of a cut search, the most certain first. */
 export type CutSign =
-  /** The service says so. */
+  /** The service reports the cut. */
   | 'forcePaused'
   | 'warning'
-  /** It was given up near the end of the time that a query has (E13). */
+  /** The search was ended shortly before the maximum duration of a query (E13). */
   | 'timeOver'
-  /** It went beyond its interval: what is before that is for other searches. */
+  /** The search continued before the start of its interval. Earlier rows belong to other searches. */
   | 'beyondInterval'
-  /** It found as many as a limit once was. */
+  /** The search found at least as many rows as an observed limit. */
   | 'smallestLimit'
-  /** It found as many as limits usually are. */
+  /** The number of rows is a multiple of 1,000, as limits usually are. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** Limits are such multiples, from so many on (10.2). */
+/** Limits are multiples of `roundStep`, from `leastRound` on (10.2). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Of a search that is done, or that was given up while it ran; undefined where it must be whole. `smallestLimit` is what
- * `smallestLimitAfter` has of all searches before.
+ * Returns the sign that a finished or aborted search was cut, or undefined if it must be complete. `smallestLimit` is the result of
+ * `smallestLimitAfter` for all earlier searches.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -39,12 +39,12 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
 }
 
-/** As limits are: a search that finds so many counts as cut, whatever the service says. */
+/** Returns whether a number of rows looks like a limit. Such a search counts as cut, regardless of what the service reports. */
 export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** The smallest limit of this service, with one more search that is over: only what the service calls one is learnt from. */
+/** Returns the smallest limit of the service after one more finished search. Only limits that the service reports are used. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
@@ -53,23 +53,23 @@ export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | unde
 
 export interface Interval {
   readonly fromMs: number;
-  /** Not in it. */
+  /** Exclusive end. */
   readonly toMs: number;
 }
 
 export interface RowOrder {
   readonly byReceiptTime: boolean;
-  /** The oldest row received inside the interval, in the time that is searched by; undefined when there was none. */
+  /** Time of the oldest row inside the interval, in the time base of the search. Undefined without rows. */
   readonly oldestMs: number | undefined;
-  /** Whether a row was newer than one before it: then the oldest one says nothing of what is missing. */
+  /** True if a row was newer than the row before it. The oldest row then does not show which rows are missing. */
   readonly isDisordered: boolean;
 }
 
-/** How a cut interval goes on. */
+/** How a cut interval continues. */
 export type Cut =
-  /** `[atMs, toMs)` has all its rows; `[fromMs, atMs)` is searched again. */
+  /** `[atMs, toMs)` is complete; `[fromMs, atMs)` is searched again. */
   | { readonly kind: 'at'; readonly atMs: number }
-  /** Nothing is known to be whole: `[atMs, toMs)` is searched next, then what is before. */
+  /** No part is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
   | { readonly kind: 'bisect'; readonly atMs: number }
   /** The millisecond `[atMs, toMs)` alone reaches the limit. */
   | { readonly kind: 'dense'; readonly atMs: number };
@@ -77,7 +77,7 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Pages come by message time: what a limit leaves out may have been received at any time.
+  // Pages are ordered by message time, so rows cut by receipt time may be missing anywhere.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
@@ -88,8 +88,9 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * From where on a cut interval is proven by its histogram (E6): behind its oldest bucket, which the cut goes through. Buckets are found
- * from the end of the range (2.3), so that the others are whole. Undefined where the histogram does not add up, or has no such place.
+ * Returns the start of the part of a cut interval that its histogram proves (E6): behind the oldest bucket, where the search was cut.
+ * Buckets are filled from the end of the range (2.3), so newer buckets are complete. Undefined if the histogram does not add up, or
+ * contains no such part.
  */
 export function wholeBuckets(
   histogram: Histogram,

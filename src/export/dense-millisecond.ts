@@ -1,12 +1,12 @@
 /**
- * The rows of a millisecond that has more than a search returns. No time divides them further, but their ids do. Each id ends in one of
- * ten digits, so that ten searches have all rows, and none twice. A class of ids whose search is cut is divided by the digit before.
+ * Reads the rows of a millisecond that has more rows than a search returns. Time divides them no further, but ids do: each id ends in one
+ * of ten digits. Ten searches therefore find each row once. If a search is cut, its class of ids is divided by the previous digit.
  *
- * A search that only looks cut, by the number of its rows, is read as well: its class is divided only where the rows of all classes are
- * not as many as an aggregation counts.
+ * A search that only looks cut by its number of rows is read as well. Its class is divided only if the rows of all classes do not add up to
+ * the count of an aggregation.
  *
- * Invariant: rows are given only when they are as many as an aggregation has counted in the millisecond (E6). Where the service refuses
- * the operator, or means something else by it, nothing is dropped and the outcome says why.
+ * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the operator or
+ * interprets it differently, no row is dropped, and the outcome names the reason.
  */
 import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
@@ -30,9 +30,9 @@ import { sliceMsOf } from './slice-counts.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
-  /** Its rows, as an aggregation has counted them. */
+  /** Number of rows according to an aggregation. */
   readonly rows: number;
-  /** The millisecond is the last one of this order. */
+  /** Order whose last millisecond is searched. */
   readonly order: SearchOrder;
 }
 
@@ -42,25 +42,25 @@ export interface DenseTools {
   readonly signal: AbortSignal;
 }
 
-/** Files to be staged, or to be given up. */
+/** Files that the caller stages or discards. */
 export interface DenseFiles {
   end(): Promise<readonly CommittedFile[]>;
-  /** Never rejects. */
+  /** Discards the files. Never rejects. */
   giveUp(): Promise<void>;
 }
 
 export type DenseOutcome =
-  /** The caller ends the files, or gives them up. */
+  /** All rows were found. The caller stages or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
-   * The searches brought errors, or other rows than were counted. Another try may succeed. `isFailure`: it counts among those that
-   * proved nothing, which a try with a lost status does not.
+   * The searches had errors, or their rows do not match the count. Another attempt may succeed. `isFailure`: counts as an attempt that
+   * proved nothing; false after a lost status.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** `reason` is for people, without its full stop. */
+  /** The rows cannot be found by ids. `reason` is for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
-/** Rejects with what keeps the service from searching, or the destination from taking rows; then no file is left behind. */
+/** Searches the millisecond. Rejects if the service cannot search or the destination cannot take rows; no file is left behind then. */
 export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
   const search = new DenseSearch(dense, options);
   let outcome: DenseOutcome | undefined;
@@ -73,13 +73,13 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** A hundred and ten searches at most. */
+/** Maximum number of digits: at most 110 searches. */
 const mostDigits = 2;
-/** A search that goes wrong before its first row is tried again. */
+/** Maximum number of attempts for a search that fails before its first row. */
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** What the search of one class of ids shows. */
+/** Result of the search for one class of ids. */
 type Part =
   | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean; readonly doubt?: IntervalFiles }
   | { readonly kind: 'cut' }
@@ -90,16 +90,16 @@ interface ReadClass {
   readonly ending: string;
   readonly figures: RunFigures;
   readonly isTainted: boolean;
-  /** Its own files, where the number of its rows looks like a limit. */
+  /** Separate files of a class whose number of rows looks like a limit. */
   readonly doubt: IntervalFiles | undefined;
 }
 
 class DenseSearch implements DenseFiles {
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
-  /** Of all classes that are whole for sure. */
+  /** Files of all classes that are certainly complete. */
   readonly #files: IntervalFiles;
-  /** Aborted with the first failure. */
+  /** Aborted at the first failure. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: ReadClass[] = [];
@@ -116,7 +116,7 @@ class DenseSearch implements DenseFiles {
     for (let endings: readonly string[] = digits; endings.length > 0; ) {
       const cut = await this.#searchAll(endings);
       if (this.#failure) return this.#failure;
-      // Classes that are cut for sure come first: with their rows those in doubt may turn out to be whole.
+      // Classes that were certainly cut come first. With their rows, doubtful classes may turn out to be complete.
       const next = cut.length > 0 || this.#isAsCounted ? cut : await this.#giveUpDoubtful();
       const tooLong = next.find((ending) => ending.length === mostDigits);
       if (tooLong !== undefined) return { kind: 'tooDense', reason: `so have those whose ids end in ${tooLong}` };
@@ -139,7 +139,7 @@ class DenseSearch implements DenseFiles {
     return [this.#files, ...this.#read.flatMap(({ doubt }) => doubt ?? [])];
   }
 
-  /** Resolves to the classes that are cut. */
+  /** Searches all classes. Resolves to the endings of cut classes. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -159,14 +159,14 @@ class DenseSearch implements DenseFiles {
     this.#stop.abort();
   }
 
-  /** What the other searches reject with follows from the first failure. */
+  /** Errors of other searches after the first failure are consequences of the abort and ignored. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     throw error;
   }
 
-  /** The largest classes in doubt. Resolves to their endings. */
+  /** Discards the largest doubtful classes. Resolves to their endings. */
   async #giveUpDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ doubt }) => doubt !== undefined);
     const shortest = Math.min(...doubtful.map(({ ending }) => ending.length));
@@ -180,7 +180,7 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /** The service may count twice what it has twice. */
+  /** The service may count a duplicated message twice. */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
@@ -191,7 +191,7 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
-    // A row that came late does that, too, and an error in a lost status (E5).
+    // A late row also causes a difference, and so does an error in a lost status (E5).
     return { kind: 'again', isFailure: !isTainted, message: isTainted ? `${message}, and one lost a status` : message };
   }
 
@@ -218,7 +218,7 @@ class DenseSearch implements DenseFiles {
     return new IntervalFiles(tools, this.#dense.order, tools.describedFields);
   }
 
-  /** The rows of the millisecond whose ids end so. No row of a cut class is written. */
+  /** Reads the rows of the millisecond whose ids have this ending. No row of a cut class is written. */
   async #searchClass(ending: string): Promise<Part> {
     const { tools } = this.#options;
     const tally = this.#newTally();
@@ -278,7 +278,7 @@ class DenseSearch implements DenseFiles {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await readAll(pages, messageCount, new IntervalRows(tally, files));
-    // Statuses that only kept the job alive may have brought errors, too (E5).
+    // Keep-alive statuses may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
     const received = figures.received - figures.overlapping;
@@ -287,13 +287,16 @@ class DenseSearch implements DenseFiles {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search of it has rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // As many others may be missing (E5).
+    // As many other rows may be missing (E5).
     if (isTainted) return { ...again('a search of it lost a status, and had rows twice'), isFailure: false };
     if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
     return again('pages of a search of it had other rows when they were read again');
   }
 
-  /** Whether the service has the rows twice that came twice: they may have come in the place of others. */
+  /**
+   * Returns whether a second reading gives the same duplicates, so that the service really stores them. Otherwise they may have replaced
+   * other rows.
+   */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
     pages.beginAgain();
@@ -302,7 +305,7 @@ class DenseSearch implements DenseFiles {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Undefined where the service refuses the query. */
+  /** Undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
@@ -318,12 +321,12 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** The number of rows is like a limit, and nothing else speaks of one. */
+/** The number of rows looks like a limit, and no other sign of a cut exists. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }
 
-/** Rows that are counted and not written. */
+/** Receiver that counts rows without writing them. */
 class CountedRows implements PageReceiver {
   readonly #tally: RunTally;
 

@@ -1,13 +1,13 @@
 /**
- * The digest of a range: what the service's own aggregation says of its rows, slice by slice, compared with what was written (E6). Pages
- * cannot fake it, since no row passes through it. Pure; `proving.ts` asks the service.
+ * The digest of a range: compares an aggregation of the service with the written rows, slice by slice (E6). Errors in pages cannot affect
+ * it, because the aggregation transfers no rows. Pure; `proving.ts` sends the requests.
  *
- * An interval has one hash for each figure over the slices that lie wholly inside it. The figures of a slice that intervals share are
- * added up: a shared slice joins its intervals, which are compared together. Where slices are not bounded by intervals, as by receipt time,
- * or a service begins its slices at other moments than multiples of their length, only the figures of whole intervals are compared.
+ * For each figure, an interval has one hash over the slices that lie completely inside it. Figures of a slice that several intervals share
+ * are added up, so these intervals are compared together. Only figures of whole intervals are compared if intervals do not bound slices, as
+ * by receipt time, or if the service's slices do not start at multiples of their length.
  *
- * A service may round large figures, as in `1.788E12`. A figure whose rounding is coarser than one is known up to half a unit of its last
- * digit. It is compared where ours is equal, differs where ours is not in reach, and is left out of the comparison otherwise.
+ * A service may round large figures, as in `1.788E12`. Such a figure is known up to half a unit of its last digit. It is the same if ours
+ * is equal, differs if ours is out of reach, and is not compared otherwise.
  */
 import type { CommitRecord, RepeatedMessage } from '../destination/commit-record.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type RepeatedRows,
   type TimeRange,
 } from '../destination/digest-verdict.ts';
-import { joinFigures, joinRepeated } from '../destination/proof-range.ts';
+import { areComparedAlike, joinFigures, joinRepeated } from '../destination/proof-range.ts';
 import {
   hashOfSlices,
   isInside,
@@ -34,52 +34,67 @@ import { maxPageRows, type RecordPage } from '../service/search-service.ts';
 import { figureOf, textOf } from './aggregation.ts';
 import { evenSegments, firstSegments } from './first-segments.ts';
 
-/** A number that is known up to `reach` in both directions. */
+/** A number with its uncertainty: the true value is within `value` ± `reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
 }
 
-/** What a digest has of the rows of one slice; a figure that it does not know is undefined. */
+/** Figures of one slice according to the aggregation. Unknown figures are undefined. */
 export interface DigestSlice extends TimeRange {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
+  /** Sum of the distances of all times from the start of the slice, in ms. */
+  readonly offsetsMs: Figure | undefined;
 }
 
 const slice = 'logfleet_slice';
 const offset = 'logfleet_offset';
+const offsets = 'logfleet_offsets';
 
-/** Times are counted from the begin of a slice: such numbers are small, and written as they are. */
+/** Operators of the digest. Times count from the start of a slice: the numbers are then small and not rounded. */
 export function digestOperators(sliceText: string): string {
-  const figures = `count, sum(_size), min(${offset}), max(${offset})`;
+  const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** In order of time; undefined where the records are something else. */
+/** Slices in order of time, or undefined if the records are not a valid digest. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
     const fromMs = figureOf(record, slice);
-    const rows = figureOf(record, '_count');
-    // A number of rows that is rounded counts nothing.
-    const isRounded = readFigure(textOf(record, '_count'))?.reach !== 0;
-    if (fromMs === undefined || rows === undefined || isRounded || seen.has(fromMs)) return undefined;
+    const count = readFigure(textOf(record, '_count'));
+    // A rounded number of rows proves nothing.
+    if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
+    const rows = count.value;
     seen.add(fromMs);
     if (rows === 0) continue;
     const time = (name: string) => shifted(readFigure(textOf(record, name)), fromMs);
-    const bytes = readFigure(textOf(record, '_sum'));
-    slices.push({ fromMs, toMs: fromMs + lengthMs, rows, bytes, oldestMs: time('_min'), newestMs: time('_max') });
+    slices.push({
+      ...{ fromMs, toMs: fromMs + lengthMs, rows },
+      bytes: readFigure(textOf(record, '_sum')),
+      oldestMs: time('_min'),
+      newestMs: time('_max'),
+      offsetsMs: readFigure(textOf(record, offsets)),
+    });
   }
   return slices.sort((left, right) => left.fromMs - right.fromMs);
 }
 
+function isWholeNumber(figure: Figure | undefined): figure is Figure {
+  return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
+}
+
+/** Fast path for almost all figures. */
+const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Undefined of what is no number. */
+/** Parses a figure. Undefined if the text is not a number. */
 export function readFigure(text: string): Figure | undefined {
+  if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
   if (whole === '') return undefined;
   const unit = exponent === undefined ? 0 : 10 ** (Number(exponent) - fraction.length);
@@ -90,19 +105,19 @@ function shifted(figure: Figure | undefined, byMs: number): Figure | undefined {
   return figure && { value: figure.value + byMs, reach: figure.reach };
 }
 
-/** Neighbouring intervals that are compared together, and the slices that lie in them. */
+/** Adjacent intervals that are compared together, with their slices. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** `intervals` follow one another; a slice may begin before the first, or end behind the last. */
+/** Groups adjacent intervals with their slices. A slice may start before the first interval or end after the last. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // A slice that begins in an interval before this one, and ends in it or behind it.
+    // A slice that starts in an earlier interval and reaches into this one.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -113,27 +128,28 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // What lies behind the end is not in any interval: it is counted with the last.
+  // Slices after the end of all intervals are counted with the last group.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
 
-/** What a group's slices add up to. */
+/** Figures of one slice, or sums over all slices of a group. Sums have no offsets. */
 interface Counted {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
+  readonly offsetsMs: Figure | undefined;
 }
 
 export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Of one figure. `unknown`: the service rounds it, or one side does not know it. */
+/** Outcome for one figure. `unknown`: the service rounds it, or one side does not have it. */
 type Outcome = 'same' | 'differs' | 'unknown';
 
-/** `confirmed`: messages that the service has confirmed to have more than once. */
+/** Compares a group with the written rows. `confirmed`: messages that the service confirmed to store more than once. */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
   const written = figuresOf(intervals);
@@ -146,7 +162,9 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
   const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
   const bySlice = outcomesBySlice(intervals, withoutRepeats(slices, confirmed));
   const outcomes = new Map(
-    sliceFigureNames.map((name) => [name, joinOutcomes([outcomeOf(counted, expected, name), ...bySlice(name)])]),
+    sliceFigureNames.map((name) => {
+      return [name, joinOutcomes([outcomeOf(counted, expected, name), ...(bySlice?.(name) ?? [])])];
+    }),
   );
   const differing = sliceFigureNames.filter((name) => outcomes.get(name) === 'differs');
   if (differing.length > 0) {
@@ -157,7 +175,11 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
   const compared = comparableFigures.filter((name) => outcomes.get(name) === 'same');
   return {
     kind: 'same',
-    range: { ...range, figures: written, compared, ...(repeated.rows > 0 ? { repeated } : {}) },
+    range: {
+      ...{ ...range, figures: written, compared },
+      ...(repeated.rows > 0 ? { repeated } : {}),
+      ...(bySlice ? {} : { wholeIntervals: true }),
+    },
   };
 }
 
@@ -166,13 +188,13 @@ function joinOutcomes(outcomes: readonly Outcome[]): Outcome {
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
 
-/** Compares the figures of each slice. No outcome at all where the records and the digest do not have the same slices. */
+/** Compares the figures of each slice. Undefined if the records and the digest have different slices. */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
-): (name: SliceFigureName) => readonly Outcome[] {
+): ((name: SliceFigureName) => readonly Outcome[]) | undefined {
   const summaries = intervals.flatMap((interval) => interval.slices ?? []);
-  if (summaries.length < intervals.length || !haveSameSlices(summaries, slices)) return () => [];
+  if (summaries.length < intervals.length || !haveSameSlices(summaries, slices)) return undefined;
   const inside: readonly DigestSlice[][] = intervals.map(() => []);
   const shared: DigestSlice[] = [];
   let index = 0;
@@ -194,9 +216,9 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
   return areOnGrid && others.every((other) => other.lengthMs === lengthMs);
 }
 
-const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined };
+const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Each slice as it was counted, beside what was written of it. */
+/** Pairs of counted and written figures for each slice. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -210,27 +232,42 @@ function pairsOf(
 }
 
 function outcomeOfHash(slices: readonly DigestSlice[], written: SliceSummary['whole'], name: SliceFigureName): Outcome {
-  const figures = slices.map((slice) => [slice.fromMs, name === 'rows' ? exactly(slice.rows) : slice[name]] as const);
-  const known = figures.flatMap(([fromMs, figure]) => (figure ? [[fromMs, figure.value] as const] : []));
   const ours = written[name];
-  if (ours === undefined || known.length < figures.length) return 'unknown';
-  if (hashOfSlices(known) === ours) return 'same';
-  return figures.some(([, figure]) => figure?.reach !== 0) ? 'unknown' : 'differs';
+  if (ours === undefined) return 'unknown';
+  const values: (readonly [number, number])[] = [];
+  let isRounded = false;
+  for (const slice of slices) {
+    const figure = name === 'rows' ? exactly(slice.rows) : slice[name];
+    if (!figure) return 'unknown';
+    if (figure.reach !== 0) isRounded = true;
+    values.push([slice.fromMs, figure.value]);
+  }
+  if (hashOfSlices(values) === ours) return 'same';
+  return isRounded ? 'unknown' : 'differs';
 }
 
-/** The slices as they would be if the service had each message once. */
+/** The slices as they would be if the service stored each message once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
 ): readonly DigestSlice[] {
   if (confirmed.every(({ rows }) => rows === 0)) return slices;
   return slices.map((slice) => {
-    const repeats = sumOfConfirmed(confirmed.filter(({ atMs }) => slice.fromMs <= atMs && atMs < slice.toMs));
-    if (repeats.rows === 0) return slice;
-    const value = sumOrNone(slice.bytes?.value, repeats.bytes === undefined ? undefined : -repeats.bytes);
-    const bytes = slice.bytes && value !== undefined ? { ...slice.bytes, value } : undefined;
-    return { ...slice, rows: slice.rows - repeats.rows, bytes };
+    const inside = confirmed.filter(({ atMs }) => slice.fromMs <= atMs && atMs < slice.toMs);
+    const { rows, bytes } = sumOfConfirmed(inside);
+    if (rows === 0) return slice;
+    const offsetsMs = inside.reduce((sum, each) => sum + each.rows * (each.atMs - slice.fromMs), 0);
+    return {
+      ...slice,
+      rows: slice.rows - rows,
+      bytes: bytes === undefined ? undefined : lessened(slice.bytes, bytes),
+      offsetsMs: lessened(slice.offsetsMs, offsetsMs),
+    };
   });
+}
+
+function lessened(figure: Figure | undefined, by: number): Figure | undefined {
+  return figure && { ...figure, value: figure.value - by };
 }
 
 function exactly(value: number): Figure {
@@ -249,16 +286,18 @@ function addUp(slices: readonly DigestSlice[]): Counted {
     bytes: sumOf(figures('bytes')),
     oldestMs: none ? undefined : extremeOf(figures('oldestMs'), -1),
     newestMs: none ? undefined : extremeOf(figures('newestMs'), 1),
+    offsetsMs: undefined,
   };
 }
 
 function sumOf(figures: readonly (Figure | undefined)[]): Figure | undefined {
-  let sum = { value: 0, reach: 0 };
+  let [value, reach] = [0, 0];
   for (const figure of figures) {
     if (!figure) return undefined;
-    sum = { value: sum.value + figure.value, reach: sum.reach + figure.reach };
+    value += figure.value;
+    reach += figure.reach;
   }
-  return sum;
+  return { value, reach };
 }
 
 function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figure | undefined {
@@ -270,10 +309,10 @@ function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figu
   return extreme;
 }
 
-/** What has to be counted: figures of rows that were written. */
-type Expected = { readonly rows: number } & { readonly [name in ComparableFigure]?: number | undefined };
+/** Expected figures: those of the written rows. */
+type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/** Of no rows there are no times, and that is the same. */
+/** Without rows there are no times, which counts as the same. */
 function outcomeOf(counted: Counted, expected: Expected, name: SliceFigureName): Outcome {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -295,12 +334,12 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: Counted): RangeFigures {
   };
 }
 
-/** Neighbours that are proven by the same figures are one range. */
+/** Joins adjacent ranges that are proven by the same figures. */
 export function joinProven(ranges: readonly ProvenRange[]): readonly ProvenRange[] {
   const joined: ProvenRange[] = [];
   for (const range of ranges) {
     const last = joined.at(-1);
-    if (last?.toMs !== range.fromMs || last.compared.join() !== range.compared.join()) {
+    if (last?.toMs !== range.fromMs || !areComparedAlike(last, range)) {
       joined.push(range);
       continue;
     }
@@ -309,14 +348,15 @@ export function joinProven(ranges: readonly ProvenRange[]): readonly ProvenRange
       ...{ fromMs: last.fromMs, toMs: range.toMs, compared: last.compared },
       figures: joinFigures(last.figures, range.figures),
       ...(repeated && { repeated }),
+      ...(range.wholeIntervals && { wholeIntervals: true }),
     };
   }
   return joined;
 }
 
 /**
- * How a group that differs is searched again: in pieces with fewer rows than a search has found of it where that lacks some, since a
- * service may cut a search without a word. Otherwise as it was.
+ * Returns how a differing group is searched again. If rows are missing, the pieces have fewer rows than a search returned, since the
+ * service may have cut it silently. Otherwise the intervals stay the same.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -328,13 +368,14 @@ export function againOf(
   if (!lacksRows) return same;
   if (byReceiptTime) return same.flatMap((range) => halvesOf(range));
   const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
-  // A page at most where nearly all is missing; less from round to round, since any number of rows may be the limit.
+  // At most one page, if nearly all rows are missing. The limit decreases from round to round, since any number of rows may be the
+  // service's limit.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
-    // Nothing shows where in a slice its rows are.
+    // The position of rows within a slice is unknown.
     .flatMap((each) => evenSegments(each, limit))
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
   return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(({ fromMs, toMs }) => ({ fromMs, toMs }));
@@ -349,12 +390,12 @@ function halvesOf({ fromMs, toMs }: TimeRange): readonly TimeRange[] {
   ];
 }
 
-/** So many messages are asked for by their ids at most: a query has at most 10,000 characters. */
+/** Maximum number of messages confirmed by id. A query has at most 10,000 characters. */
 export const mostConfirmed = 100;
 
 /**
- * The messages of a group that came more than once, where the service can be asked whether it has them so. Undefined where there are
- * none, where they are too many, or where a record does not name them.
+ * Messages of a group that were received more than once and that the service can confirm. Undefined if there are none or too many, or if a
+ * record does not name them.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
@@ -368,15 +409,15 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A message that came more than once, and how many of its rows the service has beside the first. */
+/** A message that was received more than once, with the number of its extra rows in the service. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
-  /** Of these rows together; absent where the message has no `_size`. */
+  /** Size of these rows in bytes; absent if the message has no `_size`. */
   readonly bytes?: number;
 }
 
-/** Messages that the service has more than once, of those that came so; undefined where it has another number of one than can be. */
+/** Repeated messages as confirmed by the service. Undefined if the service has an impossible number of rows for a message. */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],

@@ -1,14 +1,14 @@
 /**
- * Which rows of a search came before (E9): those with the same `_messageid` and the same bytes. Intervals share no millisecond, so that
- * only the rows of one search have to be known, and of these not all:
+ * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no millisecond, so only rows
+ * of the same search matter:
  *
- * - `InOrder` knows the rows of the millisecond of `_messagetime` that is being read. Pages come newest first (4.3), and what has
- *   the same bytes has the same time, so that a row that comes again comes in its own millisecond as long as the order holds. Of a
- *   row its id and its bytes are kept, or a digest where a millisecond has many; which is compared only where an id comes again.
- * - `AnyOrder` knows digests of all rows, for a search whose rows were seen out of order: some 100 bytes a row, and no search has
- *   more rows than the limit of the service.
+ * - `InOrder` knows the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal bytes imply equal
+ *   times. A repeated row therefore comes within its own millisecond while the order holds. It keeps the id and bytes of each row, or a
+ *   digest in a large millisecond, which is compared only for a known id.
+ * - `AnyOrder` knows digests of all rows, for a search with rows out of order. It takes about 100 bytes per row. The service's limit bounds
+ *   the number of rows.
  *
- * `isSure` says whether everything that came before was known.
+ * `isSure` is true while all earlier rows were known.
  */
 import { hash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -17,19 +17,19 @@ import type { PageRow } from '../service/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId' | 'nextTimeMs'>;
 
 export interface Duplicates {
-  /** False once rows may have come again unnoticed; then pages are read again, with `AnyOrder`. */
+  /** False if rows may have been repeated unnoticed. Pages are then read again with `AnyOrder`. */
   readonly isSure: boolean;
-  /** Takes one row; true when it came before. */
+  /** Takes one row. Returns true if it was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** So many bytes of one millisecond are kept as they came; of further rows digests are. */
+/** Maximum number of bytes kept per millisecond. Digests are kept for further rows. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** The first row of the millisecond, whose id nobody has to know; undefined of the only one. */
+  /** First row of the millisecond, whose id is not needed; undefined for the only row. */
   #first: Kept | undefined;
   readonly #byId = new Map<string, Kept | Kept[]>();
   readonly #maxKeptBytes: number;
@@ -99,7 +99,7 @@ export class AnyOrder implements Duplicates {
   readonly isSure = true;
   readonly #digests = new Set<string>();
 
-  /** The id stands among the bytes. */
+  /** The bytes contain the id. */
   comesAgain({ bytes }: KnownRow): boolean {
     const before = this.#digests.size;
     return this.#digests.add(digestOf(bytes)).size === before;

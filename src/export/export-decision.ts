@@ -1,12 +1,13 @@
 /**
- * The pure function of an export that has its plan: from what stands at the destination, what runs and what it may use comes what to
- * search next, what to end, what it waits for, and how far it is.
+ * The pure decision function of a planned export. From records, running searches and limits, it decides which searches to start and stop,
+ * what the export waits for, and how far it is.
  *
- * Invariants: a segment has one search at a time, and that begins at the segment's end or where its last record does (E3); nothing
- * newer than the settled part of time is searched (E11); only records say what is done, so that a process that knows nothing else
- * decides the same.
+ * Invariants:
+ * - A segment has one search at a time. The search starts at the segment's end, or where the segment's last record starts (E3).
+ * - Nothing newer than the settled part of time is searched (E11).
+ * - Only records show what is done, so another process decides the same.
  *
- * Leaves to others: what came of a search (`proof.ts`), writing the manifest once everything is covered, and the plan.
+ * Not here: judging searches (`proof.ts`), the manifest, and the plan.
  */
 import type { CommitRecord } from '../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../destination/coverage.ts';
@@ -18,28 +19,28 @@ import { longestQueryMs } from '../service/missing-job.ts';
 import { nextAim, usualLimit } from './next-aim.ts';
 import { settlingMs } from './settling.ts';
 
-/** What to search: `[fromMs, toMs)` of a segment, `toMs` being where its next record ends. */
+/** Range to search: `[fromMs, toMs)` of a segment. The next record of the segment ends at `toMs`. */
 export interface SearchOrder {
   readonly segment: number;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** One whose job is to be created, runs or is read. */
+/** A search whose job will be created, runs, or is read. */
 export interface RunningSearch extends SearchOrder {
-  /** When its job was created, on the monotonic clock; undefined before. */
+  /** Monotonic time of the job's creation; undefined before. */
   readonly createdAtMs: number | undefined;
-  /** The job may find and scan more. */
+  /** True while the job may find and scan more. */
   readonly isSearching: boolean;
   readonly messageCount: number;
   readonly scannedBytes: number;
 }
 
-/** A segment at which nothing starts, as long as its next record ends at `toMs`. */
+/** A delay for a segment, valid while its next record ends at `toMs`. */
 export interface Hold {
   readonly segment: number;
   readonly toMs: number;
-  /** On the monotonic clock; undefined where a person has to do something. */
+  /** Monotonic time; undefined if a user must act. */
   readonly untilMs: number | undefined;
   readonly message: string;
 }
@@ -48,30 +49,30 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Nothing starts once so many are written, or may be by the searches that run. */
+  /** Maximum number of rows. No search starts when written rows and those expected from running searches reach it. */
   readonly maxMessages: number | undefined;
-  /** Nothing goes on searching once so many are scanned. */
+  /** Maximum number of scanned bytes. All searching stops when it is reached. */
   readonly maxBytesScanned: number | undefined;
-  /** On the wall clock. */
+  /** Wall time of the deadline. */
   readonly deadlineMs: number | undefined;
-  /** The smallest message limit that the service has shown. */
+  /** Smallest message limit that the service has shown. */
   readonly smallestLimit: number | undefined;
 }
 
 export interface DecideInput {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** What digests have shown, in the order of their rounds. */
+  /** Verdicts of digests, in order of their rounds. */
   readonly verdicts?: readonly DigestVerdict[];
-  /** Whether a digest is to prove what the searches have found (E6). */
+  /** True if a digest must prove the rows (E6). */
   readonly wantsDigest?: boolean;
   readonly running: readonly RunningSearch[];
   readonly holds: readonly Hold[];
-  /** Nothing at all starts before that, on the monotonic clock: something failed that concerns everything. */
+  /** Monotonic time before which nothing starts, after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Searches that are to be narrower than what is left of their segments, since that was cut and nothing of it whole. */
+  /** Searches that must be narrower than the rest of their segment, because a wider search was cut without a complete part. */
   readonly narrowed: readonly SearchOrder[];
-  /** By jobs that are over, those whose work was in vain too. */
+  /** Bytes scanned by finished jobs, including unsuccessful ones. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
@@ -81,7 +82,7 @@ export interface DecideInput {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** By how much the service's clock is behind ours, at least 0. */
+  /** Time in ms by which the service's clock is behind ours; at least 0. */
   readonly clockBehindMs: number;
 }
 
@@ -89,27 +90,30 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** Only of one that has no job yet: those that have one are read to their end. */
+  /** Only for a search without a job. Searches with a job are read to the end. */
   | 'Paused'
-  /** This process does not go on with the export. */
+  /** This process stops working on the export. */
   | 'ShutDown';
 
-/** Why nothing starts although something is left. */
+/** Why nothing starts although work is left. */
 export type Wait =
-  /** Records at the destination do not fit together. */
+  /** Records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Somebody has to do something about these. `isRest`: nothing else is left. */
+  /** A user must act on these. `isRest`: no other work is left. */
   | { readonly kind: 'people'; readonly holds: readonly Hold[]; readonly isRest: boolean }
-  /** On the wall clock. */
+  /** Wall time. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   | { readonly kind: 'retry'; readonly holds: readonly Hold[] };
 
 export interface ExportProgress {
-  /** Share of the export that is covered, 0 to 1: of each planned segment the ratio of its time. Segments have about as many rows each. */
+  /**
+   * Covered share of the export, 0 to 1: the mean over planned segments of the covered share of their time. Segments have about equally
+   * many rows.
+   */
   readonly coveredPart: number;
   readonly intervalsDone: number;
-  /** As far as is known now: those done, and one for each segment that is not. */
+  /** Number of intervals as far as known: finished intervals plus one for each unfinished segment. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -120,24 +124,24 @@ export interface ExportProgress {
 export interface ExportDecision {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** To be ended without a record. */
+  /** Searches to end without a record. */
   readonly stop: readonly { readonly search: RunningSearch; readonly reason: StopReason }[];
-  /** Their jobs have not long to live: what they have is read and committed as of a cut one (E13). */
+  /** Searches whose jobs will soon expire. Their rows are committed like those of a cut search (E13). */
   readonly endAsCut: readonly RunningSearch[];
-  /** Everything is: a digest of what is unproven is missing, and then the manifest. */
+  /** True if all segments are covered. Missing digests come next, then the manifest. */
   readonly isCovered: boolean;
-  /** Intervals that a digest is to prove, once everything is covered; in order of time. */
+  /** Intervals that a digest must prove when everything is covered, in order of time. */
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** When time alone may change this decision; infinite where it cannot. */
+  /** Time in ms after which this decision may change without other events; infinite if never. */
   readonly requeueAfterMs: number;
 }
 
-/** Of holds that are no segment's: ranges of which the digest differs, and that were searched again often enough. */
+/** Segment number of holds without a segment: ranges whose digest still differs after the last round. */
 export const digestSegment = -1;
 
-/** The service ends a query after eight hours (3.1); what it has found takes its time to be read. */
+/** Maximum duration of a search. The service ends a query after eight hours (3.1), and reading its rows takes time. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide(input: DecideInput): ExportDecision {
@@ -165,7 +169,7 @@ export function decide(input: DecideInput): ExportDecision {
   };
 }
 
-/** What keeps everything from starting. */
+/** Returns the reason why nothing may start. */
 function refusalOf(input: DecideInput, { strays, rest, intervals }: Coverage, isUnproven: boolean): Wait | undefined {
   const { limits, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
@@ -181,8 +185,8 @@ function refusalOf(input: DecideInput, { strays, rest, intervals }: Coverage, is
 }
 
 /**
- * How many searches may begin before the rows that are written, and those that searches bring, are as many as may be. One that has not
- * found all of its rows yet counts as full: the limit is exceeded by the last one's rows at most, however many run side by side.
+ * Number of searches that may start before written and expected rows reach `maxMessages`. An unfinished search counts as full. The limit is
+ * therefore exceeded by at most one search's rows, whatever the parallelism.
  */
 function searchesLeft(input: DecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -195,7 +199,7 @@ function searchesLeft(input: DecideInput, going: readonly RunningSearch[], { int
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** What a search may bring. A limit that the service does not call one shows by what searches have brought, if at all. */
+/** Maximum number of rows of a search. If the service has reported no limit, earlier searches give an estimate. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: DecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -210,12 +214,12 @@ function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
-/** Whether the time of the export is over. */
+/** Returns whether the export's deadline has passed. */
 export function isOver({ deadlineMs }: Pick<ExportLimits, 'deadlineMs'>, wallMs: number): boolean {
   return deadlineMs !== undefined && wallMs >= deadlineMs;
 }
 
-/** Whether nothing more is searched, by all that was scanned for the export. */
+/** Returns whether the limit of scanned bytes is reached. */
 export function isScannedOut({ maxBytesScanned }: Pick<ExportLimits, 'maxBytesScanned'>, scanned: number): boolean {
   return maxBytesScanned !== undefined && scanned >= maxBytesScanned;
 }
@@ -232,16 +236,16 @@ function stopsOf(input: DecideInput, { rest }: Coverage): ExportDecision['stop']
   });
 }
 
-/** `endMs` is where the next record of its segment ends. */
+/** `endMs`: end of the next record in the search's segment. */
 function stopReason(input: DecideInput, search: RunningSearch, endMs: number | undefined): StopReason | undefined {
-  // Somebody else has committed up to its end.
+  // Another process has committed a record with this end.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
   if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/** When a segment may be searched up to its end, on our wall clock: by the earlier of both clocks (E11). */
+/** Wall time at which a segment may be searched to its end, by the earlier of both clocks (E11). */
 function settledAtMs({ limits: { settleDelayMs }, now: { clockBehindMs } }: DecideInput, { toMs }: Segment): number {
   return toMs + settlingMs({ settleDelayMs, clockBehindMs });
 }
@@ -250,7 +254,7 @@ function isSettled(input: DecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** One that still holds: of the interval that is next, and not over. */
+/** Active hold of the segment's next interval. */
 function holdOf({ holds, now }: DecideInput, { index, toMs }: Segment): Hold | undefined {
   return holds.find((hold) => {
     if (hold.segment !== index || hold.toMs !== toMs) return false;
@@ -276,7 +280,7 @@ function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined 
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** Where a digest differs still, a person has to do something. */
+/** A user must act where a digest still differs. */
 function digestWait({ holds }: DecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   const held = unproven.length === 0 ? [] : holds.filter(({ segment }) => segment === digestSegment);
   return held.length === 0 ? undefined : { kind: 'people', holds: held, isRest: true };
@@ -302,7 +306,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** When a job has to be ended; never, when it is being read or has none. */
+/** Monotonic time at which a job must be ended; infinite if it is being read or does not exist. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }

@@ -1,8 +1,9 @@
 /**
- * The answer to "how is the export, and why is nothing happening?": one verdict for the conditions, found by a chain of checks, of which
- * the first that has something to say decides. The order of the chain is the whole of the precedence.
+ * Decides the health of an export for its conditions. The first check of a chain that applies decides, so the order of the chain is the
+ * precedence.
  */
 import { fileURLToPath } from 'node:url';
+import { annotations } from '../api/annotations.ts';
 import { reasons } from '../api/conditions.ts';
 import { renderDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -10,25 +11,27 @@ import type { Health } from '../controller/health.ts';
 import type { Outcome } from '../service/outcome.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-holds.ts';
+import type { ExportWording } from './export-wording.ts';
 import { amountText, countText, percentText } from './figure-text.ts';
 import type { Shortcoming } from './proof.ts';
 import type { StandingManifest, WorkLimits, WorkView } from './work-view.ts';
 
 export interface ExportHealth extends Health {
-  /** All is in files, and the manifest stands. */
+  /** True if all rows are in files and the manifest is written. */
   readonly isComplete: boolean;
-  /** It has ended without that, by its own limits or by what cannot be proven. Goes on where these are changed. */
+  /** True if the export ended without a manifest because of its limits or unproven intervals. It continues when these change. */
   readonly isFailed: boolean;
 }
 
 export interface ExportHealthInput {
-  /** By what the export is paused, or undefined. */
+  /** The source of the pause, or undefined. */
   readonly pausedBy: string | undefined;
-  /** What keeps it from being worked on at all: its spec, its Secrets, its destination's settings. */
+  /** Problem that prevents all work: the spec, its Secrets or the destination's settings. */
   readonly problem: LogfleetError | undefined;
-  /** Undefined while it is not worked on. */
+  /** Undefined while no work exists. */
   readonly view: WorkView | undefined;
   readonly limits: WorkLimits | undefined;
+  readonly wording: ExportWording;
 }
 
 type Check = (input: ExportHealthInput) => ExportHealth | undefined;
@@ -63,57 +66,73 @@ const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** By less than this clocks differ here and there, and nobody need know. */
+/** Smaller clock differences in ms are not mentioned. */
 const noteworthyBehindMs = 60_000;
-/** Of chosen fields that are missing. */
+/** Maximum number of missing fields listed by name. */
 const namedFields = 3;
 
-/** What `Keep` has kept, before or under another manifest, is not taken for whole by who wants it whole. */
-function keptUnwanted({ view, limits }: ExportHealthInput): ExportHealth | undefined {
+/** Fails an export whose manifest contains incomplete intervals, kept under `Keep` or by another manifest, if the policy is now `Fail`. */
+function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
-  const message = `${writtenText(view.manifest)}; the manifest flags ${flaggedText(view.manifest)} as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to take them so, or move the folder ${view.location} away and set the annotation logfleet.dev/requestedAt, and the export begins anew.`;
+  const policy = wording.fieldName('incompletePolicy');
+  const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
+  const advice = `Set it to Keep to accept them, or move the folder ${view.location} away and ${againText(wording)}: the export then begins anew`;
+  const message = `${state}. ${advice}.`;
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
-function complete({ view }: ExportHealthInput): ExportHealth | undefined {
+function complete({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest) return undefined;
-  const written = writtenText(view.manifest);
-  const missing = fieldsText(view);
-  const undescribed =
-    missing === '' ? '' : ` No page of the service describes ${missing}: look how it is spelled there.`;
+  const written = writtenText(view.manifest, wording);
+  const missing = fieldsText(view, wording);
+  const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
-  if (view.manifest.manifest.complete)
-    return {
-      ...done,
-      reason: reasons.exported,
-      message: `${written}, and the manifest proves that these are all.${undescribed}`,
-    };
-  const flagged = flaggedText(view.manifest);
-  const message = `${written}; the manifest flags ${flagged} as incomplete, which status.incomplete names.${undescribed}`;
+  if (view.manifest.manifest.complete) {
+    const proven = wording.rowsGoTo === 'stdout' ? 'all rows are proven' : 'the manifest proves that these are all';
+    return { ...done, reason: reasons.exported, message: `${written}, and ${proven}.${undescribed}` };
+  }
+  const message = `${written}${flaggedText(view.manifest, wording)}.${undescribed}`;
   return { ...done, reason: reasons.exportedIncomplete, message };
 }
 
-function writtenText({ manifest: { totals } }: StandingManifest): string {
+function writtenText({ manifest: { totals } }: StandingManifest, { rowsGoTo }: ExportWording): string {
   const { rows, files } = totals;
-  return `${countText(rows)} ${rows === 1 ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+  const isOne = rows === 1;
+  if (rowsGoTo === 'stdout') return `${countText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
+  return `${countText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** Chosen fields that are missing, the first ones by name; empty where none is, or nobody can say. */
-function fieldsText({ undescribedFields: missing }: WorkView): string {
+/** List of missing selected fields, the first ones by name; empty if none are known to be missing. */
+function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
   const more = missing.length > namedFields ? ` and ${missing.length - namedFields} more` : '';
-  return `${names.join(', ')}${more} of spec.output.fields`;
+  return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-function flaggedText({ manifest: { proof } }: StandingManifest): string {
-  return counted(proof.filter(({ level }) => level === 'None').length, 'interval');
+/** Clause with the number of incomplete intervals and where they are listed. */
+function flaggedText({ manifest: { proof } }: StandingManifest, { startedAs, rowsGoTo }: ExportWording): string {
+  const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
+  const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
+  return startedAs === 'process' ? `${flagged}, as listed below` : `${flagged}, which status.incomplete names`;
 }
 
-function deadlineExceeded({ view, problem }: ExportHealthInput): ExportHealth | undefined {
+/** Instruction that makes logfleet check the whole export again. */
+function againText({ startedAs }: ExportWording): string {
+  return startedAs === 'process' ? 'run it again' : `set the annotation ${annotations.requestedAt}`;
+}
+
+function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
-  const message = `spec.activeDeadlineSeconds is over: nothing more is searched.${kept(view)} Raise it to go on.`;
+  // The deadline of a process counts from its start.
+  const advice = wording.startedAs === 'process' ? 'Run it again to go on.' : raiseText(wording);
+  const deadline = wording.fieldName('activeDeadlineSeconds');
+  const message = `${deadline} is over: nothing more is searched.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
+}
+
+function raiseText({ rowsGoTo }: ExportWording): string {
+  return rowsGoTo === 'stdout' ? 'Raise it, and the export begins anew.' : 'Raise it to go on.';
 }
 
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
@@ -134,7 +153,7 @@ function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undef
   return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
 }
 
-/** What the service refuses of the query and its range, or is too much, which no SearchExport can change where it stands. */
+/** Errors in the query or its range, or results that are too large. A SearchExport cannot change these fields. */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(
@@ -148,18 +167,21 @@ const needsAnother: ReadonlySet<string> = new Set([
   ).map((outcome) => `service.${outcome}`),
 ]);
 
-/** Ends what is said of that. */
-export const anotherExport = '. A SearchExport cannot change what its files hold: write a new one, with another name.';
+const unchangeable = 'A SearchExport cannot change what its files hold: write a new one, with another name.';
 
-/** As long as nothing has succeeded since: each try would make it come and go otherwise. */
-function stalledByTrouble({ view }: ExportHealthInput): ExportHealth | undefined {
+/** Stays while nothing has succeeded since the failure, so that the condition does not change with each retry. */
+function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
-  const message = needsAnother.has(error.code) ? `${withoutStop(error.message)}${anotherExport}` : error.message;
+  const isUnchangeable = wording.startedAs === 'resource' && needsAnother.has(error.code);
+  const message = isUnchangeable ? `${withoutStop(error.message)}. ${unchangeable}` : error.message;
   return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
 }
 
-/** Errors of a destination name files from its root, and a person is to find them. `location`, that of the export's folder, ends as they begin. */
+/**
+ * Replaces relative file names in destination errors by full paths. `location` is the URL of the export's folder, which the relative names
+ * begin with.
+ */
 function withWholeNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
@@ -176,52 +198,57 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Those that run are read to their end before. */
-function limitReached({ view, limits }: ExportHealthInput): ExportHealth | undefined {
+/** Applies after running searches have been read to the end. */
+function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
+  if (kind !== 'maxMessages' && kind !== 'maxBytesScanned') return undefined;
+  const limit = wording.fieldName(`limits.${kind}`);
+  const rest = `${kept(view, wording)} ${raiseText(wording)}`;
   if (kind === 'maxMessages') {
-    const message = `spec.limits.maxMessages, ${countText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${kept(view)} Raise it to go on.`;
+    const message = `${limit}, ${countText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
-  if (kind !== 'maxBytesScanned') return undefined;
   const scanned = amountText(view.progress?.scannedBytes ?? 0);
-  const message = `spec.limits.maxBytesScanned is reached: ${scanned} bytes are scanned, and nothing more is searched.${kept(view)} Raise it to go on.`;
+  const message = `${limit} is reached: ${scanned} bytes are scanned, and nothing more is searched.${rest}`;
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Once nothing else can be searched now. It has not ended while others are to settle yet. */
-function unproven({ view, limits }: ExportHealthInput): ExportHealth | undefined {
+/** Applies when no other interval can be searched now. The export has not failed while other intervals still settle. */
+function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
   const [first, ...others] = view.unproven;
-  const which =
-    others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')}, which status.incomplete names`;
-  const message = `Not all rows can be proven: ${first?.message ?? 'an interval'}${which}. ${wayOn(view.unproven)}`;
+  const list = wording.startedAs === 'process' ? 'as listed below' : 'which status.incomplete names';
+  const which = others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')}, ${list}`;
+  const advice = adviceFor(view.unproven, wording);
+  const message = `Not all rows can be proven: ${first?.message ?? 'an interval'}${which}. ${advice}`;
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
-  const uncovered = isKept ? ' spec.incompletePolicy keeps nothing of a search that brought errors.' : '';
+  const policy = wording.fieldName('incompletePolicy');
+  const uncovered = isKept ? ` ${policy} keeps nothing of a search that brought errors.` : '';
   const rest = wait.isRest ? '' : ' What is left besides is searched once it is past.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
-function wayOn(intervals: readonly Unproven[]): string {
-  const anew = 'have it searched anew with the annotation logfleet.dev/requestedAt';
-  const keep = 'Set spec.incompletePolicy to Keep to keep what was found, flagged';
+function adviceFor(intervals: readonly Unproven[], wording: ExportWording): string {
+  const again = `${againText(wording)} to search again`;
+  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to keep what was found, flagged`;
+  const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
-  if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${anew}.`;
-  // Another search comes as far.
-  if (has('LimitReached')) return `${keep}, or export a smaller range in another SearchExport.`;
-  // Of an aggregation that was not done nothing can be kept, and of a search that brought errors (E5).
-  if (has('TimeOver')) return 'Export a smaller range in another SearchExport.';
-  return `Mend the query in another SearchExport, or ${anew}.`;
+  if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
+  // Another search reaches the same limit.
+  if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
+  // Without an aggregation, or with errors in a search, no rows can be kept (E5).
+  if (has('TimeOver')) return `Export a smaller range${where}.`;
+  return `Correct the query${where}, or ${again}.`;
 }
 
-/** What waits for room is said at once; what may pass by itself when it has not for a while. */
-function lastingTrouble({ view }: ExportHealthInput): ExportHealth | undefined {
+/** A full destination is reported immediately. Failures that may pass are reported after a while. */
+function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
-  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${kept(view)}` };
+  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${kept(view, wording)}` };
 }
 
 function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
@@ -241,7 +268,7 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...atWork, reason: reasons.exporting, message };
 }
 
-function settling({ view }: ExportHealthInput): ExportHealth | undefined {
+function settling({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (wait?.kind !== 'settling') return undefined;
   const behindMs = view?.clockBehindMs ?? 0;
@@ -249,20 +276,21 @@ function settling({ view }: ExportHealthInput): ExportHealth | undefined {
     behindMs < noteworthyBehindMs
       ? ''
       : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and now is what it says.`;
-  const message = `What is left is newer than now minus spec.settleDelay: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
+  const delay = wording.fieldName('settleDelay');
+  const message = `What is left is newer than now minus ${delay}: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
-function exporting({ view }: ExportHealthInput): ExportHealth {
+function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
     ? `${percentText(progress.coveredPart)} of the range is done, ${rowsText(progress.rows)}`
     : 'It begins';
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
-  const missing = view ? fieldsText(view) : '';
+  const missing = view ? fieldsText(view, wording) : '';
   const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
-  const waits = waitText(waitsFor, trouble?.error);
+  const waits = waitText(waitsFor, trouble?.error, wording);
   return {
     ...atWork,
     reason: reasons.exporting,
@@ -270,7 +298,7 @@ function exporting({ view }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Empty where there are none. */
+/** Empty without searches. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -278,8 +306,8 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} turn, since all search jobs of one user share what the service allows`;
 }
 
-/** Why nothing more begins, without a full stop; empty where nothing keeps it. */
-function waitText(wait: Wait | undefined, error: LogfleetError | undefined): string {
+/** Reason why no search starts, without a full stop; empty if there is none. */
+function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
       return `it is tried again soon after: ${withoutStop(error?.message ?? 'a failure')}`;
@@ -287,7 +315,7 @@ function waitText(wait: Wait | undefined, error: LogfleetError | undefined): str
       return `it is tried again soon after: ${withoutStop(wait.holds[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
-      return `nothing more begins, since spec.limits.${wait.kind} is reached`;
+      return `nothing more begins, since ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
     default:
       return '';
   }
@@ -301,9 +329,10 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** With a blank before it, and to the row, since it is said of what stands still; empty where it is not known. */
-function kept({ progress }: WorkView): string {
+/** Sentence about what is already written, with a leading space; empty if unknown. */
+function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
+  if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';
   const { rows } = progress;
   return rows > 0 ? ` What is done stays: ${rowsText(rows, countText)}.` : ' Nothing is written yet.';
 }

@@ -1,11 +1,10 @@
 /**
- * What keeps an export from trying something for a while: failures, of which each one in a row waits longer, and intervals that could not
- * be proven, which wait for a person.
+ * Delays of an export: failures, with growing delays, and unproven intervals, which wait for a user.
  *
- * A failure holds the whole export, since most are about the service or the destination as such; and, longer each time, the interval
- * that it came from, so that one which fails always does not keep others from theirs.
+ * A failure delays the whole export, since most failures concern the service or the destination. It also delays its own interval for longer
+ * each time, so that an interval that always fails does not block others.
  *
- * Invariant: bounded by the segments that are being worked on; whatever is committed is forgotten here.
+ * Invariant: the size is bounded by the segments in progress; committed intervals are dropped.
  */
 import { reasons } from '../api/conditions.ts';
 import type { Clock } from '../base/clock.ts';
@@ -15,23 +14,23 @@ import { recordKey } from '../destination/commit-record.ts';
 import type { Hold, SearchOrder } from './export-decision.ts';
 import type { Shortcoming } from './proof.ts';
 
-/** An interval of which it cannot be shown that it has all its rows. */
+/** An interval that cannot be proven to have all its rows. */
 export interface Unproven {
   readonly order: SearchOrder;
   readonly reason: Shortcoming;
-  /** With the figures, for people. */
+  /** Message for users, with figures. */
   readonly message: string;
   readonly figures: { readonly received: number; readonly expected: number } | undefined;
 }
 
-/** Nothing is tried before `untilMs`, on the monotonic clock. */
+/** A failure with the monotonic time of the next attempt. */
 export interface Trouble {
   readonly error: LogfleetError;
   readonly untilMs: number;
 }
 
 const longestIntervalHoldMs = 300_000;
-/** What concerns the query, the range or the rows, none of which an export can change. It may show only after a whole search. */
+/** Reasons about the query, the range or the rows, which an export cannot change. They may appear only after a whole search. */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
   reasons.rangeRefused,
@@ -41,9 +40,9 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** So many failures in a row are waited out without a word. */
+/** Number of consecutive failures that are not reported. */
 const toleratedFailures = 3;
-/** So many searches of one interval may follow each other at once. */
+/** Number of searches of one interval that may follow each other without delay. */
 const hastySearches = 2;
 
 export class ExportHolds {
@@ -51,18 +50,18 @@ export class ExportHolds {
   readonly #intervals = new Map<string, Hold>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Searches that proved nothing, by what they searched. */
+  /** Searches that proved nothing, by interval. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
   #failuresInRow = 0;
-  /** Whether a search has worked in this process. */
+  /** True if a search has succeeded in this process. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Intervals at which nothing starts now. */
+  /** Intervals that are currently delayed. */
   get intervals(): readonly Hold[] {
     return [...this.#intervals.values()];
   }
@@ -71,35 +70,35 @@ export class ExportHolds {
     return [...this.#unproven.values()];
   }
 
-  /** What keeps everything from starting now. */
+  /** Active delay of the whole export. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
 
-  /** What went wrong last, as long as nothing has succeeded since. */
+  /** Last failure, if nothing has succeeded since. */
   get lastError(): LogfleetError | undefined {
     return this.#trouble?.error;
   }
 
-  /** Whether so much has failed in a row that it may not pass by itself, or no search has worked yet, so that people hear of it at once. */
+  /** True if the failure must be reported: too many consecutive failures, or no search has succeeded yet. */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** How many searches of just this have proved nothing. */
+  /** Number of searches of exactly this range that proved nothing. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
   }
 
-  /** Another one has. */
+  /** Counts a search that proved nothing. */
   provedNothing(order: SearchOrder): void {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
   /**
-   * Something failed that concerns everything. Of failures that come together one counts. `isCostly`: to try it takes a search, or a look
-   * at every file.
+   * Records a failure that affects the whole export. Concurrent failures count once. `isCostly`: a retry takes a search or a check of every
+   * file.
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
@@ -108,7 +107,7 @@ export class ExportHolds {
     this.#trouble = { error, untilMs: this.#clock.monotonic() + delayMs };
   }
 
-  /** The search of an interval failed. */
+  /** Records the failure of an interval's search. */
   searchFailed(order: SearchOrder, error: LogfleetError): void {
     this.failed(error);
     const failures = this.#count(order) - 1;
@@ -116,20 +115,20 @@ export class ExportHolds {
     this.#hold(order, delayMs, error.message);
   }
 
-  /** The search of an interval proved nothing, and another is to follow: at once, but not for ever. */
+  /** Records that a search proved nothing and is repeated, with a delay after several repetitions. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#hold(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Searching again gives nothing new. */
+  /** Records an unproven interval for which another search would give nothing new. */
   incomplete(unproven: Unproven): void {
     const { order, message } = unproven;
     this.#unproven.set(recordKey(order), unproven);
     this.#intervals.set(recordKey(order), { segment: order.segment, toMs: order.toMs, untilMs: undefined, message });
   }
 
-  /** Something came of it. */
+  /** Records a success and ends the delays it disproves. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -138,19 +137,19 @@ export class ExportHolds {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** The service has done a search for us. */
+  /** Records that the service completed a search. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
   }
 
-  /** A person wants everything to be tried again now. */
+  /** Ends all delays, because a user requested a retry. */
   lift(): void {
     this.succeeded();
     for (const map of this.#all) map.clear();
   }
 
-  /** What counts as proven is another from now on. */
+  /** Ends the holds of unproven intervals, because the policy has changed. */
   liftUnproven(): void {
     for (const key of this.#unproven.keys()) this.#intervals.delete(key);
     this.#unproven.clear();
@@ -172,12 +171,12 @@ export class ExportHolds {
   }
 }
 
-/** Who waits for something besides us looks again as if a person had to mend it. */
+/** A failure that waits for an external change is retried at the same interval as one that a user must fix. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Undefined of what may pass, or a person can mend. */
+/** Undefined for failures that may pass or that a user can fix. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return Math.min(longestIntervalHoldMs, stallRetryMs * 2 ** failures);

@@ -1,4 +1,4 @@
-/** What is measured of exports, from their statuses: states with their reasons, for alerts; how far each is, and what it has written (C3). */
+/** Metrics of exports, derived from their statuses: states with reasons for alerts, progress, and written rows and bytes (C3). */
 import type { SearchExport } from '../api/kinds.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { StateSeries } from '../controller/state-series.ts';
@@ -26,7 +26,7 @@ export class ExportMetrics {
     this.#states = new StateSeries({ metrics, kind: 'export', plural: 'exports', onHidden });
   }
 
-  /** Nothing changes where the export has no status yet. */
+  /** Updates the metrics of an export. No change if it has no status yet. */
   measure({ metadata: { namespace, name }, status }: SearchExport): void {
     if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
     const labels = { namespace, export: name };
@@ -38,12 +38,12 @@ export class ExportMetrics {
     this.#bytes.set(labels, bytesWritten);
   }
 
-  /** Forgets all of them, since another process leads and measures them. The same series from two processes would be two alerts. */
+  /** Removes all series when another process leads. The same series from two processes would cause two alerts. */
   clear(): void {
     this.#states.clear();
   }
 
-  /** Forgets an export that is gone. */
+  /** Removes the series of a deleted export. */
   forget(key: ResourceKey): void {
     this.#states.forget(key);
   }

@@ -1,33 +1,33 @@
-/** How fast an export is, from what was seen of it lately: rates of the last minute, and when it will be over at the pace of the last ten. */
+/** Pace of an export: rates over the last minute, and the remaining time by the pace of the last ten minutes. */
 
 export interface PaceSample {
-  /** On the monotonic clock. */
+  /** Monotonic time. */
   readonly atMs: number;
-  /** Of the range, 0 to 1. */
+  /** Covered share of the range, 0 to 1. */
   readonly coveredPart: number;
   readonly rows: number;
-  /** Of rows as they came, before compression. */
+  /** Bytes of rows before compression. */
   readonly bytes: number;
 }
 
 export interface Pace {
   readonly rowsPerSecond: number;
   readonly bytesPerSecond: number;
-  /** Undefined while nobody can say. */
+  /** Remaining time in ms; undefined if unknown. */
   readonly leftMs: number | undefined;
 }
 
 const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
-/** Of less time nothing is said. */
+/** Minimum span in ms for a rate. */
 const leastSpanMs = 5_000;
-/** Samples that come closer take the place of the one before. */
+/** Minimum distance in ms between samples. A closer sample replaces the previous one. */
 const spacingMs = 2_000;
 
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** What is seen now. Where less is done than before, others have changed what stands there, and it begins anew. */
+  /** Adds a sample. Samples with more rows are dropped, because another process changed the destination. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -36,7 +36,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Forgets everything: the time until now says nothing of what comes. */
+  /** Drops all samples, because the time until now does not predict the rest. */
   reset(): void {
     this.#samples = [];
   }
@@ -53,7 +53,7 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs };
   }
 
-  /** The oldest sample of the span; undefined where it is too young to say something. */
+  /** Oldest sample of the span; undefined if it is too recent. */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

@@ -1,16 +1,15 @@
 /**
- * How an export begins: its range is cut into segments, which are written down once, at the destination (E2), and the job by which that
- * was found out goes on as the first search.
+ * Plans an export: cuts its range into segments, writes the plan at the destination (E2), and hands over the job used for planning as the
+ * first search.
  *
- * That job searches the whole range, as far as it is settled (E11). Where all fits into it, it costs nothing that the export would not
- * cost anyway. Where the message limit cuts it, and its histogram shows that what is left takes more than one search, the service counts
- * the rows by slice of time (`slice-counts.ts`), and the segments follow from that (`first-segments.ts`). By receipt time these are a guess,
- * since slices are of message time. Where nothing can be counted, segments are even pieces. Where a query cannot be split (E8), there is one.
+ * The job searches the whole settled range (E11), so a small export needs no other job. If the message limit cuts it, and its histogram
+ * shows that the rest needs more than one search, the service counts rows by slices of time (`slice-counts.ts`). The segments follow from
+ * these counts (`first-segments.ts`). By receipt time they are a guess, since slices use message time. If nothing can be counted, segments
+ * are equal pieces of time. A query that cannot be split (E8) gets one segment.
  *
- * Where it has to wait for its range to settle, a small search tells at once whether the service takes credentials and query: whoever
- * mistyped one of them hears of it now, and not in an hour.
+ * While an export waits for its range to settle, a small search tests credentials and query, so that users learn of mistakes immediately.
  *
- * Invariant: whatever comes of it, the segments cover the range. Every job that was opened is closed, or handed over.
+ * Invariant: the segments always cover the range. Every opened job is closed or handed over.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../base/boundary.ts';
@@ -34,31 +33,31 @@ import { dateRoundingMs } from './service-traits.ts';
 import { settlingMs } from './settling.ts';
 import { countFinely } from './slice-counts.ts';
 
-/** Nothing is written but by `planExport`. */
+/** Only `planExport` writes to the destination. */
 export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'traits' | 'clock' | 'log'>;
 
 export interface PlanningOptions {
-  /** Nothing newer than now minus this is searched (E11). */
+  /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: number;
-  /** Ends the planning: every job is closed when the promise is rejected. */
+  /** Ends the planning. All jobs are closed when the promise rejects. */
   readonly signal: AbortSignal;
-  /** Something of `PlanningView` has changed. */
+  /** Called when the `PlanningView` changes. */
   readonly onNews?: (view: PlanningView) => void;
 }
 
-/** What a planning is at. */
+/** Current state of a planning. */
 export interface PlanningView {
   /** Search jobs that are alive. */
   readonly jobs: readonly JobView[];
-  /** By jobs of this planning. */
+  /** Bytes scanned by jobs of this planning. */
   readonly scannedBytes: number;
-  /** It waits until then, on the wall clock, since too much of the range is not settled (E11). */
+  /** Wall time until which planning waits, because too much of the range is not settled (E11). */
   readonly settlesAtMs: number | undefined;
-  /** A search has tried out meanwhile that credentials and query are taken. */
+  /** True if a test search showed that the service accepts credentials and query. */
   readonly isTried: boolean;
 }
 
-/** A job that is open already, and what of it to search; whoever is given it closes it. */
+/** An open job and the range to search with it. The receiver closes the job. */
 export interface FirstSearch {
   readonly order: SearchOrder;
   readonly opened: OpenedJob;
@@ -68,39 +67,39 @@ export interface ProposedPlan {
   readonly plan: ExportPlan;
   readonly first: FirstSearch;
   readonly forecast: ExportForecast;
-  /** By jobs that are closed again. */
+  /** Bytes scanned by jobs that are already closed. */
   readonly scannedBytes: number;
 }
 
-/** What an export takes, as far as can be known. */
+/** Expected effort of an export. */
 export interface ExportForecast {
-  /** In order of time; what is not settled yet is in none of them. */
+  /** Segments in order of time, without the part that is not settled. */
   readonly segments: readonly SegmentCount[];
-  /** Their rows are what an aggregation has counted, or what an only search has found, and no guess. */
+  /** True if the numbers of rows come from an aggregation or from a single complete search; false if they are estimates. */
   readonly areKnown: boolean;
-  /** A search that finds so many is cut. */
+  /** Number of rows at which a search is cut. */
   readonly limit: number | undefined;
-  /** At least, those of its planning among them. */
+  /** Minimum number of requests, including those for planning. */
   readonly requests: number;
 }
 
 export interface PlannedExport {
-  /** The one that stands at the destination, whoever wrote it. */
+  /** The plan at the destination, whoever wrote it. */
   readonly plan: ExportPlan;
-  /** None where somebody else's plan stands. */
+  /** Undefined if another process wrote a different plan. */
   readonly first: FirstSearch | undefined;
-  /** By jobs that are closed again. */
+  /** Bytes scanned by jobs that are already closed. */
   readonly scannedBytes: number;
 }
 
-/** Rejects with a `LogfleetError`, or with the signal's reason. */
+/** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
 export async function planExport(tools: SearchTools, options: PlanningOptions): Promise<PlannedExport> {
   const { destination, task } = tools;
   const { plan, first, scannedBytes } = await proposePlan(tools, options);
   const { job } = first.opened;
   try {
     const standing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-    // Maybe our own, where the answer to an earlier try was lost; or somebody has cut it likewise.
+    // The plan may be our own, if the answer to an earlier attempt was lost, or an equal plan of another process.
     if (isDeepStrictEqual(standing.boundariesMs, plan.boundariesMs)) return { plan: standing, first, scannedBytes };
     await job.close();
     return { plan: standing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
@@ -116,7 +115,7 @@ function scannedBy({ progress }: SearchJob): number {
   return progress.scannedBytes ?? 0;
 }
 
-/** What `planExport` would write. Rejects as that does. */
+/** Returns the plan that `planExport` would write. Rejects like `planExport`. */
 export async function proposePlan(tools: PlanningTools, options: PlanningOptions): Promise<ProposedPlan> {
   const planning = new Planning(tools, options);
   try {
@@ -127,17 +126,17 @@ export async function proposePlan(tools: PlanningTools, options: PlanningOptions
   }
 }
 
-/** So long is a search waited for until it goes on as the one search of its range. */
+/** Maximum wait in ms for the first search. A longer search becomes the single search of its range. */
 const longestWaitMs = 30 * 60_000;
-/** So long a search is kept that waits for a count to get its turn: it may be what keeps others from theirs. */
+/** Maximum wait in ms of a count for its turn. The open search may be the job that blocks others. */
 const longestTurnMs = 60_000;
-/** Rows are counted by message time: by receipt time they may be in the next segment. */
+/** Ratio of the limit used by receipt time. Rows are counted by message time and may belong to the next segment. */
 const receiptPart = 0.9;
-/** A wait for so little is better than a segment of its own, and than a search that tries out whether one is taken. */
+/** A wait up to this length in ms is better than a segment of its own or a test search. */
 const shortWaitMs = 10_000;
-/** Of a search that is ended as soon as it is created. */
+/** Range in ms of a test search, which is ended as soon as it is created. */
 const trialMs = 1_000;
-/** Waits on the wall clock, which may jump, are looked at again so often. */
+/** Maximum sleep in ms. The wall clock may jump, so it is checked again. */
 const longestSleepMs = 60_000;
 
 class Planning {
@@ -146,7 +145,7 @@ class Planning {
   readonly #options: PlanningOptions;
   #settlesAtMs: number | undefined;
   #isTried = false;
-  /** From the creation of the first job until it was seen to be over. */
+  /** Time in ms from the creation of the first job until it was observed as finished. */
   #firstTookMs = 0;
 
   constructor(tools: PlanningTools, options: PlanningOptions) {
@@ -162,7 +161,7 @@ class Planning {
     const describedFields = await this.#describedFields(job);
     const { segments, areCounted } = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // What is not settled yet is searched later.
+    // The unsettled part is searched later.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
     this.jobs.release(job);
     const segment = segments.length - 1;
@@ -182,7 +181,10 @@ class Planning {
     };
   }
 
-  /** The service's clock shows with the first answer, and may be behind ours (E11): then less of the range is settled. */
+  /**
+   * Opens the first search. The service's clock becomes known with the first answer and may be behind ours (E11). Then less of the range is
+   * settled, and the search is opened again.
+   */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, traits } = this.#tools;
     for (;;) {
@@ -193,7 +195,10 @@ class Planning {
     }
   }
 
-  /** All of the range where that is settled soon; otherwise what is, once that is half of it, and it can be split. */
+  /**
+   * Waits for a settled range: the whole range if it settles soon, otherwise the settled part once it is at least half of a splittable
+   * range.
+   */
   async #settledRange(): Promise<Interval> {
     const { task, traits, clock } = this.#tools;
     const { fromMs, toMs } = task.identity;
@@ -214,7 +219,10 @@ class Planning {
     }
   }
 
-  /** Rejects with what the service refuses. Nothing of what is found before `toMs` is used; who gets no turn within `turnMs` has tried nothing. */
+  /**
+   * Tests credentials and query with a search that ends before `toMs`, and uses none of its rows. Rejects if the service refuses them.
+   * Without a free job within `turnMs`, nothing is tested.
+   */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, traits } = this.#tools;
     const order = task.order({ fromMs: toMs - trialMs, toMs }, traits.isEndInclusive);
@@ -227,13 +235,13 @@ class Planning {
     }
   }
 
-  /** Nothing newer is searched. */
+  /** Latest settled time; nothing newer is searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs } = this.#options;
     return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
-  /** False where the search goes on for so long that it has to be the one search of its range. */
+  /** Waits for the first search. Returns false if it takes so long that it must be the single search of its range. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { clock, traits, task } = this.#tools;
     const patience = new AbortController();
@@ -252,7 +260,7 @@ class Planning {
     }
   }
 
-  /** For the columns of files that have columns. */
+  /** Described fields, for file formats with columns. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.task.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -267,18 +275,18 @@ class Planning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // By receipt time a search that was cut has nothing for sure.
+    // By receipt time, no part of a cut search is certainly complete.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, traits.isEndInclusive);
     const { signal } = this.#options;
-    // It goes through all of the range, and takes no less time than a search that was cut before its end.
+    // The count covers the whole range, so it takes at least as long as the cut search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // One row less, so that the oldest that the search found shows that it found all of the newest segment.
+      // One row less, so that the oldest row found proves that the newest segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptPart * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -292,12 +300,12 @@ class Planning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, traits } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, traits.smallestLimit) !== undefined;
-    // What found all in one search, or is searched by one alone, is cut nowhere.
+    // A complete search, or a range with a single search, is never cut.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** A search that was cut without a word has found as many as the limit is. */
+  /** Limit of the service, or the number of rows of a search that was cut silently. */
   #limitOf(job: SearchJob): number {
     return this.#tools.traits.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -308,10 +316,10 @@ class Planning {
   }
 }
 
-/** In order of time. */
+/** Segments in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
-  /** Their rows are what an aggregation has counted, and no guess. */
+  /** True if an aggregation counted the rows, false for estimates. */
   readonly areCounted: boolean;
 }
 
@@ -323,13 +331,13 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return guessed([{ ...range, rows: job.progress.messageCount }]);
 }
 
-/** What a search that was cut has found for sure, by its histogram. */
+/** The part of a cut search that its histogram proves. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** What is before that, with as many rows as it has if there are as many at all times. */
+/** The range before that part. Its rows are estimated from the same density. */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

@@ -1,6 +1,7 @@
 /**
- * The reconciler of SearchExport: one runtime for each export that is worked on. It is thrown away when it has nothing to do (C1), when the
- * resource is another, and when leadership was lost in between. A process that leads no longer ends its searches at once: their jobs are closed, and what they were writing is given up.
+ * Reconciler of SearchExports, with one runtime per active export. A runtime is dropped when it has nothing to do (C1), when the resource
+ * was replaced, and when leadership was lost in between. A process that loses leadership ends its searches immediately: their jobs are
+ * closed and unfinished files are discarded.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { SearchExport } from '../api/kinds.ts';
@@ -17,11 +18,12 @@ import type { Host, ResourceKey } from '../host/host.ts';
 import { ExportMetrics } from './export-metrics.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
+import { type ExportWording, resourceWording } from './export-wording.ts';
 import { TraitsOfServices } from './service-traits.ts';
 
 export interface ExportReconcilerOptions {
   readonly host: Host;
-  /** Shared with whoever else speaks to services. Its owner closes it. */
+  /** Shared service accounts. Their owner closes them. */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,22 +31,24 @@ export interface ExportReconcilerOptions {
   readonly metrics: Metrics;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Who writes, as the names of files say; this process, where absent. */
+  /** Writer named in file names; this process by default. */
   readonly writer?: () => Promise<Writer>;
-  /** Opens what is there in truth, where absent. */
+  /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Asks the controller for another reconcile of this key. */
-  readonly enqueue: (key: ResourceKey) => void;
+  /** Wording of messages; that of a SearchExport by default. */
+  readonly wording?: ExportWording;
+  /** Requests another reconcile of this key. */
+  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }
 
 export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #traits = new TraitsOfServices();
-  /** Outlives the credentials by which they were begun. */
+  /** Unfinished uploads, which outlive the credentials that began them. */
   readonly #left = new LeftUploads();
   readonly #runtimes = new Map<string, ExportRuntime>();
-  /** Of runtimes that were thrown away, while something of them is under way. */
+  /** Ends of dropped runtimes that still have work in flight. */
   readonly #endings = new Set<Promise<void>>();
   readonly #metrics: ExportMetrics;
   readonly #unsubscribe: readonly (() => void)[];
@@ -83,25 +87,25 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // Thousands of exports that are complete, paused or stalled cost no more than their resources.
+      // Dropping idle runtimes keeps the cost of complete, paused or stalled exports at that of their resources.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       const newest = this.#source.get(key);
       if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
     }
   }
 
-  /** From now on nothing is begun, and what runs is ended. */
+  /** Starts nothing more, and ends running work. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** Whether nothing is under way any more, and every status says so. */
+  /** True when no work is running and every status says so. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }
 
-  /** Ends what is under way, and waits for none of it. */
+  /** Ends running work without waiting for it. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#endAll();
@@ -111,7 +115,7 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /** What was learnt in an earlier term is stale, and whoever leads now works on the same exports. */
+  /** Drops everything when the term changes: knowledge of an earlier term is stale, and another leader may work on the same exports. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
@@ -122,13 +126,13 @@ export class ExportReconciler implements Reconciler {
   }
 
   #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime {
-    const { host, clock, random, log, places } = this.#options;
+    const { host, clock, random, log, places, wording = resourceWording } = this.#options;
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, random, environment: places.environment, left: this.#left });
     const { namespace, name: exportName } = resource.metadata;
     const runtime = new ExportRuntime(resource, {
       ...this.#options,
-      ...{ host, writer, traits: this.#traits, settings: this.#settings },
+      ...{ host, wording, writer, traits: this.#traits, settings: this.#settings },
       openDestination: this.#options.openDestination ?? open,
       log: log.with({ namespace, export: exportName }),
       draining: () => this.#isDraining,
@@ -143,7 +147,7 @@ export class ExportReconciler implements Reconciler {
     this.#runtimes.delete(name);
     const ending = runtime
       .close()
-      .catch((error: unknown) => this.#options.log.warn('the work on an export did not end well', { error }))
+      .catch((error: unknown) => this.#options.log.warn('the work on an export ended with an error', { error }))
       .finally(() => this.#endings.delete(ending));
     this.#endings.add(ending);
   }

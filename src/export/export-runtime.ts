@@ -1,14 +1,14 @@
 /**
- * One export in this process, for one resource (by uid) and one term of leadership: ties the resource to the work on it (`export-work.ts`),
- * gives the work its limits, and tells how it stands.
+ * Runtime of one export, for one resource (by uid) and one term of leadership. It connects the resource to its work (`export-work.ts`),
+ * passes limits to the work, and publishes status.
  *
- * Invariant: nothing here waits for the service or the destination. What the work was built from is looked at each time; once that is
- * another, what runs is read to its end, a plan that would be the same is made to its end, and the work is built anew. What cannot be
- * looked at for a moment is taken to be as it was.
+ * Invariant: this class never waits for the service or the destination. It compares the work's account, destination and task with the
+ * current ones on each reconcile. When they change, running searches are read to the end, planning with an unchanged result continues, and
+ * then the work is built anew. A value that cannot be read at the moment counts as unchanged.
  */
 import type { Account, Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
-import { findCondition, reasons } from '../api/conditions.ts';
+import { type Condition, findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -33,6 +33,7 @@ import type { ExportPlaces, ExportSettings } from './export-settings.ts';
 import { limitsOf, requestOf } from './export-spec.ts';
 import { describeEssentials, describeFigures, verdictsOf } from './export-status.ts';
 import { type ExportTask, exportTask } from './export-task.ts';
+import type { ExportWording } from './export-wording.ts';
 import { ExportWork } from './export-work.ts';
 import { IntervalSearch } from './interval-search.ts';
 import type { TraitsOfServices } from './service-traits.ts';
@@ -49,12 +50,13 @@ export interface ExportRuntimeOptions {
   readonly traits: TraitsOfServices;
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
-  readonly enqueue: (key: ResourceKey) => void;
-  /** Whether this process is about to end, and begins nothing any more. */
+  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
+  /** True if this process is about to end and starts nothing more. */
   readonly draining: () => boolean;
+  readonly wording: ExportWording;
 }
 
-/** What an export is worked on with. */
+/** Account, destination and task of the work. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -75,21 +77,21 @@ export class ExportRuntime {
   readonly #pace = new ExportPace();
   #hasPace = false;
   #begun: Begun | undefined;
-  /** What is begun has come to its manifest. */
+  /** True when the work has reached its manifest. */
   #isOver = false;
-  /** What it was built from is no longer so. */
+  /** True when the work was built from values that have changed. */
   #isOutdated = false;
-  /** By all of its jobs, as far as this process knows. */
+  /** Bytes scanned by all jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** While work that was ended has something under way. */
+  /** Pending end of former work. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /** How many intervals stood at the destination when it had been read; undefined until then. */
+  /** Number of intervals found at the destination at the first reading; undefined before. */
   #doneAtFirst: number | undefined;
-  /** Whether the verdict in status is this process's own: it is not held against that of another process any more. */
+  /** True when the verdict in status comes from this process. It is then no longer compared with that of a former process. */
   #hasVerdict = false;
-  /** The failure for which credentials were looked at again. */
+  /** Last failure after which credentials were read again. */
   #heeded: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -110,7 +112,7 @@ export class ExportRuntime {
     });
   }
 
-  /** Whether nothing of it is under way and its status says so: where this process is about to end. */
+  /** True if a draining process has no work left and the status says so. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -127,13 +129,13 @@ export class ExportRuntime {
     return health ? this.#rest(resource, health) : this.#goOn(resource);
   }
 
-  /** Whether it holds nothing that the resource does not tell: it can be thrown away, and begun anew when there is something to do. */
+  /** True if the runtime holds no state beyond the resource. It can be dropped and created again later. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
   }
 
-  /** Ends all that is under way; fulfilled when nothing is left of it. */
+  /** Ends all work. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#newsTimer?.cancel();
@@ -141,7 +143,10 @@ export class ExportRuntime {
     await this.#ending;
   }
 
-  /** The next process goes on from what is committed; until then nobody should see jobs that there are no more. */
+  /**
+   * Clears the jobs in status before the process ends, so that no ended job is shown. The next process continues from the committed
+   * records.
+   */
   async #leave(resource: SearchExport): Promise<Result> {
     this.#end();
     const { status } = resource;
@@ -152,14 +157,14 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** Whether a person asks for something since the last time: then everything is looked at again. */
+  /** Returns whether a user made a new request; then everything is checked again. */
   #takeRequest(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // The verdict of another process is about what was found before the request.
+    // The verdict of a former process concerns the time before the request.
     this.#hasVerdict = true;
-    this.#options.log.info('the export is looked at again', { [annotations.requestedAt]: asked });
+    this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
     // The manifest may have been moved away.
     if (this.#isOver) this.#end();
@@ -167,12 +172,20 @@ export class ExportRuntime {
     return true;
   }
 
-  /** The health of an export that needs neither Secret nor destination: one that is complete, or paused (C1). Undefined of others. */
+  /** Health of an export that needs neither Secret nor destination: complete, failed or paused (C1). Undefined for others. */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     if (isToldComplete(resource)) return isAsked ? undefined : completeAsTold(resource);
+    const failed = findCondition(resource.status?.conditions, 'Failed');
+    if (failed && !isAsked && failed.observedGeneration === resource.metadata.generation) return failedAsTold(failed);
     const pausedBy = this.#pausedBy(resource);
-    if (pausedBy === undefined || isToldFailed(resource)) return undefined;
-    return exportHealth({ pausedBy, problem: undefined, view: undefined, limits: undefined });
+    if (pausedBy === undefined || failed) return undefined;
+    return exportHealth({
+      pausedBy,
+      problem: undefined,
+      view: undefined,
+      limits: undefined,
+      wording: this.#options.wording,
+    });
   }
 
   async #rest(resource: SearchExport, health: ExportHealth): Promise<Result> {
@@ -207,15 +220,15 @@ export class ExportRuntime {
     if (view) this.#heed(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
-    // One that a person has looked at again stays complete until it shows that it is not.
+    // After a user's request, a complete export stays complete until the check shows otherwise.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const health =
       isUnread && isToldComplete(resource)
         ? completeAsTold(resource)
-        : exportHealth({ pausedBy, problem, view, limits });
+        : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // What is complete is let go of as soon as its status says so.
+    // The work of a complete export is dropped when its status says so.
     if (view?.manifest && isToldComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
@@ -223,7 +236,7 @@ export class ExportRuntime {
     return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
   }
 
-  /** Account, destination and task, as spec and Secrets have them now; or what keeps them from being had. */
+  /** Current account, destination and task, or the error that prevents them. */
   async #means(resource: SearchExport): Promise<Means | LogfleetError> {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
@@ -236,7 +249,7 @@ export class ExportRuntime {
     }
   }
 
-  /** Begins the work where there is none. Returns whether what there is has been built from something else. */
+  /** Starts work if there is none. Returns true if the current work was built from other values. */
   #renew(resource: SearchExport, means: Means): boolean {
     const before = this.#begun?.means;
     const isSame =
@@ -249,7 +262,10 @@ export class ExportRuntime {
     return false;
   }
 
-  /** By the same range and into the same folder, whatever the credentials: it would be planned just so again. */
+  /**
+   * Returns whether the current planning would have the same result with the new values: same range and same folder, whatever the
+   * credentials.
+   */
   #isPlanningFor(means: Means | LogfleetError): boolean {
     const { work, means: before } = this.#begun ?? {};
     if (!work?.isPlanning || !before) return false;
@@ -272,7 +288,7 @@ export class ExportRuntime {
     });
   }
 
-  /** Credentials that were refused are read again before they are used again. */
+  /** Makes refused credentials be read again before their next use. */
   #heed(resource: SearchExport, { lastError }: WorkView): void {
     if (!lastError || lastError === this.#heeded) return;
     this.#heeded = lastError;
@@ -282,7 +298,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** Whether the verdict of another process still holds, so that status stays as it is (H1). */
+  /** Returns whether a former process's verdict still holds, so that status stays unchanged (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -295,7 +311,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
   }
 
-  /** What a person has to mend may be mended in a Secret: the ones that the export names are looked at until they change (C2). */
+  /** Watches the export's Secrets while an error needs a user's action, since the correction may be in a Secret (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -314,7 +330,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
   }
 
-  /** The pace, with the end that another process has estimated until this process has seen how fast the export is (H1). */
+  /** Current pace. A former process's estimate of the end is used until this process has its own (H1). */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
@@ -337,7 +353,7 @@ export class ExportRuntime {
     this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredPart, rows, bytes });
   }
 
-  /** What is over is removed once nobody needs it any more. */
+  /** Removes a finished export after `ttlSecondsAfterFinished`. */
   async #untilRemoval(resource: SearchExport, delayMs: number, isSettled: boolean): Promise<Result> {
     const { host, clock, log } = this.#options;
     const { ttlSecondsAfterFinished: ttl } = resource.spec;
@@ -345,7 +361,7 @@ export class ExportRuntime {
     if (ttl === undefined || endedAt === undefined || !host.remove) return requeue(delayMs, isSettled);
     const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
     if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
-    log.info('the export is over for long enough, and is removed; its files stay', { ttlSeconds: ttl });
+    log.info('the export is removed after ttlSecondsAfterFinished; its files stay', { ttlSeconds: ttl });
     await host.remove('SearchExport', resource);
     return requeue(delayMs, isSettled);
   }
@@ -362,7 +378,7 @@ export class ExportRuntime {
   }
 
   #enqueue(): void {
-    if (!this.#isClosed) this.#options.enqueue(this.key);
+    if (!this.#isClosed) this.#options.enqueue(this.key, this.#begun !== undefined);
   }
 
   #news(): void {
@@ -374,14 +390,14 @@ export class ExportRuntime {
   }
 }
 
-/** The store did not take the credentials, or not for this. */
+/** Errors of refused store credentials or missing permissions. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
 function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** All that it names. */
+/** All Secrets that the export names. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { s3 } = resource.spec.destination;
   const { namespace } = resource.metadata;
@@ -389,24 +405,27 @@ function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   return [secretOf(resource), ...(store ? [{ namespace, name: store.name }] : [])];
 }
 
-/** What an export is called where it waits for Secrets. */
+/** Name under which an export waits for Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/** What was kept, and is not whole, is not complete any more for who wants all of it by now. */
+/** Returns whether status shows a complete export. An incomplete manifest no longer counts after the policy changed to `Fail`. */
 function isToldComplete({ spec, status }: SearchExport): boolean {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return findCondition(status?.conditions, 'Complete') !== undefined && !isUnwanted;
 }
 
-/** It was done once, and somebody has moved that away: it begins anew, and so does its time. */
+/** Returns whether a finished export lost its manifest. It then starts again, with a new start time. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
 
-function isToldFailed({ status }: SearchExport): boolean {
-  return findCondition(status?.conditions, 'Failed') !== undefined;
+function failedAsTold({ reason, message }: Condition): ExportHealth {
+  return {
+    ...{ ready: 'False', reconciling: false, stalled: true, isComplete: false, isFailed: true },
+    ...{ reason, message },
+  };
 }
 
 function completeAsTold({ status }: SearchExport): ExportHealth {
@@ -425,7 +444,7 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A change of the resource or of its Secrets is heard of (C2). Only the service can tell that it takes a key again.
+  // Changes of the resource or its Secrets cause a reconcile (C2). Only the service can tell whether it accepts a key again.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : recheckDelayMs;
 }
 

@@ -1,11 +1,14 @@
-/** The named times of exports, and what the operator lends them. One object each, so that tests and demonstrations set them together. */
+/**
+ * Time settings of exports, and the places and credentials that the operator provides. Each is one object, so that tests and demonstrations
+ * set them together.
+ */
 
 export interface ExportSettings {
-  /** Figures in status are written at most once in this time. */
+  /** Minimum time in ms between writes of figures to status. */
   readonly statusIntervalMs: number;
-  /** A Secret of a store that was read longer ago is read again before use. */
+  /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /** What is shown of searches is looked at this long after news of them. */
+  /** Delay in ms after news of searches before the view is updated. */
   readonly newsDelayMs: number;
 }
 
@@ -15,13 +18,13 @@ export const exportSettings: ExportSettings = {
   newsDelayMs: 1_000,
 };
 
-/** Where exports may write. */
+/** Places that exports may write to. */
 export interface ExportPlaces {
-  /** By the names that `destination.volume.name` has: directories, which have to be there. */
+  /** Existing directories by the name in `destination.volume.name`. */
   readonly volumes: ReadonlyMap<string, string>;
-  /** Whether an export that names no Secret for its store may use the credentials of the operator itself. */
+  /** True if an export without a Secret for its store may use the operator's credentials. */
   readonly allowAmbientCredentials: boolean;
-  /** Read for `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

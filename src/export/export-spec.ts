@@ -1,4 +1,4 @@
-/** A SearchExport in the words of those who work on it: what it is, and within which limits it is worked on. */
+/** Translates a SearchExport into the request and the limits of the work. */
 import type { SearchExport } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
@@ -6,7 +6,7 @@ import { parseQuantity } from '../base/quantity.ts';
 import type { ExportRequest } from './export-task.ts';
 import type { WorkLimits } from './work-view.ts';
 
-/** The API server has seen to it that what the spec says can be read, but for the range of time. */
+/** Builds the request. The API server has validated the spec except for the time range. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   const { query, timeRange, byReceiptTime, autoParsingMode, results, requiresRawMessages } = spec;
   const { format, compression, fields, maxPartSize, csv } = spec.output;
@@ -21,13 +21,13 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // It decides nothing about files that are no CSV: one fingerprint for all of these.
+      // The option affects only CSV; other formats share one fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
     },
   };
 }
 
-/** `startedAtMs` is when the export began, on the wall clock. */
+/** Builds the limits. `startedAtMs` is the wall time at which the export began. */
 export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: boolean): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
   return {
@@ -41,7 +41,7 @@ export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: 
   };
 }
 
-/** Taken for none where it cannot be read, it would cost rows. */
+/** An unreadable delay must not count as zero, which would lose rows. */
 function durationOf(text: string): number {
   const durationMs = parseDuration(text);
   assert(durationMs !== undefined, `${text} is no duration`);

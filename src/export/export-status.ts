@@ -1,10 +1,6 @@
-/**
- * Renders what is known of an export into its status. Reads everything, decides nothing; every list and text is bounded as the schema
- * wants it.
- */
+/** Renders the state of an export into its status. Makes no decisions. All lists and texts are bounded as the schema requires. */
 import { findCondition, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
-  HistogramBucket,
   IncompleteInterval,
   ManifestStatus,
   ProgressStatus,
@@ -21,7 +17,6 @@ import type { ExportHealth } from './export-health.ts';
 import type { Pace } from './export-pace.ts';
 import type { ExportTask } from './export-task.ts';
 import { amountText, percentOf, percentText } from './figure-text.ts';
-import type { RowPiece } from './row-histogram.ts';
 import type { JobView } from './search-tools.ts';
 import type { StandingManifest, WorkView } from './work-view.ts';
 
@@ -33,17 +28,17 @@ const maxUrl = 2_048;
 
 export interface EssentialsInput {
   readonly resource: SearchExport;
-  /** The newest status that is known. */
+  /** The latest known status. */
   readonly before: SearchExportStatus | undefined;
   readonly health: ExportHealth;
   readonly startedAtMs: number;
-  /** Undefined while it is not known what the export is. */
+  /** Undefined while the task is unknown. */
   readonly task: ExportTask | undefined;
   readonly view: WorkView | undefined;
   readonly wallMs: number;
 }
 
-/** All that is written at once. */
+/** The part of the status that is written immediately. */
 export function describeEssentials(input: EssentialsInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
@@ -57,7 +52,7 @@ export function describeEssentials(input: EssentialsInput): SearchExportStatus {
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // One that was told of may be gone by now, or be of what the export was before.
+  // A manifest in status may be gone, or belong to the export's former spec.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -73,7 +68,7 @@ export function describeEssentials(input: EssentialsInput): SearchExportStatus {
   };
 }
 
-/** When it ended so; undefined where that is news. */
+/** Time at which the export ended in this way; undefined if that is new. */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -104,7 +99,7 @@ function describeManifest({ url, sha256, manifest }: StandingManifest): Manifest
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** What is written at once where it is another: everything but figures, and the words that only repeat them. */
+/** The members whose change is written immediately: everything except figures and texts that repeat figures. */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, conditions } = status;
@@ -116,7 +111,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, found };
 }
 
-/** The rest. Of an export that is not worked on, or not known yet, only its state is said: all else stays as it was. */
+/** The figures of the status. If the export is inactive or not yet read, only its state is updated. */
 export function describeFigures({ before, health, view, wallMs }: EssentialsInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
@@ -129,7 +124,7 @@ export function describeFigures({ before, health, view, wallMs }: EssentialsInpu
     ...(progress && { progress: describeProgress(view, before, pace) }),
     ...(estimated === undefined ? {} : { estimatedCompletionTime: isoTime(wallMs + estimated) }),
     jobs: view.jobs.slice(0, maxJobs).map(describeJob),
-    histogram: view.histogram().map(describeBucket),
+    rowHistogram: view.histogram(),
     incomplete: describeIncomplete(view),
     pendingErrors: view.messages.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
     pendingWarnings: view.warnings.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
@@ -167,11 +162,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-function describeBucket({ fromMs, toMs, rows }: RowPiece): HistogramBucket {
-  return { startTime: isoExact(fromMs), endTime: isoExact(toMs), count: rows };
-}
-
-/** Those that were kept and those that were not, the newest of the range first. */
+/** Incomplete intervals, kept or not, newest of the range first. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order, message, figures }) => ({
     ...order,
@@ -199,13 +190,13 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
     });
 }
 
-/** What stands beside its interval need not begin with it. */
+/** Removes the range from a message shown beside its interval. */
 function withoutRange(message: string, { fromMs, toMs }: Interval): string {
   const range = `from ${isoExact(fromMs)} to ${isoExact(toMs)} `;
   return message.startsWith(range) ? message.slice(range.length) : message;
 }
 
-/** With milliseconds, which intervals are cut at. */
+/** ISO time with milliseconds, the precision of intervals. */
 function isoExact(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

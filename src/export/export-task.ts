@@ -1,8 +1,8 @@
 /**
- * What one export is to do, from what a manifest says: its identity and the folder that follows from it (E1), what is sent to the
- * service for an interval, and the form of its files. Plain data in, so that the command line and the operator mean the same by it.
+ * Derives the task of an export from a manifest: its identity and folder (E1), the job orders for intervals, and the form of its files.
+ * Works on plain data, so that command line and operator agree.
  *
- * Leaves to others: where the files go, how much may run at once, and everything that is found out on the way.
+ * Not here: the destination, parallelism, and everything learned during the export.
  */
 import { rewrittenField, rewrittenProblem } from '../api/rewritten-field.ts';
 import { splittability } from '../api/splittable.ts';
@@ -15,16 +15,16 @@ import { type FileForm, fileForm, type OutputFormat } from '../output/output-for
 import type { JobOrder } from '../service/search-service.ts';
 import type { Interval } from './cut.ts';
 
-/** As a manifest has it, with everything filled in that has a default of its own. */
+/** The request of a manifest, with defaults filled in. */
 export interface ExportRequest {
-  /** Of the resource; the folder of its files is called so. */
+  /** Name of the resource and of its folder. */
   readonly name: string;
   readonly query: string;
   readonly timeRange: TimeRangeText;
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /** True for messages and false for records where absent. */
+  /** True for messages and false for records if absent. */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }
@@ -33,25 +33,25 @@ export interface ExportTask {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** E8. */
+  /** True if the range can be split into intervals (E8). */
   readonly isSplittable: boolean;
-  /** Why not, a sentence without its full stop; undefined where it is. */
+  /** Reason against splitting, a sentence without full stop; undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
-  /** What to send for an interval; `isEndInclusive` as `ServiceTraits` has it (E10). */
+  /** Job order for an interval. `isEndInclusive` as in `ServiceTraits` (E10). */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /** Which columns files have depends on what the service describes (2.4); NDJSON does not ask for it. */
+  /** Form of the files. Columns depend on the fields that the service describes (2.4); NDJSON has none. */
   form(described: readonly DescribedField[]): FileForm;
 }
 
-/** Why no export can be made of a request. */
+/** Reason why a request cannot become an export. */
 export interface RequestProblem {
   /** Member of the spec. */
   readonly member: string;
-  /** A sentence for people, without its full stop. */
+  /** Message for users, without full stop. */
   readonly problem: string;
 }
 
-/** `serviceHost` is the host of the service's address, with its port where it has one. */
+/** Builds the task. `serviceHost` is the host of the service's address, with its port if any. */
 export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
@@ -82,7 +82,7 @@ export function exportTask(request: ExportRequest, serviceHost: string): ExportT
   };
 }
 
-/** The same search with more operators behind its own, which a comment at the query's end does not swallow. */
+/** Appends operators to a query. A comment at the query's end does not hide them, since they start on a new line. */
 export function withOperators(order: JobOrder, operators: string): JobOrder {
   return { ...order, query: `${order.query}\n| ${operators}` };
 }
@@ -99,7 +99,7 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** What people expect of gzip; the packing runs beside the reading. */
+/** The usual level of gzip. Compression runs beside reading. */
 const gzipLevel = 6;
 const zstdLevel = 3;
 

@@ -46,12 +46,12 @@ import type { ExportWorkOptions, Search } from './work-options.ts';
 import { progressOfManifest, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
 
 const nothingDone = { coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 };
-/** So many times which records there are is looked at until all that do not fit together are read again, which may be ten thousand. */
+/** Number of checks of record names after which inconsistent records are read again. Reading may cover ten thousand records. */
 const looksAtNames = 20;
-/** Who waits by the wall clock may find that it jumped, before those who sleep have noticed. */
+/** Minimum delay in ms for waits on the wall clock, which may have jumped. */
 const shortestLookMs = 1_000;
 
-/** `probing`: whether files can be written is being found out. `tidying`: what dead writers left is looked for again. */
+/** `probing`: tests whether files can be written. `tidying`: removes leftovers of dead writers again. */
 type StepStage = WorkStage | 'probing' | 'tidying';
 
 export class ExportWork {
@@ -61,29 +61,29 @@ export class ExportWork {
   readonly #searches = new Map<Search, Promise<void>>();
   #standing: StandingExport | undefined;
   #isLoaded = false;
-  /** Others have written records. */
+  /** True if other processes have written records. */
   #areRecordsOld = false;
-  /** Those that are known do not fit together, or a person wants to be sure. */
+  /** True if known records are inconsistent, or a user requested a check. */
   #areRecordsDoubted = false;
   #recordsReadAtMs = Number.NEGATIVE_INFINITY;
   #looksInDisorder = 0;
-  /** They may have been judged before incomplete intervals were kept. */
+  /** Searches that may have been judged before the policy became `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #narrowed: readonly SearchOrder[] = [];
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
-  /** Records that searches of this work have written. */
+  /** Number of records written by searches of this work. */
   #written = 0;
   #scannedBytes: number;
   #limits: WorkLimits | undefined;
-  /** After which it was found that files can be written all the same. */
+  /** Failure after which a probe showed that files can be written. */
   #probedAfter: LogfleetError | undefined;
-  /** What is under way besides searches: one thing at a time. */
+  /** Current step besides searches; one at a time. */
   #step: { readonly stage: StepStage; readonly ended: Promise<void> } | undefined;
   #planning: PlanningStep | undefined;
   #proving: { readonly proving: Proving; readonly abort: AbortController } | undefined;
-  /** Rounds in which what differs is searched again; one more each time that a person asks. */
+  /** Maximum number of digest rounds. A user's request adds one. */
   #mostRounds = mostRounds;
   #isClosed = false;
 
@@ -95,12 +95,12 @@ export class ExportWork {
     this.#scannedBytes = options.scannedBytes;
   }
 
-  /** Whether its range is being searched for where to cut it: what came of that would be lost in a pause. */
+  /** True while planning searches run, whose results a pause would lose. */
   get isPlanning(): boolean {
     return this.#planning?.isCostly ?? false;
   }
 
-  /** Begins what there is to do now within these limits, and says where the export stands. */
+  /** Starts the work that these limits allow, and returns the export's state. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits?.incompletePolicy === 'Fail') {
       this.#holds.liftUnproven();
@@ -114,14 +114,14 @@ export class ExportWork {
     return this.#view(this.#decide());
   }
 
-  /** A person wants everything to be looked at again now: what failed is tried, and what others wrote is read. */
+  /** Checks everything again on a user's request: failures are retried and records are read again. */
   tryAgain(): void {
     this.#holds.lift();
     this.#areRecordsDoubted = true;
     this.#mostRounds = Math.max(mostRounds, (this.#standing?.verdicts.length ?? 0) + 1);
   }
 
-  /** Ends everything that is under way: jobs are closed, parts given up. Fulfilled when nothing is left of it. */
+  /** Ends all work: jobs are closed and unfinished files discarded. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#planning?.abort();
@@ -134,7 +134,7 @@ export class ExportWork {
   #decide(): ExportDecision | undefined {
     const { task, traits, clock } = this.#options;
     const { plan, records, manifest, verdicts = [] } = this.#standing ?? {};
-    // Of a plan whose records are not read yet everything would seem to be left.
+    // Before records are read, everything would seem to be missing.
     if (!this.#isLoaded || !plan || !records || !this.#limits || manifest) return undefined;
     return decide({
       plan,
@@ -152,12 +152,12 @@ export class ExportWork {
     });
   }
 
-  /** What went wrong is tried with one search: each of them may cost much, and come to nothing. */
+  /** Number of concurrent searches. After a failure one search tests the retry, since each may be costly and fail. */
   get #parallelism(): number {
     return this.#holds.lastError ? 1 : (this.#limits?.parallelism ?? 1);
   }
 
-  /** Nothing is searched that cannot be written. */
+  /** True if a destination failure must be tested before searching. */
   get #needsProbe(): boolean {
     const { lastError } = this.#holds;
     return lastError?.code.startsWith('destination.') === true && lastError !== this.#probedAfter;
@@ -166,13 +166,13 @@ export class ExportWork {
   #follow(decision: ExportDecision): void {
     for (const { search, reason } of decision.stop) (search as Search).stop(reason);
     for (const search of decision.endAsCut) (search as Search).endAsCut();
-    // What others have committed is known first: nothing of it is searched again.
+    // Records of other processes are read first, so that no range is searched twice.
     const isUnread = this.#areRecordsOld || this.#areRecordsDoubted || this.#step?.stage === 'exporting';
     if (!isUnread) for (const order of decision.start) this.#begin(order);
     const ageMs = this.#options.clock.monotonic() - this.#recordsReadAtMs;
     if (decision.waitsFor?.kind !== 'disorder' || ageMs < stallRetryMs) return;
     this.#areRecordsOld = true;
-    // Some may have been mended where they stand, which their names do not show.
+    // Records may have been repaired in place, which their names do not show.
     this.#areRecordsDoubted ||= ++this.#looksInDisorder % looksAtNames === 0;
   }
 
@@ -222,7 +222,7 @@ export class ExportWork {
         break;
       case 'narrowed':
         this.#holds.succeeded(order);
-        // The narrowest goes first.
+        // The narrowest search goes first.
         this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
         break;
       case 'again':
@@ -237,7 +237,7 @@ export class ExportWork {
         break;
       }
       case 'failed':
-        // Somebody has tidied up behind a whole export, and our upload with it.
+        // Another process has cleaned up after the complete export, including our upload.
         if (outcome.error.code === 'destination.lost') this.#areRecordsOld = true;
         this.#logFailure('the search of an interval failed', outcome.error, { ...order });
         this.#holds.searchFailed(order, outcome.error);
@@ -255,7 +255,7 @@ export class ExportWork {
     this.#messages.forget(recordKey(record));
   }
 
-  /** Begins what has to be done besides searching, unless something is under way or in the way. */
+  /** Starts the next step besides searching, unless a step runs or an obstacle exists. */
   #beginStep(decision: ExportDecision | undefined): void {
     const { plan, manifest } = this.#standing ?? {};
     const limits = this.#limits as WorkLimits;
@@ -273,7 +273,7 @@ export class ExportWork {
     else if (decision?.isCovered && this.#searches.size === 0) this.#conclude(decision);
   }
 
-  /** All is searched. */
+  /** All ranges are searched: proves them or writes the manifest. */
   #conclude({ unproven, coverage, waitsFor }: ExportDecision): void {
     if (unproven.length === 0) this.#run('finishing', async () => this.#standing?.finish(coverage));
     else if (!waitsFor) this.#run('proving', () => this.#prove(unproven));
@@ -295,7 +295,7 @@ export class ExportWork {
     else await standing.judge(verdictOf(round, shown, isLast));
   }
 
-  /** What differs was searched again often enough: a person decides. */
+  /** Records ranges whose digest still differs after the last round. A user must decide. */
   #differs({ differing }: Shown): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
@@ -330,7 +330,7 @@ export class ExportWork {
     if (this.#isClosed || ((stage === 'planning' || stage === 'proving') && isAborted)) return;
     const error = asLogfleetError(thrown);
     this.#logFailure('a step of the export failed', error, { stage });
-    // The export goes on without it, and nothing that it does would show later that it passed.
+    // The export continues without tidying, and no later success would clear this failure.
     if (stage !== 'tidying') this.#holds.failed(error, ['planning', 'proving', 'finishing'].includes(stage));
   }
 
@@ -364,7 +364,7 @@ export class ExportWork {
       this.#scannedBytes += step.takeScannedBytes();
     });
     this.#standing?.adopt(plan);
-    // Whoever else wrote the plan may be at work already.
+    // Another author of the plan may already have written records.
     this.#areRecordsOld = true;
     if (first && this.#isClosed) await first.opened.job.close();
     else if (first) this.#begin(first.order, first.opened);
@@ -372,12 +372,12 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     const isDoubted = this.#areRecordsDoubted;
-    // What is learnt while they are read asks for another reading.
+    // News during the reading request another reading.
     this.#areRecordsOld = false;
     this.#areRecordsDoubted = false;
     try {
       await this.#standing?.readRecords(isDoubted);
-      // What others have committed is not held here any longer.
+      // Intervals committed by other processes are no longer held.
       for (const record of this.#standing?.records ?? []) this.#committed(record);
       this.#recordsReadAtMs = this.#options.clock.monotonic();
     } catch (error) {
@@ -399,7 +399,7 @@ export class ExportWork {
     };
   }
 
-  /** Before there is a plan: by the planning that is under way, too. */
+  /** Scanned bytes before a plan exists, including the current planning. */
   get #scannedBytesYet(): number {
     return this.#scannedBytes + (this.#planning?.view.scannedBytes ?? 0);
   }

@@ -1,17 +1,17 @@
 /**
- * Where the range of an export is cut at first, from counts by slice of time: into segments that one search each can return, as full as
- * the message limit allows and just below a whole number of pages, so that no page is fetched for a few rows.
+ * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one search returns
+ * below the message limit, and slightly less than a whole number of pages, so that no page is read for few rows.
  *
- * Invariant: segments begin and end where slices do, in order of time, and cover the range without gaps, whatever the counts say. A
- * wrong count costs a job at most: what exceeds the limit all the same is cut where it is searched (E4).
+ * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps, whatever the counts are. A
+ * wrong count costs at most a job: a segment above the limit is cut when it is searched (E4).
  *
- * Pure. Leaves to others: counting (`slice-counts.ts`), and whether it pays (`export-planning.ts`).
+ * Pure. Not here: counting (`slice-counts.ts`) and deciding whether to count (`export-planning.ts`).
  */
 import { maxSegments } from '../destination/plan-object.ts';
 import { maxPageRows } from '../service/search-service.ts';
 import { type Interval, isRoundCount } from './cut.ts';
 
-/** Rows from there on until the next slice begins, more than none. */
+/** Number of rows, above zero, from this time until the next slice. */
 export interface SliceCount {
   readonly startMs: number;
   readonly rows: number;
@@ -23,38 +23,41 @@ export interface SegmentCount extends Interval {
 
 export interface SegmentsInput {
   readonly range: Interval;
-  /** In order of time, inside the range. */
+  /** Slices in order of time, within the range. */
   readonly slices: readonly SliceCount[];
-  /** A search that finds so many is cut. */
+  /** Number of rows at which a search is cut. */
   readonly limit: number;
-  /** So many of the newest rows of the range are found already: the newest segment is made of these. */
+  /** Number of the newest rows that are already found. They form the newest segment. */
   readonly foundRows: number;
 }
 
-/** What a search costs besides its pages: its creation, one status, and its deletion. */
+/** Requests of a search besides pages: creation, one status, deletion. */
 const requestsBesidesPages = 3;
-/** What counting an interval costs: a creation, a status, a page of records, and a deletion. */
+/** Requests of a count: creation, status, one page of records, deletion. */
 export const requestsOfCount = 4;
 
-/** In order of time. One for the whole range where there are no rows. */
+/** Segments in order of time; one for the whole range if it has no rows. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // More segments than a plan holds are made fewer: they are cut when they are searched.
+  // If a plan cannot hold all segments, they become fewer and are cut when they are searched.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
   }
 }
 
-/** So many pieces are made of what is not known: enough to be searched side by side. */
+/** Maximum number of pieces of a range with unknown rows, enough for parallel searches. */
 const mostEvenSegments = 16;
 
-/** Pieces of equal length of an interval whose rows are a guess, in order of time: those that have more than the limit are cut. */
+/**
+ * Cuts an interval with an estimated number of rows into equal pieces of time, in order. Pieces above the limit are cut when they are
+ * searched.
+ */
 export function evenSegments(interval: SegmentCount, limit: number): readonly SegmentCount[] {
   return evenPieces(interval, Math.ceil(interval.rows / limit));
 }
 
-/** The same where not even a guess is there: `rows` is how many there are at least. A search too many is better than one after the other. */
+/** Cuts an interval without an estimate; `rows` is a lower bound. Too many parallel searches are better than sequential ones. */
 export function blindSegments(interval: SegmentCount): readonly SegmentCount[] {
   return evenPieces(interval, mostEvenSegments);
 }
@@ -70,8 +73,8 @@ function evenPieces({ fromMs, toMs, rows }: SegmentCount, wanted: number): reado
 }
 
 /**
- * How many rows a search should find at most: below the limit, and as many as cost the fewest requests each. Whole pages do, unless the
- * limit is only a little above a few of them.
+ * Best number of rows for a search: below the limit, with the fewest requests per row. Usually whole pages, unless the limit is slightly
+ * above a few pages.
  */
 export function fullestRows(limit: number): number {
   const most = Math.max(1, limit - 1);
@@ -79,17 +82,17 @@ export function fullestRows(limit: number): number {
   return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
 }
 
-/** What a search of so many rows, fewer than the limit, costs at least. */
+/** Minimum number of requests of a search with this many rows, below the limit. */
 function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** What searching these takes at least, when each search has its first status when it is done. */
+/** Minimum number of requests to search these segments, if each search is done at its first status. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
-/** One beyond the limit is cut again and again, and each piece but the last is counted. */
+/** A segment above the limit is cut repeatedly, and each piece except the last is counted. */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
   return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);
@@ -98,7 +101,7 @@ function requestsOfSegment(rows: number, limit: number): number {
 function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
   const downwards: SegmentCount[] = [];
   let { toMs } = range;
-  /** Those of the segment that is being filled, the newest first, and their rows. */
+  /** Slices of the current segment, newest first. */
   let inside: SliceCount[] = [];
   let rows = 0;
   const fill = (slice: SliceCount) => {
@@ -106,7 +109,7 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // The rows that are found already are those of a search that was cut: what it looks like does not matter.
+    // Found rows come from a cut search, so it does not matter whether their number looks like a limit.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -1,6 +1,6 @@
 /**
- * How many rows an interval has, counted by the service itself (`aggregation.ts`), so that it counts what a cut search does not return
- * (E6).
+ * Number of rows of an interval, counted by an aggregation of the service (`aggregation.ts`). It includes rows that a cut search does not
+ * return (E6).
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { JobOrder } from '../service/search-service.ts';
@@ -9,17 +9,17 @@ import { type AggregationTools, aggregate, figureOf, notCounted } from './aggreg
 
 export type IntervalCount =
   | { readonly kind: 'counted'; readonly rows: number }
-  /** What the count's job has brought. */
+  /** Errors that the count's job reported. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** `order` is what is sent for the rows of the interval. Rejects as `aggregate` does, or with `export.countRefused`. */
+/** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
 export async function countInterval(order: JobOrder, tools: AggregationTools): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', tools).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;
   });
   if (counted.kind === 'errors') return counted;
   const { records, messageCount } = counted;
-  // Some services have no record of nothing.
+  // Some services return no record for zero rows.
   if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
   const [record] = records;
   const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;
@@ -27,7 +27,7 @@ export async function countInterval(order: JobOrder, tools: AggregationTools): P
   return { kind: 'counted', rows };
 }
 
-/** The service has taken the query without the count. */
+/** True if the service refused the query with the appended count. */
 export function isRefused(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && thrown.status === 400 && thrown.handling.kind === 'stall';
 }

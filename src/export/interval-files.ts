@@ -1,9 +1,9 @@
 /**
- * The files that one search writes for its interval, in parts, under names of their own: staged at the destination one after the other,
- * and counting for nothing until a record names them (E3).
+ * The files that a search writes for its interval: parts with unique names, staged at the destination one after the other. They count only
+ * when a record names them (E3).
  *
- * Invariant: what is given up leaves no file behind, unless the destination refuses to remove it; then it is removed with the strays once
- * everything is covered (E15).
+ * Invariant: discarded parts leave no file behind. If the destination refuses to remove a file, it is removed as a stray when everything is
+ * covered (E15).
  */
 import { crossing } from '../base/boundary.ts';
 import { type CommittedFile, maxFiles } from '../destination/commit-record.ts';
@@ -22,7 +22,7 @@ export class IntervalFiles {
   readonly #tools: FileTools;
   readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
   readonly #parts: PartSeries;
-  /** By part, from the export's folder. */
+  /** Name of each part, relative to the export's folder. */
   readonly #names: string[] = [];
   readonly #staged: string[] = [];
   #givingUp: Promise<void> | undefined;
@@ -38,28 +38,28 @@ export class IntervalFiles {
     });
   }
 
-  /** Throws what went wrong in writing those before it. */
+  /** Writes a row. Throws the error of an earlier write. */
   row(row: RawRow): void {
     this.#parts.row(row);
   }
 
-  /** As `PartSeries.run`. */
+  /** Writes several rows; see `PartSeries.run`. */
   run(rows: RawRows, from: number, to: number): void {
     this.#parts.run(rows, from, to);
   }
 
-  /** A promise while too much is waiting to be written; see `PartSeries.room`. */
+  /** Promise while too many bytes wait to be written; see `PartSeries.room`. */
   room(): Promise<void> | undefined {
     return this.#parts.room();
   }
 
-  /** All parts are staged, in the order of their rows. Rejects with what went wrong in any. */
+  /** Resolves when all parts are staged, in the order of their rows. Rejects with the first error. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#nameOf(index), ...part }));
   }
 
-  /** Nothing of it is wanted. Never rejects. */
+  /** Discards all parts. Never rejects. */
   giveUp(): Promise<void> {
     this.#givingUp ??= this.#giveUp();
     return this.#givingUp;
@@ -70,7 +70,7 @@ export class IntervalFiles {
     await this.#parts.abort();
     for (const name of this.#staged) {
       await destination.remove(task.layout.within(name)).catch((error: unknown) => {
-        log.debug('cannot remove a file that nobody needs', { name, error });
+        log.debug('cannot remove an unneeded file', { name, error });
       });
     }
   }
@@ -100,6 +100,6 @@ export class IntervalFiles {
 }
 
 function tooManyFiles(maxPartBytes: number): Error {
-  const what = `one search has more rows than go into ${maxFiles} files of ${maxPartBytes} bytes`;
-  return destinationError('tooMuch', `${what}: write a larger spec.output.maxPartSize`);
+  const what = `the rows of one search do not fit into ${maxFiles} files of ${maxPartBytes} bytes`;
+  return destinationError('tooMuch', `${what}: raise maxPartSize`);
 }

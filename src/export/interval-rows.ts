@@ -1,16 +1,16 @@
 /**
- * The messages of one search on their way into files: what becomes of each is the tally's (`run-tally.ts`), and those that it holds back
- * are kept here. No row is parsed.
+ * Passes the messages of one search to its files. The tally decides what happens to each row (`run-tally.ts`), and held rows are kept here.
+ * Rows are not parsed.
  *
- * Of what is held back a bounded amount is kept. A millisecond that has more is written: mostly it turns out to be none that is left
- * (E4). Where it is, the rows have to be read once more, when it is known from where on they count.
+ * A bounded number of bytes is held. A larger millisecond is written, since it usually does not have to be left (E4). If it has to be left,
+ * the rows are read again when the start of the counted rows is known.
  */
 import type { PageRow, PageRows } from '../service/page-row.ts';
 import type { IntervalFiles } from './interval-files.ts';
 import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
 
-/** So many bytes of rows are kept at most. */
+/** Maximum number of bytes held. */
 const maxHeldBytes = 4 * 1_024 * 1_024;
 const firstBytes = 16 * 1_024;
 
@@ -20,9 +20,9 @@ export class IntervalRows implements PageReceiver {
   readonly #maxHeldBytes: number;
   #held = Buffer.allocUnsafe(firstBytes);
   #used = 0;
-  /** Where the rows end that are kept. */
+  /** End offsets of the held rows. */
   readonly #ends: number[] = [];
-  /** The millisecond that is held back has rows that are written already. */
+  /** True if rows of the held millisecond are already written. */
   #isSpilled = false;
 
   constructor(tally: RunTally, files: IntervalFiles, maxBytes = maxHeldBytes) {
@@ -31,12 +31,12 @@ export class IntervalRows implements PageReceiver {
     this.#maxHeldBytes = maxBytes;
   }
 
-  /** Of the rows inside the interval so far; undefined before the first. */
+  /** Oldest time of the rows inside the interval; undefined before the first. */
   get oldestMs(): number | undefined {
     return this.#tally.oldestMs;
   }
 
-  /** Rows of the oldest millisecond are written that should be held back: it cannot be left any more. */
+  /** True if rows of the oldest millisecond that should be held are written. The millisecond can no longer be left. */
   get isSpilled(): boolean {
     return this.#isSpilled;
   }
@@ -73,7 +73,7 @@ export class IntervalRows implements PageReceiver {
     }
   }
 
-  /** What is to be written goes on together, and of what is held back only the last is copied: mostly a row or two. */
+  /** Takes a page of rows. Rows to write are passed on together, and only the last held rows are copied, usually one or two. */
   run(rows: PageRows): void {
     const written = new Stretch((from, to) => this.files.run(rows, from, to));
     const held = new Stretch((from, to) => {
@@ -119,7 +119,7 @@ export class IntervalRows implements PageReceiver {
     return this.#tally.figures(heldAreWritten);
   }
 
-  /** After the last row: what was held back is written after all. */
+  /** Writes the held rows, after the last row. */
   writeHeld(): void {
     this.#release();
   }
@@ -154,7 +154,7 @@ export class IntervalRows implements PageReceiver {
   }
 }
 
-/** Rows of a page one behind the other that are to be used in the same way. */
+/** Consecutive rows of a page with the same use. */
 class Stretch {
   readonly #use: (from: number, to: number) => void;
   #from = 0;
@@ -164,7 +164,7 @@ class Stretch {
     this.#use = use;
   }
 
-  /** Uses those before first where these do not follow them. */
+  /** Adds rows. Rows that do not follow the current ones end the current stretch first. */
   add(from: number, to: number): void {
     if (from !== this.#to) {
       this.end();
@@ -173,13 +173,13 @@ class Stretch {
     this.#to = to;
   }
 
-  /** Uses them, and is empty. */
+  /** Uses the rows and empties the stretch. */
   end(): void {
     if (this.#to > this.#from) this.#use(this.#from, this.#to);
     this.#from = this.#to;
   }
 
-  /** Is empty, and the other one has them. */
+  /** Moves the rows to another stretch. */
   moveTo(other: Stretch): void {
     if (this.#to > this.#from) other.add(this.#from, this.#to);
     this.#from = this.#to;

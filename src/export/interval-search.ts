@@ -33,21 +33,21 @@ import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-
 import type { BegunSearch } from './service-traits.ts';
 import { settlingMs } from './settling.ts';
 
-/** So often a record is written whose writing fails in a way that may pass; to search again costs far more. */
+/** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew = 'by the clock of the service the end of the interval is too new';
 
-/** A job that is judged, and what is known of it. */
+/** A judged job and the knowledge about it. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: JobReading;
   readonly end: SearchEnd;
-  /** Of a count of its interval. */
+  /** Errors of a count of the interval. */
   errors: readonly string[];
 }
 
-/** What has files to be staged, and committed or given up. */
+/** Files to be staged, then committed or discarded. */
 type Staging = Pick<JobReading, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -61,18 +61,18 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #start: SearchStart;
   readonly #jobs: JobSet;
-  /** When it began, before others that began with it may have learnt more. */
+  /** Clock difference when the search began. Concurrent searches may have learned more since. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Absent for a job that was opened before. */
+  /** Undefined for a job that was opened earlier. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
   #isCutShort = false;
-  /** Its files are named by a record that stands, or may stand. */
+  /** True if a record that exists, or may exist, names the files. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, start: SearchStart) {
@@ -98,36 +98,36 @@ export class IntervalSearch implements RunningSearch {
     return this.#isSearching;
   }
 
-  /** Rows that its job has found so far. */
+  /** Number of rows that the job has found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
     return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
   }
 
-  /** By all of its jobs. */
+  /** Bytes scanned by all jobs of this search. */
   get scannedBytes(): number {
     return this.#jobs.scannedBytes;
   }
 
-  /** Those that are alive. */
+  /** Jobs that are alive. */
   get jobs(): readonly JobView[] {
     return this.#jobs.views;
   }
 
-  /** How what its job has found lies in time; undefined before it has one. */
+  /** Distribution over time of the rows that the job found; undefined before it has found any. */
   histogram(): Histogram | undefined {
     return this.#job?.histogram();
   }
 
-  /** Ends it without a record, unless one is being written. */
+  /** Ends the search without a record, unless a record is being written. */
   stop(reason: StopReason): void {
     this.#stopReason ??= reason;
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** What its job has found so far is to be committed as of a cut one (E13). To be asked again while it goes on. */
+  /** Commits the rows found so far like those of a cut search (E13). To be called again while the search continues. */
   endAsCut(): void {
-    // Of one that is done only statuses are unanswered, which may bring errors (E5).
+    // For a finished job, only unanswered statuses remain, which may report errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#isCutShort = true;
     this.#cutShort.resolve();
@@ -169,7 +169,10 @@ export class IntervalSearch implements RunningSearch {
     return job;
   }
 
-  /** Who goes on with a plan that somebody else has made learns by a first search how far the service's clock is behind (E11). */
+  /**
+   * Returns whether the interval is settled. A process that continues another's plan learns the service's clock difference from its first
+   * search (E11).
+   */
   #isSettled(): boolean {
     const { traits, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = traits;
@@ -183,7 +186,7 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReading({ ...options, countedRows: this.#start.opened?.countedRows });
   }
 
-  /** Until the search is over, or is to be. Whole pages are read meanwhile where that is safe (E7). */
+  /** Waits for the end of the search, and meanwhile reads whole pages where that is safe (E7). */
   async #search(job: SearchJob, reading: JobReading): Promise<SearchEnd> {
     const { signal } = this.#stop;
     const { traits, clock } = this.#tools;
@@ -203,7 +206,7 @@ export class IntervalSearch implements RunningSearch {
     this.#start.onNews();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Of an aggregation messages have no limit (8), and a warning may be of its records.
+    // Aggregations have no message limit (8), and a warning may concern their records.
     if (this.#tools.task.identity.results === 'Messages') traits.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -211,7 +214,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, traits } = this.#tools;
     const sign = cutSign(progress, traits.smallestLimit);
-    // An aggregation has as many messages as there are; what it lacks shows by its state alone.
+    // An aggregation has all its messages; only its state shows that it is incomplete.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -246,7 +249,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // Also what statuses brought that only kept it alive.
+      // Includes errors of keep-alive statuses.
       pendingErrors: [...job.progress.errors.texts, ...errors],
       isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -257,7 +260,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, traits, clock } = this.#tools;
-    // Whatever the count is, what is read is read.
+    // The job is not needed for the count: all reading is done.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, traits.isEndInclusive);
     const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
@@ -287,10 +290,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** What more searches find of the millisecond takes the place of what was read of it. */
+  /** Searches the millisecond by ids. The rows found replace those already read. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Whoever looks how much was scanned comes later, and a search would run until then.
+    // Checked here, since the next decision may come later and the search would run until then.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -339,7 +342,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Files first, then the record (E3). The job is of no more use. */
+  /** Stages the files, then writes the record (E3). The job is no longer needed. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -363,7 +366,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // Who is refused at once has written nothing, mostly: what stands there says so.
+        // A refused write usually stored nothing; reading the record shows it.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, firstCommitDelayMs * 2 ** (tries - 1), this.#stop.signal);

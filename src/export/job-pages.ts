@@ -1,8 +1,8 @@
 /**
- * The pages of messages of one job, in their order, as often as they are read.
+ * Reads the pages of messages of one job in order, once or several times.
  *
- * Invariant: a page begins behind the last row that came. No two readings have pages that end at the same rows.
- * A row that comes twice because of where a page ends does so in one reading only (E9).
+ * Invariant: a page starts after the last received row. No two readings have pages that end at the same rows, so a row that is repeated
+ * because of a page boundary is repeated in one reading only (E9).
  */
 import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -17,13 +17,13 @@ export interface JobPagesOptions {
   readonly signal: AbortSignal;
 }
 
-/** What takes the rows. */
+/** Receiver of the rows. */
 export interface PageReceiver extends RowReceiver {
-  /** The next row is the first of a page. */
+  /** Called before the first row of each page. */
   beginPage(): void;
-  /** With how many rows the page began that came before. */
+  /** Number of rows at the start of the page that were received before. */
   readonly repeatedAtStart: number;
-  /** The page before lacked rows: those with which this page began were asked for twice. */
+  /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
   overlaps(): void;
 }
 
@@ -31,9 +31,9 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Rows of the first page of the first reading. */
+  /** Number of rows in the first page of the first reading. */
   #firstPageRows: number | undefined;
-  /** The last row of the page before, where that had fewer rows than were asked for. */
+  /** Last row of the previous page, if that page had fewer rows than requested. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -45,14 +45,14 @@ export class JobPages {
     return this.#offset;
   }
 
-  /** The next page is the first of another reading. */
+  /** Starts another reading. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
     this.#shortEnd = undefined;
   }
 
-  /** Reads one page. Resolves to false where the service gives no more rows, although it counts more. */
+  /** Reads one page. Resolves to false if the service returns no more rows, although it counts more. */
   async read(rows: PageReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
@@ -74,7 +74,7 @@ export class JobPages {
     return true;
   }
 
-  /** Whether another row than the last one of a short page stands before `offset`: then that page lacked rows. */
+  /** Returns whether the row before `offset` is no longer the last row of a short page, which shows that the page lacked rows. */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     if (!end) return false;
@@ -85,14 +85,14 @@ export class JobPages {
     return lastRow.bytes?.equals(end) !== true;
   }
 
-  /** Rows to ask for. The first page of a further reading is smaller than that of any before it. */
+  /** Number of rows to request. The first page of each further reading is smaller than in earlier readings. */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;
     return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;
   }
 }
 
-/** Keeps the last of the rows that go to a receiver. */
+/** Keeps a copy of the last row passed to a receiver. */
 class LastRow {
   readonly receiver: RowReceiver;
   bytes: Buffer | undefined;

@@ -1,7 +1,4 @@
-/**
- * The search jobs of one piece of work, from their creation until they are closed: what is shown of them, and what they have scanned.
- * Jobs that several works share are not for here.
- */
+/** The search jobs of one user of jobs, from creation to closing: their views and scanned bytes. Not for jobs with several users. */
 import { crossing } from '../base/boundary.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -15,29 +12,29 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly traits: ServiceTraits;
   readonly clock: Clock;
-  /** Gives up what is being created, and what waits for its turn. */
+  /** Aborts jobs that are being created or wait for their turn. */
   readonly signal: AbortSignal;
   readonly onNews: () => void;
 }
 
 export interface OpenWishes {
-  /** So long its turn is waited for; for ever where absent. */
+  /** Maximum wait in ms for the turn; unlimited if absent. */
   readonly turnMs?: number | undefined;
-  /** How long after its creation it should be over; what others of its purpose took where absent. */
+  /** Expected duration in ms from creation; that of earlier jobs with the same purpose if absent. */
   readonly expectedMs?: number | undefined;
 }
 
 export class JobSet {
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
-  /** By jobs that are closed. */
+  /** Bytes scanned by closed jobs. */
   #scannedBytes = 0;
 
   constructor(options: JobSetOptions) {
     this.#options = options;
   }
 
-  /** Those that are alive. */
+  /** Views of the jobs that are alive. */
   get views(): readonly JobView[] {
     return [...this.#open].map(([job, purpose]) => {
       const { state, messageCount, recordCount, warnings } = job.progress;
@@ -46,14 +43,14 @@ export class JobSet {
     });
   }
 
-  /** By all of them, closed ones too. */
+  /** Bytes scanned by all jobs, including closed ones. */
   get scannedBytes(): number {
     return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
   }
 
   /**
-   * Rejects as `SearchJobs.open` does, or, after `turnMs`, with `export.noTurn`: whoever holds a job and needs another must not wait for ever,
-   * since all others may do the same.
+   * Opens a job. Rejects like `SearchJobs.open`, or with `export.noTurn` after `turnMs`: holders of a job that wait for another could
+   * otherwise block each other.
    */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, traits, clock, signal, onNews } = this.#options;
@@ -77,25 +74,25 @@ export class JobSet {
     return job;
   }
 
-  /** A count is over: the next one is expected to take as long. */
+  /** Records the duration of a finished count as the expectation for the next count. */
   counted(job: SearchJob): void {
     const { traits, clock } = this.#options;
     traits.countMs = clock.monotonic() - job.createdAtMs;
   }
 
-  /** One that somebody else has opened. */
+  /** Adds a job that was opened elsewhere. */
   add(job: SearchJob, purpose: JobView['purpose']): void {
     this.#open.set(job, purpose);
     this.#options.onNews();
   }
 
-  /** It is somebody else's from now on. */
+  /** Hands a job over to another owner. */
   release(job: SearchJob): void {
     this.#open.delete(job);
     this.#options.onNews();
   }
 
-  /** Never rejects; see `SearchJob.close`. */
+  /** Closes a job. Never rejects; see `SearchJob.close`. */
   async close(job: SearchJob): Promise<void> {
     await job.close();
     if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);
@@ -116,7 +113,7 @@ export const noTurnCode = 'export.noTurn';
 function noTurn(): LogfleetError {
   return new LogfleetError({
     code: noTurnCode,
-    message: 'As many search jobs are active as there may be, and none of them ends.',
+    message: 'The maximum number of search jobs is active, and none of them ends.',
     handling: { kind: 'wait' },
     reason: 'JobsExhausted',
   });

@@ -1,8 +1,8 @@
 /**
- * Reads the messages of one job for its interval, page by page, on the way into files: early while the search runs, where that is safe
- * (E7), and to the end once it is over; as often as the verdict asks for it (`proof.ts`), each time into new files.
+ * Reads the messages of one job into files, page by page: early while the search runs, where that is safe (E7), and completely after the
+ * search. The verdict may request several readings (`proof.ts`), each into new files.
  *
- * Invariant: of a job that was read, `found` tells what the pages had, with the files that this goes with.
+ * Invariant: `found` always describes the pages that the current files contain.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommittedFile } from '../destination/commit-record.ts';
@@ -25,16 +25,16 @@ export interface MessageReadingOptions {
   readonly order: SearchOrder;
   readonly tools: SearchTools;
   readonly signal: AbortSignal;
-  /** Of the order's interval, where an aggregation has counted it before. */
+  /** Number of rows in the order's interval, if an aggregation has counted them. */
   readonly countedRows: number | undefined;
 }
 
-/** So often a finished job is read at most. */
+/** Maximum number of readings of a finished job. */
 const mostReadings = 5;
 
 export class MessageReading implements JobReading {
   readonly #options: MessageReadingOptions;
-  /** What the job searches: the order's interval, or more. */
+  /** Range of the job: the order's interval or more. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #rows: IntervalRows | undefined;
@@ -46,7 +46,7 @@ export class MessageReading implements JobReading {
   #counted: Counted | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Of the reading before, where that was one of the finished job alone. */
+  /** Figures of the previous reading, if it read only the finished job. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReadingOptions) {
@@ -55,7 +55,7 @@ export class MessageReading implements JobReading {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** What the pages had; nothing before the first reading. */
+  /** Findings of the readings; empty before the first. */
   get found(): Found {
     const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
     return {
@@ -69,7 +69,7 @@ export class MessageReading implements JobReading {
     };
   }
 
-  /** Whether a whole page can be read of a search that runs: one that costs no request more. */
+  /** Returns whether a whole page can be read while the search runs, without an additional request. */
   mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
     const { task, traits } = this.#options.tools;
     const isSafe = traits.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
@@ -77,15 +77,15 @@ export class MessageReading implements JobReading {
     return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
   }
 
-  /** Reads a page of a search that runs. */
+  /** Reads a page while the search runs. */
   async readEarly(): Promise<void> {
     this.#isReadEarly = true;
     this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
-    // A service that has no page yet, whatever it counts, is read when it is done.
+    // A service that counts rows but returns no page yet is read when the job is done.
     if (!(await this.#pages.read(this.#rows))) this.#isEarlyOver = true;
   }
 
-  /** Reads what the verdict asks for, of a search that is over. */
+  /** Reads what the verdict requires, after the search. */
   async read(reading: Reading, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
     if (this.#readings === 1 && this.#rows) {
@@ -97,28 +97,28 @@ export class MessageReading implements JobReading {
       await this.#readAnew(reading, end, isKnown ? this.#rows?.oldestMs : undefined);
     }
     this.#heldAreWritten = end.sign === undefined;
-    // What is in the files already is left after all.
+    // Rows that are already in the files turned out to be left for the next search.
     if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.oldestMs);
   }
 
-  /** What the service counts of an interval. */
+  /** Takes the service's count of an interval. */
   counts(counted: Counted): void {
     this.#counted = counted;
   }
 
-  /** The files with what was found, all staged. */
+  /** Stages the files and returns them. */
   async end(): Promise<readonly CommittedFile[]> {
     if (!this.#rows) return [];
     if (this.#heldAreWritten) this.#rows.writeHeld();
     return this.#rows.files.end();
   }
 
-  /** Leaves no file behind. Never rejects. */
+  /** Removes all files. Never rejects. */
   async giveUp(): Promise<void> {
     await this.#rows?.files.giveUp();
   }
 
-  /** The job searches more than the interval. */
+  /** True if the job searches more than the interval. */
   get #isWider(): boolean {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
@@ -136,7 +136,7 @@ export class MessageReading implements JobReading {
     await this.#readOn(this.#rows, end);
   }
 
-  /** From which moment on rows count, where that is known before they are read; `oldestMs` where they were read before. */
+  /** Start of the counted rows, if it is known before reading. `oldestMs`: oldest time of an earlier reading. */
   #leftOf(end: SearchEnd, oldestMs: number | undefined): RunTallyOptions['left'] {
     const beforeMs =
       oldestMs === undefined ? this.#knownBegin(end) : Math.max(oldestMs + 1, this.#options.order.fromMs);
@@ -145,7 +145,7 @@ export class MessageReading implements JobReading {
     return { beforeMs };
   }
 
-  /** What buckets show may be too much for what was read early: then it is as without them. */
+  /** Applies the start that buckets show during early reading, unless older rows were already read. */
   #useBucketsOnTheWay({ mayLeave }: Reading, end: SearchEnd, rows: IntervalRows): void {
     if (!mayLeave) return;
     const beforeMs = this.#knownBegin(end, rows.oldestMs);
@@ -155,8 +155,8 @@ export class MessageReading implements JobReading {
   }
 
   /**
-   * Where the part begins that is counted already, by whole buckets or by an aggregation, or that the order wants; undefined where neither
-   * is known, or where rows before it were read.
+   * Start of the part that whole buckets or an aggregation have counted, or that the order requests. Undefined if unknown, or if older rows
+   * were already read.
    */
   #knownBegin({ sign, progress, isDone }: SearchEnd, readMs = Number.POSITIVE_INFINITY): number | undefined {
     const { job, order, countedRows } = this.#options;
@@ -178,7 +178,7 @@ export class MessageReading implements JobReading {
 
   async #readOn(rows: IntervalRows, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // What was counted may be older than the rows, or lack one: the next row shows whether there is one more.
+    // The count may be outdated or lack a row. The next row shows whether there is one more.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows))) return;
   }
@@ -193,7 +193,7 @@ export class MessageReading implements JobReading {
   }
 }
 
-/** As far as figures tell; which rows of them are written may differ. */
+/** Compares figures only; the rows that are written may differ. */
 function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

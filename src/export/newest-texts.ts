@@ -1,10 +1,10 @@
-/** Different texts for people, the newest first; so many as a status shows. */
+/** Maximum number of texts shown in status, all different, newest first. */
 
 const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** What it was told of last. */
+  /** Subject of the latest report of this text. */
   readonly of: string | undefined;
 }
 
@@ -15,17 +15,17 @@ export class NewestTexts {
     return this.#told.map(({ text }) => text);
   }
 
-  /** One that came before becomes the newest again. */
+  /** Adds a text. A known text becomes the newest again. */
   tell(text: string, of?: string): void {
     this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
-  /** One that came before stays where it is: it has not come again. */
+  /** Adds a text unless it is known; a known text keeps its position. */
   keep(text: string): void {
     if (!this.all.includes(text)) this.tell(text);
   }
 
-  /** What was told of this is so no longer. */
+  /** Removes the texts about this subject. */
   forget(of: string): void {
     this.#told = this.#told.filter((told) => told.of !== of);
   }

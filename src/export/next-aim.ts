@@ -1,18 +1,18 @@
 /**
- * How far the next search of a segment reaches by receipt time, where a cut search gives nothing and its interval has to be halved
- * (E4). What the last interval had is the guess for the next: each search that is cut costs a job, and so does each that is too small.
+ * Chooses the width of a segment's next search by receipt time, where a cut search proves nothing and its interval must be halved (E4). The
+ * last interval's rows give the estimate. Each cut search costs a job, and so does each search that is too small.
  */
 import type { CommitRecord } from '../destination/commit-record.ts';
 import type { Segment } from '../destination/plan-object.ts';
 
-/** What most services have (8). */
+/** Limit of most services (8). */
 export const usualLimit = 100_000;
-/** A search is to find this part of the limit: rows are not spread evenly. */
+/** Ratio of the limit that a search should reach, since rows are not evenly distributed. */
 const aimedPart = 0.6;
-/** A quiet interval says little of the next one. */
+/** Maximum growth factor: an interval with few rows predicts little. */
 const widest = 4;
 
-/** Where to begin, of what is left of a segment behind its last record. */
+/** Start of the next search in the rest of a segment. */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedPart * (smallestLimit ?? usualLimit);

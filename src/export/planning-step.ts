@@ -1,6 +1,5 @@
 /**
- * The planning of an export while it is under way: what can be seen of it, what it has scanned, and why planning does not begin or go
- * on. What is planned, and how, is `export-planning.ts`'s.
+ * The planning of an export in progress: its view, its scanned bytes, and the reasons that delay it. `export-planning.ts` makes the plan.
  */
 import { isOver, isScannedOut, type Wait } from './export-decision.ts';
 import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
@@ -30,17 +29,17 @@ export class PlanningStep {
     return this.#abort.signal.aborted;
   }
 
-  /** What it waits for to settle was tried out: credentials and query are taken. */
+  /** True if a test search succeeded during the wait for settling, so that credentials and query are accepted. */
   get isTaken(): boolean {
     return this.#view.settlesAtMs !== undefined && this.#view.isTried;
   }
 
-  /** Whether search jobs have found something that is lost where it is aborted. */
+  /** True if search jobs have results that an abort would lose. */
   get isCostly(): boolean {
     return this.#hasSearched && !this.isAborted;
   }
 
-  /** Whether its range was settled by another delay than the one that is wanted now (E11). */
+  /** True if the settle delay has changed since planning began (E11). */
   isOutdated({ settleDelayMs }: WorkLimits): boolean {
     return settleDelayMs !== this.#settleDelayMs;
   }
@@ -53,7 +52,7 @@ export class PlanningStep {
   async run(plan: Plan, tools: SearchTools, onProgress: () => void): Promise<PlannedExport> {
     const onNews = (view: PlanningView) => {
       this.#view = view;
-      // Of a job that only tries out whether it is taken nothing is kept.
+      // Test searches keep no results.
       this.#hasSearched = view.settlesAtMs === undefined && (this.#hasSearched || view.jobs.length > 0);
       onProgress();
     };
@@ -63,7 +62,7 @@ export class PlanningStep {
     return planned;
   }
 
-  /** By jobs that it has closed, also where nothing came of it; nothing shows of it any more. To be called when it has ended. */
+  /** Returns the bytes scanned by closed jobs, also after a failure, and clears the view. To be called after the planning has ended. */
   takeScannedBytes(): number {
     const { scannedBytes } = this.#view;
     this.#view = nothingPlanned;
@@ -73,31 +72,34 @@ export class PlanningStep {
 
 export interface PlanningFacts {
   readonly wallMs: number;
-  /** By all jobs of the export until now. */
+  /** Bytes scanned by all jobs of the export so far. */
   readonly scannedBytes: number;
 }
 
-/** Of an export that has no plan yet. */
+/** Facts about an export without a plan. */
 export interface UnplannedFacts extends PlanningFacts {
-  /** When the first of the range was, and by how much the service's clock is behind ours. */
+  /** Start of the range, and the time in ms by which the service's clock is behind ours. */
   readonly fromMs: number;
   readonly clockBehindMs: number;
-  /** It is known what stands at the destination. */
+  /** True if the destination has been read. */
   readonly isLoaded: boolean;
-  /** Something went wrong, and nothing has succeeded since. */
+  /** True after a failure without a later success. */
   readonly hasFailed: boolean;
-  /** Of the planning that is under way. */
+  /** Wall time until which the current planning waits. */
   readonly settlesAtMs: number | undefined;
 }
 
-/** Why planning does not begin, or does not go on; undefined where nothing keeps it. It waits by itself for its range to settle. */
+/** Reason that prevents planning, or undefined. Planning itself waits for its range to settle. */
 export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: PlanningFacts): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
   return isScannedOut(limits, scannedBytes) ? { kind: 'maxBytesScanned' } : undefined;
 }
 
-/** Why nothing is searched before there is a plan. What stands at the destination may be all: the deadline is heeded once it cannot be read. */
+/**
+ * Reason that prevents searching before a plan exists. The destination may already be complete, so the deadline applies only when it cannot
+ * be read.
+ */
 export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wait | undefined {
   const { isLoaded, hasFailed, settlesAtMs, fromMs, clockBehindMs, wallMs } = facts;
   if (!isLoaded) return hasFailed && isOver(limits, wallMs) ? { kind: 'deadline' } : undefined;
@@ -108,7 +110,7 @@ export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wai
   return untilMs === undefined ? undefined : { kind: 'settling', untilMs };
 }
 
-/** After how long that may be another; infinite where time alone does not change it. */
+/** Time in ms after which the reason may change; infinite if time alone cannot change it. */
 export function delayBeforePlan({ deadlineMs = Number.POSITIVE_INFINITY }: WorkLimits, wallMs: number): number {
   return deadlineMs > wallMs ? deadlineMs - wallMs : Number.POSITIVE_INFINITY;
 }

@@ -1,10 +1,11 @@
 /**
- * What the search of an interval has to show before the interval counts as done (E4 to E7, E9, E10): the verdict on one search that
- * is over and read. Pure; whoever asks does what the verdict says, and asks again with what is learnt by that.
+ * Judges the search of an interval: whether its rows prove the interval complete (E4 to E7, E9, E10). Pure. The caller does what the
+ * verdict says and asks again with the new findings.
  *
- * Invariant: a record for a commit holds by its own figures, as `commit-record.ts` checks them: for a whole interval the rows received
- * are what the job counted; for a cut one, or one whose job proves nothing, what was written is what something else counted. A row that
- * comes twice may have come in the place of another, which no figure shows: that it is there twice is believed when it was so twice.
+ * Invariant: a record passes the checks of `commit-record.ts` on its own figures:
+ * - Complete interval: the rows received equal the job's count.
+ * - Cut interval, or job that proves nothing: the rows written equal the count of another source.
+ * - Repeated row: it may have replaced another row, which no figure shows. It counts as a true duplicate if two readings had it.
  */
 import { assert } from '../base/assert.ts';
 import type { CommitRecord, CountSource } from '../destination/commit-record.ts';
@@ -12,84 +13,83 @@ import { summaryOf } from '../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './cut.ts';
 import type { RunFigures } from './run-tally.ts';
 
-/** What is known of one search that is over. */
+/** Facts about a finished search. */
 export interface Run {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** E8. */
+  /** True if the range can be split (E8). */
   readonly isSplittable: boolean;
-  /** Whether `to − 1` was sent, since the ends of this service are known to be inclusive (E10). */
+  /** True if `to − 1` was sent, because the ends of this service are inclusive (E10). */
   readonly isEndMoved: boolean;
-  /** Of messages; records have no limit. */
+  /** Sign of a cut for messages; records have no limit. */
   readonly sign: CutSign | undefined;
-  /** What the job says: its messages, or its records. */
+  /** The job's count of messages or records. */
   readonly jobCount: number;
-  /** Different ones, as many as are kept. */
+  /** Distinct errors of the job, up to the number that is kept. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
-  /** Undefined while nothing was read. */
+  /** Figures of the reading; undefined before the first. */
   readonly figures: RunFigures | undefined;
-  /** Pages were read before the job was done (E7). */
+  /** True if pages were read before the job was done (E7). */
   readonly isReadEarly: boolean;
   /**
-   * Of a cut one, only as many rows were asked for as `counted` has from `writtenFromMs` on: the job counts more, and where it was cut does
-   * not show.
+   * For a cut search: true if only as many rows were requested as `counted` has from `writtenFromMs` on. The job counts more, and the point
+   * of the cut is unknown.
    */
   readonly isReadInPart: boolean;
-  /** The job was read more than once from its first row on, each time with other pages. */
+  /** True if the job was read completely more than once, with different page boundaries. */
   readonly isReadAgain: boolean;
-  /** The finished job was read once more from its first row on, and had the same. */
+  /** True if a second complete reading of the finished job had the same rows. */
   readonly isReadTwice: boolean;
-  /** From where on rows were written, where that was known before reading; see `wholeBuckets`. */
+  /** Start of the written rows, if known before reading; see `wholeBuckets`. */
   readonly writtenFromMs?: number;
-  /** What something else than the job counted in an interval. */
+  /** Count of an interval by another source than the job. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** Whether what cannot be proven is kept, flagged: only then it has to be read. */
+  /** True if unproven rows are kept and flagged, so that they must be read. */
   readonly keepsIncomplete: boolean;
-  /** Searches of this interval before, the same way, that proved nothing. */
+  /** Number of earlier searches of this interval that proved nothing. */
   readonly failedBefore: number;
 }
 
-/** A record but for what the caller knows: its segment and its files. */
+/** A commit record without its segment and files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** An aggregation of the service has other figures than what was written (E6). */
+  /** An aggregation of the service differs from the written rows (E6). */
   | 'DigestDiffers'
-  /** Rows came that do not belong to the range that was searched. */
+  /** Rows outside the searched range were received. */
   | 'RowsOutside'
   | 'LimitReached'
-  /** The search was given up before the service would have ended it (E13). */
+  /** The search was ended before the service would have ended it (E13). */
   | 'TimeOver'
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Write the record; what is before its `fromMs` is searched next. */
+  /** Write the record. The part before its `fromMs` is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Count this interval by something that the limit does not touch, and judge again. */
+  /** Count this interval by a source without a limit, and judge again. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * Read the finished job from its first row on, also when it was read before; with all rows remembered (E9) where `anyOrder`. Where
-   * `mayLeave`, some of the oldest are left for the next search (E4): what is before the whole buckets, or, when it was read by these
-   * before, the oldest millisecond.
+   * Read the finished job from its first row, again if necessary. `anyOrder`: remember all rows (E9). `mayLeave`: leave some of the oldest
+   * rows for the next search (E4): those before the whole buckets, or the oldest millisecond if an earlier reading used buckets.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** The same interval, by a new job. `isFailure`: it counts among `failedBefore`. */
+  /** Search the same interval with a new job. `isFailure`: counts in `failedBefore`. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** The same interval, with `to − 1` sent. */
+  /** Search the same interval with `to − 1`. */
   | { readonly kind: 'endsInclusive' }
-  /** Search `[atMs, toMs)` first, then what is before. */
+  /** Search `[atMs, toMs)` first, then the rest. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** One millisecond has more than a search can return. */
+  /** One millisecond has more rows than a search returns. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
-  /** Searching again gives nothing new. `record` is what may be kept, flagged; none where nothing may be committed (E5). */
+  /** Another search gives nothing new. `record` is the record to keep with a flag; undefined if nothing may be committed (E5). */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
@@ -99,15 +99,15 @@ export type Verdict =
 
 const statusLost = 'the answer to a status was lost, and maybe an error with it';
 
-/** How often an interval whose figures differ is searched again, and one that brought errors. */
+/** Number of repeated searches after differing figures or errors. */
 export const searchesAgain = 1;
 
-/** Whether the search shows that the ends of this service are inclusive (E10): to be heeded whatever the verdict. */
+/** Returns whether the search shows that the service's ends are inclusive (E10). Applies to every verdict. */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: Run): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** To be asked first when the job is done, before its pages are read: what need not be read is not. */
+/** Returns the verdict. First called when the job is done and before pages are read, so that unneeded pages are not read. */
 export function judge(run: Run): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -118,13 +118,13 @@ export function judge(run: Run): Verdict {
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
   if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
-  // Rows behind the end took the room of others.
+  // Rows at the end replaced other rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
   if (figures.overlapping > 0 && !run.isReadAgain) return readingOf(run, figures.isDisordered);
-  // None of the rows is older than what was written, which may lack some of its oldest.
+  // No row is older than the written ones, whose oldest rows may be incomplete.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -136,12 +136,12 @@ export function judge(run: Run): Verdict {
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
 }
 
-/** Rows outside of what was searched. Those at an end that turns out to be inclusive are expected (E10). */
+/** Number of rows outside the searched range. Rows at an inclusive end are expected (E10). */
 export function strays({ isEndMoved }: Pick<Run, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** E6. Their times are wrong, or they belong to another search; as many of the interval may be missing. */
+/** The rows have wrong times or belong to another search (E6). As many rows of the interval may be missing. */
 function judgeStrays(run: Run, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -150,7 +150,7 @@ function judgeStrays(run: Run, figures: RunFigures): Verdict {
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
-/** A row may have a time that no date shows. */
+/** Time as text. Some rows have times that no date can represent. */
 function timeText(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
@@ -161,7 +161,7 @@ function cutOfRun(run: Run): Cut {
   return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
-/** The pages do not have what the job counts. One that was given up while it ran finds more. */
+/** Returns whether the pages lack rows that the job counts. A search that is ended early may find more than it counted. */
 function lacksRows({ isReadInPart, sign, jobCount }: Run, { received, overlapping }: RunFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
@@ -172,7 +172,7 @@ function orderOf({ byReceiptTime, figures }: Run): RowOrder {
   return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
 }
 
-/** E7: what was read is not what the finished job has, or may not be. */
+/** Returns whether rows that were read early may differ from those of the finished job (E7). */
 function hasShifted(run: Run, figures: RunFigures): boolean {
   return run.results === 'Messages' && (lacksRows(run, figures) || figures.duplicates > 0 || figures.isDisordered);
 }
@@ -196,13 +196,13 @@ function judgeWhole(run: Run, figures: RunFigures): Verdict {
 
 function judgeUnread(run: Run, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // What an aggregation has that is half made are no rows of it.
+  // Partial results of an aggregation are not usable.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
-/** E8. */
+/** Verdict on a cut search that cannot be split (E8). */
 function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and the query cannot be split into intervals`;
@@ -210,7 +210,7 @@ function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
   return { kind: 'incomplete', reason, record, message };
 }
 
-/** Why a search counts as cut, for people. */
+/** Reason why a search counts as cut, for users. */
 function stopOf({ sign, jobCount }: Run): string {
   switch (sign) {
     case 'timeOver':
@@ -231,42 +231,42 @@ function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // A search could return so many: others took their room.
+  // A search can return this number of rows, so others took their place.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, and a search returns ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits `[fromMs, toMs)` when what was written is what something else counted. */
+/** Commits `[fromMs, toMs)` if the written rows equal the count of another source. */
 function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // What lies outside, or came again, has taken the room of others, or of the row behind them.
+  // Rows outside the range, or repeated rows, took the place of others or of the next row.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // Buckets may have such rows, too.
+  // Buckets may contain such rows as well.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-/** What was counted may lack a row: that there is none shows a row behind what it counts, where not all rows were read. */
+/** Returns whether reading went beyond the counted rows. The count may lack a row, and only the next row shows that nothing is missing. */
 function isEndShown({ isReadInPart, jobCount }: Run, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
-/** A count is the end of the job: what has to be read again is read before. */
+/** Counting closes the job, so a second reading must come first. */
 function countingOf(run: Run, figures: RunFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/** What is written is what was counted; or all of it, where the service has rows twice and counts them so. */
+/** Returns whether the written rows equal the count, with or without duplicates that the service stores. */
 function isAsCounted(run: Run, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // A job that may have brought errors may lack as many rows as came twice.
+  // A job with possible errors may lack as many rows as were repeated.
   const isSure = run.isReadTwice && !run.isTainted;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -275,7 +275,7 @@ function differenceOf(counted: number, { written }: RunFigures): string {
   return `${counted} rows were counted, and ${written} were found`;
 }
 
-/** What was counted from there on, by something whose errors are all known: of a job that lost a status, its histogram is none (E5). */
+/** Count from this time on by a source whose errors are known. The histogram of a job with a lost status does not qualify (E5). */
 function countOf({ counted, interval, isTainted }: Run, fromMs: number): Run['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
   return isTainted && counted.source === 'Histogram' ? undefined : counted;
@@ -306,7 +306,7 @@ function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** What a digest is compared with (E6); nothing of the records of an aggregation. */
+/** Figures for the comparison with a digest (E6); empty for records of an aggregation. */
 function provableOf(
   run: Run,
   figures: RunFigures,

@@ -1,9 +1,8 @@
 /**
- * Asks the service for the digest of what was searched, once all of it is, and says what it has shown (E6, `digest.ts`). By message time
- * one aggregation covers all that is not proven yet and lies together; by receipt time, whose slices are none of message time, one covers
- * one interval.
+ * Requests the digest after all searches and compares it with the written rows (E6, `digest.ts`). By message time, one aggregation covers
+ * each contiguous unproven range. By receipt time, whose slices are not slices of message time, one aggregation covers one interval.
  *
- * Invariant: a digest begins after the last search of its range has ended. Nothing is written here.
+ * Invariant: a digest starts after the last search of its range has ended. Nothing is written here.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../destination/commit-record.ts';
@@ -29,28 +28,28 @@ import { JobSet } from './job-set.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
 import { sliceLength } from './slice-counts.ts';
 
-/** A range whose digest differs is searched again so often. */
+/** Maximum number of times that a differing range is searched again. */
 export const mostRounds = 3;
 
 export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'traits' | 'clock'>;
 
 export interface ProvingOptions {
-  /** What is to be proven, in order of time. */
+  /** Intervals to prove, in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** The round whose verdict comes of it, from 1. */
+  /** Number of the round, from 1. */
   readonly round: number;
-  /** So many aggregations run side by side at most. */
+  /** Maximum number of concurrent aggregations. */
   readonly parallelism: number;
-  /** Ends it. */
+  /** Ends the proving. */
   readonly signal: AbortSignal;
   readonly onNews: () => void;
 }
 
-/** What a digest has shown. */
+/** Result of a digest. */
 export interface Shown {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** How what differs is searched again. */
+  /** Segments for searching the differing ranges again. */
   readonly segments: readonly TimeRange[];
 }
 
@@ -59,7 +58,7 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** What of 10,000 slices is a slice of receipt time: any length does, since they are added up. */
+/** Slices by receipt time. Any length is suitable, since they are added up. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 export class Proving {
@@ -81,12 +80,12 @@ export class Proving {
     return this.jobs.scannedBytes;
   }
 
-  /** Rejects with what keeps the service from counting, or with the signal's reason. No job of it is alive then. */
+  /** Requests and compares the digests. Rejects with the service's error or the signal's reason. No job is alive then. */
   async run(): Promise<Shown> {
     const { task, traits } = this.#tools;
     const { intervals, parallelism, round } = this.#options;
     const { byReceiptTime } = task.identity;
-    // Of a process before this one, perhaps.
+    // A former process may have learned this.
     if (intervals.some(({ endInclusive }) => endInclusive)) traits.isEndInclusive = true;
     const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
     try {
@@ -109,7 +108,7 @@ export class Proving {
   async #compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
     const range = rangeOf(run);
     const slices = await this.#digest(range);
-    // One aggregation of one interval: whenever its messages happened, they are of it.
+    // One aggregation of one interval: its messages belong to the interval regardless of their message times.
     const groups = this.#byReceiptTime ? [{ intervals: run, slices }] : groupsOf(run, slices);
     const compared: ComparedGroup[] = [];
     for (const group of groups) compared.push(await this.#compare(group));
@@ -131,7 +130,7 @@ export class Proving {
       const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
       const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
       const slices = digestSlices(records, lengthMs);
-      // Some services have no record of nothing.
+      // Some services return no record for zero rows.
       if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
       const isAtEnd = !this.#byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
       if (!isAtEnd || isMoved) return slices;
@@ -140,14 +139,14 @@ export class Proving {
   }
 
   /**
-   * Leaves out rows at an inclusive end. The end that is sent stays where it is: one row with a wrong time may have shown the end as
-   * inclusive, and an earlier end would hide the last millisecond from the digest, too (E10).
+   * Filter that excludes rows at an inclusive end. The requested end stays: a row with a wrong time may have made the end look inclusive,
+   * and an earlier end would hide the last millisecond from the digest (E10).
    */
   #before({ toMs }: TimeRange): string {
     return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
   }
 
-  /** Whether the service has these as often as they came. A lie of the pages cannot show here. */
+  /** Asks the service how often it stores the repeated messages. Errors in pages do not affect this count. */
   async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
@@ -173,14 +172,14 @@ export class Proving {
   }
 }
 
-/** The verdict of a round: what differs is searched again, or flagged. */
+/** Verdict of a round. Differing ranges are searched again, or flagged as incomplete. */
 export function verdictOf(round: number, { proven, differing, segments }: Shown, isFlagged: boolean): DigestVerdict {
   return isFlagged
     ? { round, proven, differing: [], segments: [], incomplete: differing }
     : { round, proven, differing, segments, incomplete: [] };
 }
 
-/** Intervals that follow one another without a gap. */
+/** Groups of contiguous intervals. */
 function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRecord[])[] {
   const runs: CommitRecord[][] = [];
   for (const interval of intervals) {
@@ -195,7 +194,10 @@ function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
-/** Results in the order of the items. The first failure ends it; what runs then is waited for. */
+/**
+ * Runs an action on items in parallel. Results keep the items' order. The first failure stops further items and rejects after running
+ * actions have ended.
+ */
 async function inParallel<T, R>(
   items: readonly T[],
   most: number,
@@ -223,7 +225,7 @@ async function inParallel<T, R>(
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code', handling } = cause;
   const what = `The service refuses the aggregation by which the rows are proven (${serviceCode})`;
-  const advice = 'set spec.proof to Count, and the manifest says that the counts of searches are all that proves them';
+  const advice = 'set proof to Count, and the manifest says that only the counts of searches prove them';
   return new LogfleetError({
     ...{ code: 'export.digestRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',

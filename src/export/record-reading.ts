@@ -1,6 +1,6 @@
 /**
- * Reads the records of one job into files (4.4), once it is done, for those before may be wrong (10.3). Their columns are what the first
- * page describes (2.6): an export of records is one search.
+ * Reads the records of one finished job into files (4.4); records of a running job may be wrong (10.3). The first page describes the
+ * columns (2.6). An export of records is a single search.
  */
 import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -48,7 +48,7 @@ export class RecordReading implements JobReading {
   async read(_reading: Reading, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search that is no aggregation counts none, too; only asking for them shows it.
+    // A search without aggregation also counts no records; only a request for records shows the difference.
     if (!recordCount) await job.describeRecords(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -71,7 +71,7 @@ export class RecordReading implements JobReading {
     await this.#files?.giveUp();
   }
 
-  /** The offset of the next one; undefined where the service gives no more records, although it counts more. */
+  /** Reads a page and returns the offset of the next. Undefined if the service returns no more records, although it counts more. */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);

@@ -1,86 +1,99 @@
 /**
- * How the rows that are written lie in time, in a few pieces: by the records, and more finely where a search of this process has seen it.
- * For people; nothing is decided by it.
+ * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Records give coarse counts, and histograms
+ * of this process's searches finer ones. For users; no decision depends on it.
  *
- * Invariant: no row of a record is counted twice or left out, however fine its pieces are. So much is kept as there are records, and
- * pieces that are shown.
+ * Invariant: every row of a record is counted once. Rows of a bucket, or of a record without buckets, are spread evenly over the slices
+ * that it overlaps.
  */
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import type { Histogram } from '../service/job-histogram.ts';
 import type { Interval } from './cut.ts';
 
 /** Rows of `[fromMs, toMs)`. */
-export interface RowPiece extends Interval {
+interface RowPiece extends Interval {
   readonly rows: number;
 }
 
-export const maxRowPieces = 60;
+export const rowSlices = 60;
+/** Count of a slice without data. */
+export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  readonly #fine = new Map<string, readonly RowPiece[]>();
+  /** Rows by slice for records whose searches had a histogram. */
+  readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
     this.#range = { fromMs, toMs };
   }
 
-  /** What the job of a record's search has found, and where. */
+  /** Takes over the histogram of the job behind a record. */
   learn(record: CommitRecord, found: Histogram | undefined): void {
     const pieces = found && piecesOf(record, found);
-    if (pieces) this.#fine.set(recordKey(record), this.#fewer(this.#withEmpty(record, pieces)));
+    if (pieces) this.#fine.set(recordKey(record), this.#spread(pieces));
   }
 
-  /** Of records in order of time: pieces in order of time, which may leave out time of which nothing is known. */
-  read(records: readonly CommitRecord[]): readonly RowPiece[] {
-    return this.#fewer(records.flatMap((record) => this.#fine.get(recordKey(record)) ?? [wholeOf(record)]));
-  }
-
-  /** All rows of a record are in its pieces: where it has none is known, too, and is no time of which nothing is known. */
-  #withEmpty({ fromMs, toMs }: Interval, pieces: readonly RowPiece[]): readonly RowPiece[] {
-    const filled: RowPiece[] = [];
-    let reachedMs = fromMs;
-    for (const piece of pieces) {
-      filled.push(...this.#empty(reachedMs, piece.fromMs), piece);
-      reachedMs = Math.max(reachedMs, piece.toMs);
+  /** A count for each slice in order of time; empty without records. */
+  read(records: readonly CommitRecord[]): readonly number[] {
+    if (records.length === 0) return [];
+    const counts = Array.from({ length: rowSlices }, () => unknownRows);
+    const add = (slice: number, rows: number) => {
+      counts[slice] = Math.max(0, counts[slice] ?? 0) + rows;
+    };
+    for (const record of records) {
+      const rows = this.#fine.get(recordKey(record)) ?? this.#spread([{ ...intervalOf(record), rows: record.written }]);
+      for (const [slice, count] of rows) add(slice, count);
+      for (const slice of this.#within(record)) add(slice, 0);
     }
-    return [...filled, ...this.#empty(reachedMs, toMs)];
+    return counts;
   }
 
-  /** By sixtieth of the range: put together with a neighbour it would spread the rows of that one. */
-  #empty(fromMs: number, toMs: number): readonly RowPiece[] {
-    const pieces: RowPiece[] = [];
-    for (let reachedMs = fromMs; reachedMs < toMs; ) {
-      const edgeMs = this.#range.fromMs + (this.#sliceOf(reachedMs) + 1) * this.#sliceMs;
-      const endMs = Math.min(toMs, Math.max(reachedMs + 1, Math.ceil(edgeMs)));
-      pieces.push({ fromMs: reachedMs, toMs: endMs, rows: 0 });
-      reachedMs = endMs;
+  #spread(pieces: readonly RowPiece[]): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>();
+    for (const { fromMs, toMs, rows } of pieces) {
+      const rowsUntil = (timeMs: number) =>
+        Math.round((rows * (Math.min(timeMs, toMs) - fromMs)) / Math.max(1, toMs - fromMs));
+      const last = this.#sliceOf(Math.max(fromMs, toMs - 1));
+      let counted = 0;
+      for (let slice = this.#sliceOf(fromMs); slice <= last; slice++) {
+        const until = slice === last ? rows : rowsUntil(this.#startOf(slice + 1));
+        if (until > counted) counts.set(slice, (counts.get(slice) ?? 0) + until - counted);
+        counted = until;
+      }
     }
-    return pieces;
+    return counts;
+  }
+
+  /** Slices whose middle lies in an interval. */
+  *#within({ fromMs, toMs }: Interval): Iterable<number> {
+    for (let slice = this.#sliceOf(fromMs); slice < rowSlices; slice++) {
+      const middleMs = this.#startOf(slice + 0.5);
+      if (middleMs >= toMs) return;
+      if (middleMs >= fromMs) yield slice;
+    }
+  }
+
+  /** Start of a slice, possibly between milliseconds. */
+  #startOf(slice: number): number {
+    return this.#range.fromMs + slice * this.#sliceMs;
   }
 
   get #sliceMs(): number {
-    return (this.#range.toMs - this.#range.fromMs) / maxRowPieces;
+    return (this.#range.toMs - this.#range.fromMs) / rowSlices;
   }
 
   #sliceOf(timeMs: number): number {
-    return Math.min(maxRowPieces - 1, Math.floor((timeMs - this.#range.fromMs) / this.#sliceMs));
-  }
-
-  /** Neighbours that begin in the same sixtieth of the range are put together. */
-  #fewer(pieces: readonly RowPiece[]): readonly RowPiece[] {
-    const bySlice = new Map<number, RowPiece>();
-    for (const piece of pieces) {
-      const slice = this.#sliceOf(piece.fromMs);
-      const known = bySlice.get(slice);
-      bySlice.set(slice, known ? { fromMs: known.fromMs, toMs: piece.toMs, rows: known.rows + piece.rows } : piece);
-    }
-    return [...bySlice.values()];
+    return Math.min(rowSlices - 1, Math.max(0, Math.floor((timeMs - this.#range.fromMs) / this.#sliceMs)));
   }
 }
 
-/** Undefined where what was found cannot be what was written. */
+function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
+  return { fromMs, toMs };
+}
+
+/** Pieces of a record by its histogram; undefined if the histogram does not match the written rows. */
 function piecesOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogram): readonly RowPiece[] | undefined {
-  // A bucket may reach beyond the range that was searched, whose end is the record's.
+  // A bucket may extend beyond the record's end.
   const pieces = buckets
     .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
     .map(({ startMs, lengthMs, count }) => ({
@@ -88,14 +101,10 @@ function piecesOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogra
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The bucket that the record's begin goes through has rows of it, too.
+  // The bucket at the record's start also contains rows of the record.
   const rest = written - pieces.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = pieces;
   if (!first || rest < 0) return undefined;
   if (rest === 0) return pieces;
   return first.fromMs > fromMs ? [{ fromMs, toMs: first.fromMs, rows: rest }, ...pieces] : undefined;
-}
-
-function wholeOf({ fromMs, toMs, written }: CommitRecord): RowPiece {
-  return { fromMs, toMs, rows: written };
 }

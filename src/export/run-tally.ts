@@ -1,11 +1,10 @@
 /**
- * The rows of one search, one after the other: what becomes of each, and the figures that `proof.ts` judges (E6).
+ * Decides what happens to each row of a search, and adds up the figures that `proof.ts` judges (E6).
  *
- * A cut search has part of its oldest millisecond alone (E4). Which one that is shows with the last row, so that rows of the oldest
- * millisecond so far are held back until an older one comes. Where it is known before from where on rows count, as with whole
- * buckets, nothing is held back.
+ * A cut search has only part of its oldest millisecond (E4), which is known after the last row. Rows of the oldest millisecond are
+ * therefore held until an older row comes. If the start of the counted rows is known before, as with whole buckets, no row is held.
  *
- * Leaves to others: keeping the rows that are held back, and writing.
+ * Not here: keeping held rows, and writing.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -15,54 +14,48 @@ import {
   type RepeatedMessage,
   sumOfFigures,
 } from '../destination/commit-record.ts';
-import {
-  joinSlices,
-  MessageSum,
-  type SlicedFigures,
-  type SliceFigures,
-  SliceSums,
-} from '../destination/slice-figures.ts';
+import { joinSlices, type SlicedFigures, type SliceFigures, SliceSums } from '../destination/slice-figures.ts';
 import type { PageRow } from '../service/page-row.ts';
 import type { Interval } from './cut.ts';
 import type { Duplicates } from './duplicates.ts';
 
-/** What becomes of a row. */
+/** Decision about a row. */
 export type RowFate =
   | 'write'
-  /** It came before, or does not belong to the interval. */
+  /** The row was received before, or is outside the interval. */
   | 'drop'
-  /** To be kept until it is known. */
+  /** The row is held until its use is known. */
   | 'hold'
-  /** What was held back is written first, in its order; then this one is held. */
+  /** The held rows are written first, in order; then this row is held. */
   | 'holdInstead';
 
-/** What a search gave, all of it read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
+/** Figures of a completely read search. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
-  /** Of the duplicates, those that the reader made itself: a page lacked as many rows, so that the next one was asked for too early. */
+  /** Duplicates that the reader caused: a page lacked rows, so the next page was requested too early. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
-  /** Of these, those of rows that are written. */
+  /** Duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /** Rows of the interval older than what is committed: the next search has them again. */
+  /** Rows of the interval before the committed part. The next search finds them again. */
   readonly left: number;
-  /** Of the rows outside, those at the very end of the interval (E10). */
+  /** Rows outside at the exact end of the interval (E10). */
   readonly atEnd: number;
-  /** Time of the first other row outside, in the time that is searched by. */
+  /** Time of the first other row outside, in the time base of the search. */
   readonly strayMs: number | undefined;
-  /** In the time that is searched by, inside the interval. */
+  /** Oldest time inside the interval, in the time base of the search. */
   readonly oldestMs: number | undefined;
-  /** Whether a row was newer than the one before. */
+  /** True if a row was newer than the row before it. */
   readonly isDisordered: boolean;
-  /** Whether no row can have come again unnoticed (E9). */
+  /** True if no repeated row can have been missed (E9). */
   readonly areDuplicatesSure: boolean;
-  /** Of the rows that are written. */
+  /** Figures of the written rows. */
   readonly messages: MessageFigures;
-  /** The same figures by slices of message time; undefined where the tally has no slices. */
+  /** The same figures by slices of message time; undefined without slices. */
   readonly slices: SlicedFigures | undefined;
-  /** Of the rows that are written, those that came again; undefined where they are more than a record names. */
+  /** Written messages that were repeated; undefined if they exceed the maximum of a record. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
@@ -70,9 +63,9 @@ export interface RunTallyOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** What may turn out to be left for the next search: nothing, the oldest millisecond, or all before a moment. */
+  /** Rows that may be left for the next search: none, the oldest millisecond, or all before a time. */
   readonly left: 'nothing' | 'oldest' | { readonly beforeMs: number };
-  /** Length of the slices of message time by which rows are added up (E6); undefined by receipt time. */
+  /** Length in ms of the slices of message time (E6); undefined by receipt time. */
   readonly sliceMs: number | undefined;
 }
 
@@ -81,7 +74,7 @@ export class RunTally {
   #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #overlapping = 0;
-  /** All rows of the page so far came before. */
+  /** True while all rows of the page were received before. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
   #written = 0;
@@ -97,8 +90,8 @@ export class RunTally {
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
   readonly #writtenSums: SliceSums;
-  /** Of the rows that are held back, all of one millisecond. */
-  #heldSum = new MessageSum();
+  /** Bytes of the held rows, all of the oldest millisecond; undefined if a held row has no size. */
+  #heldBytes: number | undefined = 0;
   readonly #repeated = new Map<string, RepeatedMessage>();
   #areRepeatedKnown = true;
 
@@ -109,30 +102,30 @@ export class RunTally {
     this.#mayLeave = options.left;
   }
 
-  /** Of the rows inside the interval so far; undefined before the first. */
+  /** Oldest time of the rows inside the interval; undefined before the first. */
   get oldestMs(): number | undefined {
     return this.#oldestMs;
   }
 
-  /** It is known now that all before a moment is left, none of which has come yet. What was held back is to be written. */
+  /** Leaves all rows before a time, none of which has been received. The caller writes the held rows. */
   leaveBefore(beforeMs: number): void {
     assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
     this.#mayLeave = { beforeMs };
-    this.#writeHeld(0);
+    if (this.#held > 0) this.#writeHeld(this.#oldestMs as number);
   }
 
-  /** The next row is the first of a page. */
+  /** Called before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.#repeatedAtStart = 0;
   }
 
-  /** With how many rows the page began that came before. */
+  /** Number of rows at the start of the page that were received before. */
   get repeatedAtStart(): number {
     return this.#repeatedAtStart;
   }
 
-  /** The page before lacked rows: those with which this page began were asked for twice. */
+  /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
   overlaps(): void {
     this.#overlapping += this.#repeatedAtStart;
   }
@@ -153,7 +146,7 @@ export class RunTally {
     return this.#isOutside(timeMs) ? this.#outsideAt(timeMs) : this.#inside(row, timeMs);
   }
 
-  /** Of all rows. Held ones are left for the next search, or to be written, as `heldAreWritten` says. */
+  /** Figures of all rows. `heldAreWritten`: held rows count as written, otherwise as left. */
   figures(heldAreWritten: boolean): RunFigures {
     const held = this.#held;
     const slices = this.#slices(heldAreWritten);
@@ -181,11 +174,11 @@ export class RunTally {
     const { slices } = this.#writtenSums;
     if (!heldAreWritten || this.#held === 0) return slices;
     const held = new SliceSums(this.#options.sliceMs ?? Number.POSITIVE_INFINITY);
-    held.take(this.#heldSum);
+    held.addMany(this.#oldestMs as number, this.#held, this.#heldBytes);
     return joinSlices([slices, held.slices]);
   }
 
-  /** Held rows are the oldest ones, and all rows of their millisecond are held. */
+  /** Repeated messages. Held rows are all rows of the oldest millisecond. */
   #repeatedOf(heldAreWritten: boolean): readonly RepeatedMessage[] {
     const all = [...this.#repeated.values()];
     return heldAreWritten || this.#held === 0 ? all : all.filter(({ atMs }) => atMs !== this.#oldestMs);
@@ -218,7 +211,8 @@ export class RunTally {
   }
 
   #inside(row: PageRow, timeMs: number): RowFate {
-    const isOlder = this.#oldestMs === undefined || timeMs < this.#oldestMs;
+    const heldMs = this.#oldestMs;
+    const isOlder = heldMs === undefined || timeMs < heldMs;
     if (isOlder) this.#oldestMs = timeMs;
     if (this.#isLeft(timeMs)) {
       this.#left++;
@@ -229,14 +223,14 @@ export class RunTally {
       this.#writtenSums.add(row.messageTimeMs, row.size);
       return 'write';
     }
-    const hadHeld = this.#held > 0;
-    if (!isOlder || !hadHeld) {
+    if (!isOlder || this.#held === 0) {
       this.#held++;
-      this.#heldSum.add(row.messageTimeMs, row.size);
+      this.#heldBytes = sumOf(this.#heldBytes, row.size);
       return 'hold';
     }
-    this.#writeHeld(1);
-    this.#heldSum.add(row.messageTimeMs, row.size);
+    this.#writeHeld(heldMs as number);
+    this.#held = 1;
+    this.#heldBytes = row.size;
     return 'holdInstead';
   }
 
@@ -244,24 +238,28 @@ export class RunTally {
     return typeof this.#mayLeave === 'object' && timeMs < this.#mayLeave.beforeMs;
   }
 
-  /** Behind the last millisecond there is nothing that could be committed without it. */
+  /** The interval's last millisecond is never held: no part newer than it could be committed. */
   #isHeld(timeMs: number): boolean {
     const lastMs = this.#options.interval.toMs - 1;
     return this.#mayLeave === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
   }
 
-  /** What was held is written; so many others are held from now on. */
-  #writeHeld(heldNow: number): void {
+  /** Counts the held rows, all of one millisecond, as written. */
+  #writeHeld(heldMs: number): void {
     this.#written += this.#held;
     this.#duplicatesOfWritten += this.#duplicatesOfHeld;
-    this.#held = heldNow;
+    this.#writtenSums.addMany(heldMs, this.#held, this.#heldBytes);
+    this.#held = 0;
+    this.#heldBytes = 0;
     this.#duplicatesOfHeld = 0;
-    this.#writtenSums.take(this.#heldSum);
-    this.#heldSum = new MessageSum();
   }
 }
 
-/** Undefined where they are more than a record names. */
+function sumOf(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}
+
+/** Repeated messages of several searches; undefined if they exceed the maximum of a record. */
 export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);
@@ -272,7 +270,7 @@ function receiptTimeOf({ receiptTimeMs, messageId }: PageRow): number {
   if (receiptTimeMs !== undefined) return receiptTimeMs;
   throw new LogfleetError({
     code: 'export.receiptTimeMissing',
-    message: `Message ${messageId} has no _receipttime, by which is searched; keep the field in the query, or search by message time.`,
+    message: `Message ${messageId} has no _receipttime, but the export searches by receipt time: keep the field in the query, or search by message time.`,
     handling: { kind: 'stall' },
     reason: 'ReceiptTimeMissing',
   });

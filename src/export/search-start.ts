@@ -1,7 +1,7 @@
-/** How a search begins that may outlive what is known of those before it. */
+/** Start conditions of a search. They are read when needed, because the search may outlive them. */
 import type { OpenedJob, SearchStart } from './search-tools.ts';
 
-/** `failedBefore` is asked when it is needed. */
+/** `failedBefore` is called when its value is needed. */
 export function searchStart(failedBefore: () => number, onNews: () => void, opened?: OpenedJob): SearchStart {
   return {
     get failedBefore() {

@@ -1,4 +1,4 @@
-/** What the searches of one export work with, and what they come to. */
+/** Tools and outcomes of an export's searches. */
 
 import type { Clock } from '../base/clock.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -20,42 +20,42 @@ export interface SearchTools {
   readonly jobs: SearchJobs;
   readonly destination: Destination;
   readonly task: ExportTask;
-  /** From the plan, so that all files have the same columns; of no use to NDJSON and to records. */
+  /** Fields from the plan, so that all files have the same columns. Unused for NDJSON and records. */
   readonly describedFields: readonly DescribedField[];
-  /** Told of each page that has rows. */
+  /** Receives the fields of each page with rows. */
   readonly chosenFields: ChosenFields;
   readonly traits: ServiceTraits;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** These are asked when they are needed: people may change them while an export runs. */
+  /** Functions, since users may change these values while an export runs. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
-  /** Nothing newer than now minus this is searched (E11). */
+  /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: () => number;
-  /** Whether so much was scanned that nothing more is to be searched. */
+  /** Returns whether the limit of scanned bytes is reached. */
   readonly isScannedOut: () => boolean;
-  /** How many search jobs one search may have side by side, so that all of the export keep to `parallelism`. */
+  /** Maximum number of concurrent jobs of one search, so that the export respects `parallelism`. */
   readonly searchesAtOnce: () => number;
 }
 
-/** A search job that was opened for more than one interval: its range begins at or before the order's, and ends where that does. */
+/** An open search job whose range ends with the order's interval and starts at or before it. */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Rows of the order's interval, as an aggregation has counted them (E6); undefined where nobody has. */
+  /** Number of rows in the order's interval according to an aggregation (E6); undefined if not counted. */
   readonly countedRows: number | undefined;
 }
 
-/** How one search begins. */
+/** Start conditions of a search. */
 export interface SearchStart {
-  /** Searches of this interval before that have proved nothing; a person may have them forgotten while this one runs. */
+  /** Number of earlier searches of this interval that proved nothing. A user's request may reset it during the search. */
   readonly failedBefore: number;
-  /** One that is open already. The search closes it. */
+  /** An open job. The search closes it. */
   readonly opened?: OpenedJob;
-  /** Of a search job, or of its end: something that is shown of it may have changed. */
+  /** Called when the view of a search job may have changed. */
   readonly onNews: () => void;
 }
 
-/** A search job that is alive now. */
+/** View of a search job that is alive. */
 export interface JobView {
   readonly id: string;
   readonly fromMs: number;
@@ -63,26 +63,26 @@ export interface JobView {
   readonly state: JobState;
   readonly messageCount: number;
   readonly recordCount: number | undefined;
-  /** What the service warned of, in the order in which it came. */
+  /** Warnings of the service, in order of arrival. */
   readonly warnings: readonly string[];
-  /** What it is for: rows, or how many of them there are. */
+  /** Purpose of the job: rows or their number. */
   readonly purpose: 'Rows' | 'Count';
 }
 
 export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
-  /** Somebody else was first, and theirs counts. */
+  /** Another process committed first, and its record counts. */
   | { readonly kind: 'taken'; readonly standing: CommitRecord }
-  /** Search this first. */
+  /** Search this range first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
-  /** The same interval by a new job, at once. `isFailure`: it counts among those that have proved nothing (`failedBefore`). */
+  /** Search the same interval with a new job immediately. `isFailure`: counts in `failedBefore`. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** Searching again gives nothing new. With `incompletePolicy: Keep` what can be kept is committed, flagged. */
+  /** Another search gives nothing new. With `incompletePolicy: Keep`, usable rows are committed with a flag. */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
       readonly message: string;
-      /** Rows that the service gave, and those that there had to be; undefined where nothing can be said of them. */
+      /** Received and expected rows; undefined if unknown. */
       readonly figures: { readonly received: number; readonly expected: number } | undefined;
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }

@@ -1,58 +1,58 @@
 /**
- * What a service has shown of itself while exports searched it, shared by all exports of a service in this process that go by the same
- * time. Nothing of it is stored: a restart loses it, which costs a job and no row.
+ * Observed quirks of a service, shared by all exports of the service in this process with the same time base. They are not stored: a
+ * restart costs a job, but no row.
  */
 import type { JobProgress } from '../service/job-gathering.ts';
 import { smallestLimitAfter } from './cut.ts';
 
-/** The factor of the next expected duration when a search was already done at its first look: its own duration is not known. */
+/** Factor for the next expected duration if a search was done at its first status, since its true duration is then unknown. */
 const soonerPart = 0.99;
 
-/** `Date` has whole seconds, and comes with an answer. */
+/** Allowance in ms for `Date`, which has whole seconds and is received with an answer. */
 export const dateRoundingMs = 1_500;
 
-/** A search that begins, and when its end is to be looked for. */
+/** A starting search and its expected end. */
 export interface BegunSearch {
-  /** How long after its creation it should be over; undefined where no search has shown it. */
+  /** Expected duration in ms; undefined if no search has shown it. */
   readonly expectedMs: number | undefined;
-  /** Resolves when another search has shown how long searches take, or has failed. Absent where nothing is awaited. */
+  /** Resolves when another search has shown the duration or has failed. Absent if nothing is awaited. */
   readonly shown?: Promise<void>;
-  /** Tells the searches beside it that its end was seen, or that it was given up. */
+  /** Reports the end of this search to concurrent searches. */
   readonly ends: () => void;
 }
 
 export class ServiceTraits {
-  /** E10: a row was seen at the very end of a search; `to − 1` is sent from then on. */
+  /** True after a row was found at the exact end of a search. `to − 1` is sent from then on (E10). */
   isEndInclusive = false;
-  /** E7: false once pages that were read early had to be read again. */
+  /** False after pages that were read early had to be read again (E7). */
   readsEarly = true;
-  /** How long the newest count took, from its creation until it was seen to be done; undefined before the first. */
+  /** Duration in ms of the latest count, from creation until it was observed as done; undefined before the first. */
   countMs: number | undefined;
   #smallestLimit: number | undefined;
   #clockBehindMs = 0;
   #isDateKnown = false;
   #searchMs: number | undefined;
-  /** Resolved at the end of the first search; undefined while no first search runs. */
+  /** Promise of the first search's end; undefined while no first search runs. */
   #first: PromiseWithResolvers<void> | undefined;
 
-  /** The smallest message limit that the service has shown (E4); undefined before it has shown one. */
+  /** Smallest observed message limit (E4); undefined before the first. */
   get smallestLimit(): number | undefined {
     return this.#smallestLimit;
   }
 
-  /** By how much the service's clock is behind ours, at least 0 (E11). */
+  /** Time in ms by which the service's clock is behind ours; at least 0 (E11). */
   get clockBehindMs(): number {
     return this.#clockBehindMs;
   }
 
-  /** How long searches take at most, mostly, from their creation until they are done; undefined before the first. */
+  /** Usual maximum duration of a search in ms, from creation; undefined before the first. */
   get searchMs(): number | undefined {
     return this.#searchMs;
   }
 
   /**
-   * Registers a search that is about to begin. While nothing is known of the service, one search alone is looked at early. Searches that
-   * begin beside it wait for its end: early looks at all of them would show the same.
+   * Registers a starting search. Without any known duration, only one search polls early. Concurrent searches wait for its end, since early
+   * polls of each would show the same.
    */
   begins(): BegunSearch {
     if (this.#searchMs !== undefined) return { expectedMs: this.#searchMs, ends: () => {} };
@@ -66,23 +66,23 @@ export class ServiceTraits {
     return { expectedMs: undefined, ends };
   }
 
-  /** A search is over, or was given up. */
+  /** Records a finished or ended search. */
   searched(progress: JobProgress): void {
     this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
   }
 
-  /** A search was seen to be done so long after its creation, by its `looks`th status. */
+  /** Records the duration of a finished search, observed by its `looks`th status. */
   took(searchMs: number, looks: number): void {
     const isAsExpected = this.#searchMs !== undefined && looks <= 1;
     this.#searchMs = isAsExpected ? soonerPart * (this.#searchMs ?? searchMs) : searchMs;
   }
 
-  /** As far as the service's clock may turn out to be behind without that being news; `Date` has whole seconds. */
+  /** Maximum clock difference in ms that is expected from earlier answers; `Date` has whole seconds. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.#clockBehindMs + dateRoundingMs : 0;
   }
 
-  /** `dateMs` is what the service's clock said, in whole seconds, when ours said `nowMs`. */
+  /** Records the service's clock. `dateMs` is its time in whole seconds at our time `nowMs`. */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
     this.#clockBehindMs = Math.max(0, nowMs - dateMs);
@@ -90,8 +90,8 @@ export class ServiceTraits {
 }
 
 /**
- * The traits of each service that was spoken to, by its id. What it shows by message time says nothing of searches by receipt time:
- * ends that are taken for inclusive and are not would lose rows (E10).
+ * Quirks of each service by its id. Observations by message time are not used for searches by receipt time: wrongly assumed inclusive ends
+ * would lose rows (E10).
  */
 export class TraitsOfServices {
   readonly #byService = new Map<string, ServiceTraits>();

@@ -1,12 +1,12 @@
-/** How far behind our clock a time range is that may be searched (E11): messages arrive late, and a search too early misses them for good. */
+/** Age of the time range that may be searched (E11): messages arrive late, and a search that is too early misses them permanently. */
 
 export interface SettlingFacts {
   readonly settleDelayMs: number;
-  /** By how much the service's clock is behind ours, at least 0: the earlier of both counts. */
+  /** Time in ms by which the service's clock is behind ours, at least 0. The earlier clock counts. */
   readonly clockBehindMs: number;
 }
 
-/** What is older than now minus this is settled. */
+/** Age in ms from which rows are settled. */
 export function settlingMs({ settleDelayMs, clockBehindMs }: SettlingFacts): number {
   return settleDelayMs + clockBehindMs;
 }

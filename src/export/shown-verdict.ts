@@ -1,6 +1,6 @@
 /**
- * Which verdict of status still holds while this process has not observed enough of an export to replace it (H1). A new process begins
- * with reading the destination, and then searches. Until something comes of that, what was true before is the best that is known.
+ * Decides whether the verdict in status still holds while this process knows too little of an export to replace it (H1). A new process
+ * reads the destination first and then searches. Until that has a result, the former verdict is the best knowledge.
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../controller/health.ts';
 import type { ExportHealth } from './export-health.ts';
 import type { WorkView } from './work-view.ts';
 
-/** Verdicts on spec and Secrets. They are refuted as soon as the work can begin. */
+/** Verdicts on spec and Secrets. They no longer hold as soon as work can begin. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Verdicts that only another committed interval refutes. A search job refutes all others, since the service has answered. */
+/** Verdicts that only a newly committed interval ends. Any search job ends the other verdicts, since the service has answered. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,

@@ -1,9 +1,9 @@
 /**
- * How many rows there are at which times: counted by the service itself, by slices of message time, in one search of a few requests.
- * Slices are so many that one page has them all, so that segments can be cut to a fraction of a page.
+ * Counts rows by slices of message time with an aggregation of the service, in a few requests. All slices fit in one page and are fine
+ * enough to cut segments to a fraction of a page.
  *
- * Invariant: what comes back counts every row of the interval in one slice, or nothing comes back. A service whose query language
- * has no such aggregation, or a query that does not go with it, costs a search and no row.
+ * Invariant: the result counts every row of the interval in one slice, or there is no result. A service or query without support for the
+ * aggregation costs a search, but no row.
  */
 import { asLogfleetError } from '../base/errors.ts';
 import { type JobOrder, maxPageRows, type RecordPage } from '../service/search-service.ts';
@@ -14,27 +14,27 @@ import type { SliceCount } from './first-segments.ts';
 export type SliceCounts =
   | {
       readonly kind: 'counted';
-      /** In order of time. */
+      /** Slices in order of time. */
       readonly slices: readonly SliceCount[];
-      /** Of the longest. */
+      /** Length in ms of the longest slices. */
       readonly lengthMs: number;
     }
-  /** `reason` is for people. */
+  /** `reason` is for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
 type Counted = Extract<SliceCounts, { kind: 'counted' }>;
 
 export interface SliceTools extends AggregationTools {
-  /** What is sent for the rows of an interval. */
+  /** Returns the job order for the rows of an interval. */
   readonly order: (interval: Interval) => JobOrder;
 }
 
-/** So many searches count at most, so that an uneven range costs a bounded number of requests. */
+/** Maximum number of counts, which bounds the requests for an uneven range. */
 const mostCounts = 24;
 
 /**
- * Slices that have as many rows as the limit are counted once more, in finer ones, down to the millisecond. Rejects with the signal's
- * reason alone, or with what is wrong with logfleet.
+ * Counts by slices. Slices that reach the limit are counted again in finer slices, down to a millisecond. Rejects only with the signal's
+ * reason, or with a bug of logfleet.
  */
 export async function countFinely(interval: Interval, limit: number, tools: SliceTools): Promise<SliceCounts> {
   const counted = await countSlices(interval, tools);
@@ -67,7 +67,7 @@ async function countSlices(interval: Interval, tools: SliceTools): Promise<Slice
   }
 }
 
-/** Lengths into which clocks are divided: wherever a service begins to count them, few slices are cut. */
+/** Slice lengths that divide hours and days, so that few slices are cut wherever a service starts to count. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },
@@ -78,7 +78,7 @@ const lengths = [
 );
 const dayMs = 86_400_000;
 
-/** The shortest of which no more lie in the interval than a page has, those that its ends cut among them. */
+/** Shortest slice length for which all slices of the interval fit in one page, including those cut by its ends. */
 export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string; readonly lengthMs: number } {
   const leastMs = (toMs - fromMs) / (maxPageRows - 2);
   const days = Math.ceil(leastMs / dayMs);
@@ -86,14 +86,14 @@ export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string
 }
 
 /**
- * Length of the slices by which an export is proven (E6): all its searches have the same. Undefined by receipt time, since messages of any
- * time may have been received in an interval.
+ * Slice length in ms for the proof of an export (E6), the same for all its searches. Undefined by receipt time, since messages of any time
+ * may be received in an interval.
  */
 export function sliceMsOf({ byReceiptTime, fromMs, toMs }: Interval & { readonly byReceiptTime: boolean }) {
   return byReceiptTime ? undefined : sliceLength({ fromMs, toMs }).lengthMs;
 }
 
-/** In order of time; undefined where the records are something else. */
+/** Slices in order of time, or undefined if the records are invalid. */
 export function slicesOf(
   records: RecordPage['records'],
   { fromMs, toMs }: Interval,
@@ -105,9 +105,9 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // A service whose ends are inclusive counts those at the very end, too (E10).
+    // A service with inclusive ends also counts rows at the exact end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // The first slice may begin before the interval. So do others, where that is one of receipt times.
+    // The first slice may start before the interval. By receipt time, others may as well.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }
@@ -115,12 +115,12 @@ export function slicesOf(
   return slices.sort((left, right) => left.startMs - right.startMs);
 }
 
-/** Slices that follow each other, each with as many rows as the limit or more. */
+/** Consecutive slices that each reach the limit. */
 export interface DenseRun extends Interval {
   readonly rows: number;
 }
 
-/** `toMs` is where the interval ends. */
+/** Consecutive dense slices. `toMs` is the end of the interval. */
 export function denseRuns({ slices, lengthMs }: Counted, limit: number, toMs: number): readonly DenseRun[] {
   const runs: DenseRun[] = [];
   if (lengthMs === 1) return runs;

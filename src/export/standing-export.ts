@@ -1,8 +1,8 @@
 /**
- * What stands at the destination of one export, as far as this process knows: plan, records, manifest. Reads all of it when asked, and
- * writes the manifest; whoever searches writes records, and tells of them here.
+ * Plan, records and manifest of one export at its destination, as far as this process knows. Reads them on request and writes the manifest.
+ * Searches write records and report them here.
  *
- * Invariant: what is known here stands there. The reverse need not hold, since others write there, too (E3).
+ * Invariant: everything known here exists at the destination. The reverse need not hold, since other processes also write there (E3).
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -28,9 +28,9 @@ import { damaged } from '../destination/stored-json.ts';
 import type { ExportTask } from './export-task.ts';
 import type { StandingManifest } from './work-view.ts';
 
-/** Enough for a quota or a disk to say that it is full, mostly. */
+/** Usually enough bytes to detect a full quota or disk. */
 const probeBytes = 256 * 1_024;
-/** With room for clocks that differ. */
+/** Delay in ms with an allowance for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
 export class StandingExport {
@@ -42,10 +42,10 @@ export class StandingExport {
   #plan: ExportPlan | undefined;
   #manifest: StandingManifest | undefined;
   #hasFailedToFinish = false;
-  /** What is written to find out whether files can be, under one name however often. */
+  /** Name of the probe file, the same for all probes. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** On the monotonic clock. */
+  /** Monotonic time. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(destination: Destination, task: ExportTask, clock: Clock) {
@@ -54,50 +54,53 @@ export class StandingExport {
     this.#clock = clock;
   }
 
-  /** Undefined while there is none. */
+  /** Undefined if there is none. */
   get plan(): ExportPlan | undefined {
     return this.#plan;
   }
 
-  /** Undefined while there is none. */
+  /** Undefined if there is none. */
   get manifest(): StandingManifest | undefined {
     return this.#manifest;
   }
 
-  /** In no order. */
+  /** Unordered. */
   get records(): readonly CommitRecord[] {
     return [...this.#records.values()];
   }
 
-  /** What digests have shown, in the order of their rounds. */
+  /** Verdicts of digests, in the order of their rounds. */
   get verdicts(): readonly DigestVerdict[] {
     return this.#verdicts;
   }
 
-  /** The address of the export's folder. */
+  /** URL of the export's folder. */
   get location(): string {
     return `${this.destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** Whether uploads that were silent for too short a time when all was read can be told from living ones by now. */
+  /** True if uploads that were too recent at the first reading can now be distinguished from active ones. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** After how long it will be untidy; infinite where it is, or does not become so. */
+  /** Time in ms until `isUntidy` becomes true; infinite if it is true or stays false. */
   get tidyDelayMs(): number {
     return this.isUntidy || this.#manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
 
-  /** Of a process elsewhere, as of the container before this one, only the age of its uploads tells that it has ended (E15). */
+  /**
+   * Aborts uploads of dead processes. For a process elsewhere, such as a former container, only the age of its uploads shows that it has
+   * ended (E15).
+   */
   async tidy(): Promise<void> {
-    // Where that fails it is tried again as much later.
+    // After a failure it is tried again after the same delay.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Reads everything, after what uploads left that were broken off is gone (E15), as far as can be known so early. */
+  /** Aborts recognizable leftovers of interrupted uploads (E15), then reads everything. */
   async load(): Promise<void> {
     const { layout } = this.#task;
     await this.tidy();
@@ -110,7 +113,7 @@ export class StandingExport {
     await this.readRecords();
   }
 
-  /** A plan that stands there, which has to be of the export's range. */
+  /** Takes over a plan of the destination. Its range must be that of the export. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -120,8 +123,8 @@ export class StandingExport {
   }
 
   /**
-   * What was known before and stands there no longer is forgotten; `isDoubted`: what is known is read again, too. Whoever takes records
-   * away may have taken the plan as well, by which whoever comes next would cut otherwise (E2): then it is written again.
+   * Reads the records. Known records that no longer exist are dropped; `isDoubted`: known records are read again. If records were removed,
+   * the plan may be gone as well, and another process could cut differently (E2). The plan is then written again.
    */
   async readRecords(isDoubted = false): Promise<void> {
     const { layout } = this.#task;
@@ -138,14 +141,14 @@ export class StandingExport {
     }
   }
 
-  /** A record that stands there. */
+  /** Adds a record that exists at the destination. */
   keep(record: CommitRecord): void {
     this.#records.set(recordKey(record), record);
   }
 
   /**
-   * Writes what a digest has shown, or takes over what somebody else has written of that round. Files that are void from then on are
-   * removed; those that cannot be removed go with the strays.
+   * Writes the verdict of a digest, or takes over another process's verdict of the same round. Files that become void are removed; the rest
+   * is removed with the strays.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -158,14 +161,14 @@ export class StandingExport {
   }
 
   /**
-   * Whether files can be written there, found out by one that is taken away again. Rejects with what is in the way. Where none can be
-   * removed there is never more than one.
+   * Tests whether files can be written, with a file that is removed again. Rejects with the obstacle. At most one such file remains if
+   * removal fails.
    */
   async probe(token: string): Promise<void> {
     this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
     await this.#removeProbe(this.#probe);
     const upload = await this.destination.open(this.#probe);
-    // Also where its writing fails.
+    // Set even if writing fails.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
@@ -175,7 +178,7 @@ export class StandingExport {
       throw error;
     }
     await this.#removeProbe(this.#probe);
-    // What could not be taken back while it failed.
+    // Leftovers that could not be aborted while the destination failed.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
@@ -185,8 +188,8 @@ export class StandingExport {
   }
 
   /**
-   * Writes the manifest of what is covered as a whole, and removes what it does not name. Does neither where a person has removed records
-   * since it failed: what they stood for is to be searched again.
+   * Writes the manifest of the completely covered export, and removes files that it does not name. Does neither if a user removed records
+   * after a failed attempt, since their rows must be searched again.
    */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
@@ -205,7 +208,7 @@ export class StandingExport {
     await this.#complete(manifest, listed, found.voided);
   }
 
-  /** One that stands there, perhaps for long: people may have changed it, or taken away what it names. */
+  /** Checks and takes over an existing manifest. Users may have changed it or removed its files since it was written. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
     checkWhole(manifest, identity, layout);
@@ -215,7 +218,7 @@ export class StandingExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Of an export whose manifest stands: records of rounds that did not count. */
+  /** Records of void rounds of an export with a manifest. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -224,14 +227,17 @@ export class StandingExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Once all is covered: uploads that still run are ended before, whoever writes them, so that none becomes a file that is not listed. */
+  /** Lists the files after everything is covered. All active uploads are aborted first, so that no file appears after the listing. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#task;
     await this.destination.abortLeftovers(layout.folder, 'all');
     return listFiles(this.destination, layout);
   }
 
-  /** Also where the manifest stood there already: whoever wrote it may not have come to tidy up. Nothing goes that may count. */
+  /**
+   * Removes strays and takes over the manifest. Also done for an existing manifest, since its writer may not have removed strays. Files
+   * that may count are kept.
+   */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);

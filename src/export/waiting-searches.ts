@@ -1,12 +1,12 @@
-/** Searches that wait for a job of their own, as people are told. */
+/** Searches that wait for a job, for messages to users. */
 import type { Search } from './work-options.ts';
 
-/** The creation of a job takes less, mostly, where nobody else is before it. */
+/** Time in ms within which a job is usually created if no other job is ahead. */
 const noteworthyMs = 10_000;
 
 export interface WaitingSearches {
   readonly count: number;
-  /** After how long there may be one more; infinite where time alone makes none. */
+  /** Time in ms until another search may count as waiting; infinite if time alone adds none. */
   readonly delayMs: number;
 }
 

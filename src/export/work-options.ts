@@ -1,24 +1,24 @@
-/** What the work on an export is built from: the tools of its searches but for what it knows itself, and how planning and a search begin. */
+/** Options of the work on an export: the tools of its searches, planning, and the start of a search. */
 import type { Destination } from '../destination/destination.ts';
 import type { Histogram } from '../service/job-histogram.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
 import type { Plan } from './planning-step.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
 
-/** The search of one interval while it is under way. */
+/** The running search of one interval. */
 export interface Search extends RunningSearch {
-  /** On the monotonic clock. */
+  /** Monotonic time. */
   readonly begunAtMs: number;
-  /** Never rejects; nothing of it is under way any more when it is fulfilled. */
+  /** Never rejects. When it resolves, no work of the search is left. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
-  /** How what its job has found lies in time. */
+  /** Distribution over time of the rows that the job found. */
   histogram(): Histogram | undefined;
   stop(reason: StopReason): void;
   endAsCut(): void;
 }
 
-/** What the work itself knows. */
+/** Tools that the work itself provides. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'
@@ -29,14 +29,14 @@ type ToolOfWork =
   | 'searchesAtOnce';
 
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
-  /** Touches nothing yet. */
+  /** Opens the destination without changing anything. */
   readonly openDestination: () => Promise<Destination>;
   readonly plan: Plan;
   readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
-  /** By jobs of processes before this one, as far as is known. */
+  /** Bytes scanned by former processes, as far as known. */
   readonly scannedBytes: number;
-  /** There may be something to do. */
+  /** Called when there may be work to do. */
   readonly onChange: () => void;
-  /** Something that is shown may be another. */
+  /** Called when the view may have changed. */
   readonly onProgress: () => void;
 }

@@ -1,79 +1,78 @@
-/** Within which limits an export is worked on, and what can be seen of it: between the work and those who want it done. */
+/** The port between the work on an export and its user: limits of the work, and its view. */
 import type { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord } from '../destination/commit-record.ts';
 import { type Manifest, totalsOf } from '../destination/manifest.ts';
 import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
 import type { Trouble, Unproven } from './export-holds.ts';
-import type { RowPiece } from './row-histogram.ts';
 import type { JobView } from './search-tools.ts';
 
-/** As the newest text of the export has them, and whoever else may say something. */
+/** Limits from the latest spec and other sources. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** How what was found is to be proven, where the query allows it (E6). */
+  /** How rows are proven, if the query allows it (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 
 export type WorkStage =
-  /** What stands at the destination is being read. */
+  /** The destination is being read. */
   | 'loading'
-  /** Where the range is cut at first is being found out. */
+  /** The first segments are being determined. */
   | 'planning'
   | 'exporting'
-  /** All is searched, and compared with an aggregation of the service. */
+  /** Everything is searched; an aggregation of the service is compared with the rows. */
   | 'proving'
-  /** All is covered, and the manifest is to be written. */
+  /** Everything is covered; the manifest is written next. */
   | 'finishing'
   | 'complete';
 
-/** A manifest that stands at the destination. */
+/** A manifest at the destination. */
 export interface StandingManifest {
   readonly url: string;
-  /** Of its bytes, in hexadecimal digits. */
+  /** Hash of its bytes, hexadecimal. */
   readonly sha256: string;
   readonly manifest: Manifest;
 }
 
-/** Where an export stands. */
+/** Current state of an export's work. */
 export interface WorkView {
   readonly stage: WorkStage;
-  /** The address of the export's folder; undefined before the destination was opened. */
+  /** URL of the export's folder; undefined before the destination is opened. */
   readonly location: string | undefined;
-  /** Undefined until it is known what stands at the destination. */
+  /** Undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
-  /** What is committed, in order of time. */
+  /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** How their rows lie in time, in at most `maxRowPieces`; computed only when it is asked for. */
-  readonly histogram: () => readonly RowPiece[];
-  /** How many searches are under way. */
+  /** Returns rows by slice of the time range (`row-histogram.ts`), computed on demand. */
+  readonly histogram: () => readonly number[];
+  /** Number of running searches. */
   readonly searches: number;
-  /** Of these, those that have had no job yet, although they have waited for longer than the creation of one takes. */
+  /** Number of running searches that have waited for a job longer than its creation usually takes. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Why nothing starts although something is left. */
+  /** Why nothing starts although work is left. */
   readonly waitsFor: Wait | undefined;
-  /** By how much the service's clock is behind ours, as far as is known; at least 0. */
+  /** Time in ms by which the service's clock is behind ours, as far as known; at least 0. */
   readonly clockBehindMs: number;
-  /** What everything waits out. */
+  /** Failure that currently delays everything. */
   readonly trouble: Trouble | undefined;
-  /** What went wrong last, as long as nothing has succeeded since. */
+  /** Last failure, if nothing has succeeded since. */
   readonly lastError: LogfleetError | undefined;
-  /** Whether so much has failed in a row that it may not pass by itself. */
+  /** True if too many failures in a row make it unlikely that the problem passes. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
-  /** Why searches of intervals failed that are not done yet, the newest first. */
+  /** Reasons for failed searches of unfinished intervals, newest first. */
   readonly messages: readonly string[];
-  /** What search jobs warned of, the newest first. */
+  /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
-  /** Of `output.fields`, those that the service has described nowhere so far; none where others have read a part. */
+  /** Fields of `output.fields` that no page described so far. Empty if other processes have read a part. */
   readonly undescribedFields: readonly string[];
-  /** When it is complete. */
+  /** Manifest of a complete export. */
   readonly manifest: StandingManifest | undefined;
-  /** After how long time alone may change something; infinite where it cannot. */
+  /** Time in ms after which time alone may change the view; infinite if never. */
   readonly requeueAfterMs: number;
 }
 
-/** Of an export that is complete. */
+/** Progress of a complete export. */
 export function progressOfManifest({ intervals }: Manifest): ExportProgress {
   const { rows, bytes, duplicates } = totalsOf(intervals);
   const done = intervals.length;

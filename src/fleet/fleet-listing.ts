@@ -1,14 +1,14 @@
 /**
- * What one account's listings have shown of its collectors, shared by every policy that uses the account (protocol U9).
+ * Rows of an account's collector listing, shared by all policies of the account (U9).
  *
- * Readers ask for freshness (`requestSweep`, `requestPage`, `requestBuilds`); one loop reads what was asked for and tells its users.
- * Nobody waits for a page: a reconcile takes what is there and is called again when there is more. One timer reads the fleet again for
- * all users. A user at rest hears only of changes that concern it, so that a fleet in order costs one sweep and no reconciles.
+ * Users request reads (`requestSweep`, `requestPage`, `requestBuilds`). One loop sends the requests and notifies the users. A
+ * reconcile never waits for a page: it uses the current rows and is called again after a read. One timer re-reads the fleet for all
+ * users. A user at rest is notified only about changes that concern it, so a fleet in order costs one sweep and no reconciles.
  *
- * The listing is asked for towards a build that nobody targets and nobody runs, so that it leaves nobody out and its pages
- * stay put while collectors are upgraded (U7, `view.ts`).
+ * The listing is requested for a build that no policy targets and no collector runs. It then shows all collectors, and its pages
+ * stay stable during upgrades (U7, `view.ts`).
  *
- * Invariant: at most one request of this loop is under way, and none while somebody else leads.
+ * Invariant: the loop has at most one request in flight, and none while another process leads.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
@@ -22,37 +22,40 @@ import { refusesBuild } from './refused-build.ts';
 import { type Sweep, sweepOf } from './sweep.ts';
 import { chooseView, type View } from './view.ts';
 
-/** Why nothing new is being read, and until when. */
+/** Error of the last read, and the time of the retry. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
 }
 
-/** How many times its length a sweep is apart from the next one while nothing waits to be started: sweeps take a tenth (U9). */
+/**
+ * Minimum distance between sweeps of a fleet at rest, as a multiple of the sweep's duration. So sweeps take at most a tenth of the
+ * time (U9).
+ */
 export const restingShare = 10;
 
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service target at present: views towards them hide collectors. */
+  /** Versions that policies of this service currently target. A listing for such a version hides collectors. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may speak to the service at all (leadership). */
+  /** Whether this process may send requests to the service (leadership). */
   readonly active: () => boolean;
 }
 
-/** A policy that uses a listing. */
+/** Policy that uses a listing. */
 export interface ListingUser {
-  /** The Secret that led the policy to the account, as `namespace/name`. */
+  /** Secret of the policy, as `namespace/name`. */
   readonly secret: string;
-  /** How old the listing may become. */
+  /** Maximum age of the listing in ms. */
   readonly resyncMs: number;
-  /** Something came that the policy should look at. */
+  /** Called when the policy should reconcile. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
-  /** Sweeps for this user begin so many lengths of a sweep apart at the least (U9). */
+  /** Minimum distance between sweeps for this user, as a multiple of the sweep's duration (U9). */
   share: number;
 }
 
@@ -61,17 +64,17 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Users that hear of every sweep, batch of pages and list of builds. */
+  /** Users that are notified of every sweep, batch of pages and list of builds. */
   readonly #attentive = new Set<string>();
-  /** Secrets whose users were told since the last resync that another account may be behind the Secret. */
-  readonly #toldSecrets = new Set<string>();
+  /** Secrets whose users were notified, since the last resync, that the Secret may belong to another account. */
+  readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether users at rest have heard of a problem. They hear of its end, too. */
-  #isTroubleTold = false;
+  /** Whether users at rest were notified of a problem. They are then also notified of its end. */
+  #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether a build of the view is offered no longer, so that no page of it can be read. */
+  /** Whether the service no longer offers a build of the view, so that no page of it can be read. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -81,12 +84,15 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Where every build is run by someone: the order of two lists that together show everybody. */
+  /** Merged order of two listings that together show all collectors. Used if every build is run by some collector. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
   #failures = 0;
-  /** Whether a list was refused for its build, and none has come since: that builds are offered says nothing of their lists. */
+  /**
+   * Whether a listing was rejected because of its build, and no listing has succeeded since. A list of builds alone does not clear
+   * it.
+   */
   #isBuildRefused = false;
   #problem: ListingProblem | undefined;
   #retry: Timer | undefined;
@@ -99,22 +105,22 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers (4.7), with when they were asked for; undefined before the first answer. */
+  /** Builds that the service offers (4.7), with the sending time of the request. Undefined until the first answer. */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
 
-  /** When the first request of the newest complete sweep was sent; undefined before the first one has ended. */
+  /** Sending time of the first request of the newest complete sweep. Undefined until the first complete sweep. */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
 
-  /** Whether a collector at `version` shows in the listing. False only with a single build (U7). */
+  /** Whether the listing shows collectors with `version`. False only if the service has a single build (U7). */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** How long the requests of the newest complete sweep took; those that failed, and the waits after them, are no part of it (U9). */
+  /** Total duration of the requests of the newest complete sweep in ms. Excludes failed requests and waits (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -123,34 +129,34 @@ export class FleetListing {
     return this.#problem;
   }
 
-  /** Rows in one page of the service, as far as it is known. */
+  /** Number of rows in a page of the service, as far as known. */
   pageRows(): number {
     return this.#pageSize.rows();
   }
 
-  /** The page that shows this collector, or will once it has left the build that hides it; undefined where that is not known. */
+  /** Page that shows this collector, or will show it once it leaves the hidden build. Undefined if unknown. */
   pageOf(id: string): number | undefined {
     const position = this.#positionOf(id);
     return position === undefined ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Changes whenever `placeOf` may answer otherwise. */
+  /** Counter that changes whenever the result of `placeOf` may change. */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
-  /** Where a collector stands in the list's order, for comparison alone; past the end where that is not known. */
+  /** Place of a collector in the order of the listing, for comparisons. Unknown collectors come last. */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
-  /** When a page was last read since the newest sweep, as the time of the request's sending; undefined when it was not. */
+  /** Sending time of the last read of a page since the newest sweep. Undefined if the page was not read. */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
 
-  /** Asks for a complete sweep whose requests are all sent at or after `sentAfterMs`. */
+  /** Requests a complete sweep whose requests are all sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -164,13 +170,13 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Asks for a page (`pageOf`) to be read by a request sent at or after `sentAfterMs`. */
+  /** Requests a read of a page (`pageOf`) with a request sent at or after `sentAfterMs`. */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
   }
 
-  /** Makes a user known, or its new needs. Until it rests the user hears of each sweep, batch of pages, list of builds and problem. */
+  /** Adds or updates a user. Until it rests, the user is notified of each sweep, batch of pages, list of builds and problem. */
   attend(id: string, user: ListingUser): void {
     const before = this.#users.get(id);
     this.#attentive.add(id);
@@ -180,8 +186,8 @@ export class FleetListing {
   }
 
   /**
-   * What a user needs after its decision.
-   * @param isAtRest whether it is told only of changes: of rows that concern it, of builds, and of trouble that begins or ends
+   * Sets the needs of a user after its decision.
+   * @param isAtRest whether to notify it only of changes: of its rows, of the builds, and of the beginning or end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -198,10 +204,10 @@ export class FleetListing {
     this.rows.members.leave(id);
   }
 
-  /** The Secret may lead to another account by now: all that came by it look at it again, once in each resync. */
+  /** Notifies all users of a Secret that may belong to another account now, at most once per resync. */
   doubtSecret(secret: string): void {
-    if (this.#toldSecrets.has(secret)) return;
-    this.#toldSecrets.add(secret);
+    if (this.#notifiedSecrets.has(secret)) return;
+    this.#notifiedSecrets.add(secret);
     for (const user of [...this.#users.values()]) if (user.secret === secret) user.onNews();
   }
 
@@ -213,7 +219,7 @@ export class FleetListing {
     this.#attentive.clear();
   }
 
-  /** Sets the timer where these needs come before those that it is set for. */
+  /** Sets the resync timer if these needs are due earlier. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -226,7 +232,7 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** When builds are to be read again; Infinity where they are about to be. */
+  /** Time at which builds are due for another read. Infinity if a read is already pending. */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Number.POSITIVE_INFINITY;
     return this.#builds.sentAtMs + resyncMs;
@@ -238,7 +244,7 @@ export class FleetListing {
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 
-  /** Reads what is due for any user, and sets the timer for what is not. */
+  /** Requests all reads that are due, and sets the timer for the next. */
   #readAgain(): void {
     const nowMs = this.#options.clock.monotonic();
     const users = [...this.#users.values()];
@@ -247,7 +253,7 @@ export class FleetListing {
     if (areBuildsDue) this.requestBuilds(nowMs);
     if (isSweepDue) {
       this.requestSweep(nowMs);
-      this.#lookAtSecrets();
+      this.#checkSecrets();
     }
     this.#replan();
   }
@@ -256,9 +262,9 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /** One user of each Secret looks whether the Secret still leads here (U9). */
-  #lookAtSecrets(): void {
-    this.#toldSecrets.clear();
+  /** Lets one user of each Secret check whether the Secret still belongs to this account (U9). */
+  #checkSecrets(): void {
+    this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
     for (const user of this.#users.values()) if (!bySecret.has(user.secret)) bySecret.set(user.secret, user);
     for (const user of bySecret.values()) user.onNews();
@@ -272,7 +278,7 @@ export class FleetListing {
 
   async #run(): Promise<void> {
     try {
-      // The request that set us off may be one of several made in the same breath.
+      // Several requests can be made in the same turn, so wait for all of them.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -285,7 +291,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // In the same breath as the last look at what is wanted: whatever is asked for from now on sets off another run.
+      // Reset in the same turn as the last check for requests, so that a later request starts another run.
       this.#running = false;
     }
   }
@@ -294,7 +300,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return () => this.#readBuilds();
     }
-    // Pages are few and somebody's slot depends on each; a sweep is long.
+    // Pages come first: they are few, and upgrades wait for them. A sweep is long.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -318,30 +324,30 @@ export class FleetListing {
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
     log.warn('the fleet could not be read', { error, retryInMs: delayMs });
-    const isNews = !this.#isTroubleTold;
-    this.#isTroubleTold = true;
+    const isNews = !this.#isProblemKnown;
+    this.#isProblemKnown = true;
     this.#retry = clock.after(delayMs, () => {
       this.#retry = undefined;
       this.#pump();
     });
-    this.#tell(isNews);
+    this.#notify(isNews);
   }
 
-  /** @param isForAll whether users at rest are told, too */
-  #tell(isForAll: boolean): void {
+  /** @param isForAll whether users at rest are notified as well */
+  #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
     const told = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
     for (const id of [...told]) this.#users.get(id)?.onNews();
   }
 
-  /** Something was read, so that a problem is over: users at rest are told of that. */
-  #tellNews(isForAll: boolean): void {
-    const isOver = this.#isTroubleTold && !this.#isBuildRefused;
+  /** Notifies users after a successful read. If the read ends a problem, users at rest are notified as well. */
+  #notifyOfRead(isForAll: boolean): void {
+    const isOver = this.#isProblemKnown && !this.#isBuildRefused;
     if (isOver) {
-      this.#isTroubleTold = false;
+      this.#isProblemKnown = false;
       this.#problem = undefined;
     }
-    this.#tell(isForAll || isOver);
+    this.#notify(isForAll || isOver);
   }
 
   async #readBuilds(): Promise<void> {
@@ -349,14 +355,14 @@ export class FleetListing {
     const isNews = !sameBuilds(this.#builds?.list, answer.value);
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
-    this.#leaveWithdrawn(answer.value);
-    // Until the fleet is known builds alone decide nothing: the first sweep tells of both.
-    if (this.#completeSinceMs !== undefined || this.#isTroubleTold) this.#tellNews(isNews);
+    this.#dropWithdrawn(answer.value);
+    // Without a known fleet, builds alone decide nothing. The first sweep notifies of both.
+    if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
 
-  /** Towards a build that is offered no longer nothing is listed: another sweep chooses others. */
-  #leaveWithdrawn(offered: readonly Build[]): void {
+  /** Abandons a sweep or view whose build the service no longer offers, and requests another sweep. */
+  #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
       this.#sweep = undefined;
@@ -376,7 +382,7 @@ export class FleetListing {
 
   async #continueSweep(sweep: Sweep): Promise<void> {
     const build = sweep.view.builds[sweep.build];
-    const limit = this.#pageSize.rows();
+    const limit = this.#pageSize.limit();
     let page: readonly Collector[];
     let sentAtMs: number;
     try {
@@ -386,7 +392,7 @@ export class FleetListing {
       throw thrown;
     }
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Places count in the first build's list only; the others show who that one leaves out.
+    // Only the first build's listing defines places. The other listing shows the collectors that the first one hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -410,7 +416,7 @@ export class FleetListing {
     this.#order = this.#orderAfter(sweep, view);
     this.#completeSinceMs = sweep.startedAtMs;
     this.#lastSweepMs = this.#sweepMs;
-    this.#tellNews(isOtherView);
+    this.#notifyOfRead(isOtherView);
     this.#replan();
   }
 
@@ -422,10 +428,13 @@ export class FleetListing {
   }
 
   /**
-   * Makes sure that the swept view left nobody out, since whoever is installed anew may run its build. One request tells, where there
-   * is another build that nobody runs: its list has no row beyond ours. If it has one, the sweep starts again towards that build.
-   * Where every build is run by someone, the sweep goes on with the list of a second one if rows have gone missing, or if the list
-   * of a witness is longer than our rows would make it. Undefined: not finished.
+   * Checks that the swept listing hides no collector, since a newly installed collector may run the view's build.
+   *
+   * If another build is run by no collector, one request is enough: its listing must have no row beyond the known ones. If it has
+   * more, the sweep starts again for that build. If every build is in use, the sweep continues with the listing of a second build,
+   * provided that rows are missing or a witness listing is longer than expected.
+   *
+   * Returns undefined if the sweep must continue.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -445,8 +454,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether somebody may run the view's build. Of a fleet that was never seen nobody may be overlooked. Later nobody may be
-   * suspected for having been upgraded during the sweep: whom that hides shows with the next one, once nothing moves.
+   * Whether a collector may run the view's build and thus be hidden. The first sweep must not overlook any collector. Later sweeps
+   * must not mistake upgraded collectors for hidden ones; a hidden collector then shows in the next quiet sweep.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -464,17 +473,17 @@ export class FleetListing {
       ({ value, sentAtMs } = await this.#list(build, offset, size));
     } catch (thrown) {
       if (!this.#pageSize.refused(thrown, size)) throw thrown;
-      // Pages are others now: whoever wants one asks again.
+      // The page size changed, so pages are numbered differently. Users request them again.
       this.#wantPages.clear();
       this.#pageReads.clear();
-      this.#tell(false);
+      this.#notify(false);
       return;
     }
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
     this.#pageReads.set(index, sentAtMs);
     if (!this.#order) this.rows.displace(offset, size, value);
     this.rows.takePage(value, sentAtMs, this.#order ? undefined : offset);
-    if (this.#wantPages.size === 0) this.#tellNews(false);
+    if (this.#wantPages.size === 0) this.#notifyOfRead(false);
   }
 
   #positionOf(id: string): number | undefined {
@@ -489,7 +498,10 @@ export class FleetListing {
     return position < 0 ? undefined : position;
   }
 
-  /** Whether the list towards this build has more rows than those seen that do not run it. One that shows who runs it leaves nobody out. */
+  /**
+   * Whether the listing for this build has more rows than the known collectors that do not run it. A listing that shows collectors
+   * with this build hides none.
+   */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
     let shown = 0;

@@ -1,19 +1,19 @@
 /**
- * The rows of a fleet as listings have shown them. Each change of a row is given to the policies that it concerns (`member-index.ts`).
+ * Rows of a fleet from its listings. Each changed row is passed to the policies that it concerns (`member-index.ts`).
  *
- * Invariant: a row's `seenAtMs` is when the request that showed it was *sent*; an older answer that comes later changes nothing.
+ * Invariant: `seenAtMs` of a row is the sending time of the request that showed it. Older answers that arrive later are ignored.
  */
 import type { Collector } from '../service/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
-/** A collector as last seen. */
+/** Last known state of a collector. */
 export interface Row {
   readonly collector: Collector;
-  /** When the request of the newest page that showed it was sent; monotonic milliseconds. */
+  /** Sending time of the newest request that showed it, in monotonic milliseconds. */
   readonly seenAtMs: number;
-  /** Place in the list of the newest sweep, from 0; -1 where it has none. */
+  /** Position in the listing of the newest sweep, from 0. -1 if unknown. */
   readonly position: number;
-  /** The version that it showed before its present one, while we watched. */
+  /** Version that the row showed before the current one, if the change was observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -21,11 +21,11 @@ type MutableRow = { -readonly [K in keyof Row]: Row[K] } & { missedSweeps: numbe
 
 export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
-  /** Who stands where in the newest sweep. */
+  /** Collector id at each position of the newest sweep. */
   readonly #places: string[] = [];
-  /** Hears of each row that came, changed or went. */
+  /** Receives each added, changed and removed row. */
   readonly members = new MemberIndex();
-  /** Ids in the order of one field's texts; undefined once a row came, changed or went. Made when it is asked for. */
+  /** Ids sorted by the text of a field. Built on demand, and undefined after any change of the rows. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -42,17 +42,17 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Grows whenever rows changed places. */
+  /** Counter that grows whenever rows change positions. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
 
-  /** Grows whenever a row came, changed or went. */
+  /** Counter that grows whenever a row is added, changed or removed. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The ids of all rows that an anchor allows; of all rows where it is undefined. */
+  /** Yields the ids of all rows that an anchor allows, or of all rows if it is undefined. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -73,8 +73,8 @@ export class FleetRows {
   }
 
   /**
-   * Takes in a page. `offset` is the place of its first row; undefined where places do not count. Returns the page as it is
-   * kept, whose texts live on in any case.
+   * Adds the rows of a page. `offset` is the position of its first row, or undefined if positions do not count. Returns the
+   * collectors as stored, so that their strings can be shared.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -82,7 +82,7 @@ export class FleetRows {
     );
   }
 
-  /** Who should be at these places and is not has moved: only a sweep finds its new place. */
+  /** Clears the positions of rows that should be on this page but are not. Only a sweep finds their new positions. */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -91,7 +91,9 @@ export class FleetRows {
     }
   }
 
-  /** A sweep is complete: who was not in it has no place, and goes when it was not in the one before either (U7). */
+  /**
+   * Ends a sweep. Rows that it did not show lose their position, and are removed if the sweep before did not show them either (U7).
+   */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
       if (seen.has(id)) {
@@ -105,7 +107,7 @@ export class FleetRows {
     }
   }
 
-  /** Whether someone who was in the sweep before is not in this one. */
+  /** Whether a row of the previous sweep is missing in this one. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -117,7 +119,7 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /** The ids whose text begins the range at `from`, for as long as `isIn` holds. */
+  /** Yields the ids from the first text not below `from`, while `isIn` holds. */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -173,11 +175,11 @@ export class FleetRows {
     return row.collector;
   }
 
-  /** What a sweep shows is mostly known: the texts that we have are kept, so that those of the page die young. */
+  /** Updates a row. Known strings are kept, so that the strings of the page can be freed early. */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An older sign of life is a replica's that has not heard of the newer.
+    // An older sign of life comes from a replica that is behind.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
@@ -190,7 +192,7 @@ export class FleetRows {
   }
 }
 
-/** Whether nothing changed that a policy looks at. A newer sign of life alone is no change. */
+/** Whether all fields that policies use are equal. `lastSeenAliveMs` is ignored. */
 function sameCollector(left: Collector, right: Collector): boolean {
   return (
     left.collectorVersion === right.collectorVersion &&

@@ -1,6 +1,6 @@
 /**
- * The fleets this process knows: one listing for each account, one table of ownership for each service, shared by all policies
- * that use them and let go of with the last one (U9, U13).
+ * Listings and ownership tables of this process: one listing for each account and one ownership table for each service. Policies
+ * share them, and a listing is closed with its last user (U9, U13).
  */
 import type { Account } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -11,23 +11,25 @@ import { type Claimant, Ownership } from './ownership.ts';
 export interface FleetsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether this process may speak to services now. */
+  /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy whose collectors may have come to it or left it. */
+  /** Called for a policy that may have gained or lost collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /** Kept for as long as we lead: what is in flight must be known however often a policy is made again. */
+  /**
+   * Ownership tables by host. Kept while this process leads, so that attempts in flight stay known when a policy is created again.
+   */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {
     this.#options = options;
   }
 
-  /** By host: its collectors are the same whatever the path of the address (U13). */
+  /** Ownership table of a service. Keyed by host, since collectors are the same for any path (U13). */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
     const known = this.#ownerships.get(host);
@@ -37,7 +39,10 @@ export class Fleets {
     return ownership;
   }
 
-  /** The listing of an account, held until `release` by this user. Other credentials may see other collectors: they read for themselves. */
+  /**
+   * Returns the listing of an account, which is kept until `release` by this user. Accounts have separate listings, since other
+   * credentials may see other collectors.
+   */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
     if (known) {
@@ -67,12 +72,12 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** A policy is gone: its collectors are free for others, once what is in flight has ended (U13). */
+  /** Removes a deleted policy. Its collectors are free for others after their attempts in flight have ended (U13). */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets everything: another process may have acted since it was learnt. */
+  /** Forgets everything, since another process may have acted in the meantime. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

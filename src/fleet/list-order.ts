@@ -1,20 +1,20 @@
 /**
- * Where a collector will show in a list that leaves some out. Where every build is run by someone, the list towards any build hides
- * its runners, and who leaves that build appears between the others. Two lists together show everybody; merged, they give
- * the order of all, and with it the place that each will have once it shows.
+ * Predicted positions in a listing that hides collectors. If every build is in use, the listing for any build hides the collectors
+ * that run it, and a collector that leaves that build appears between the others. Two listings together show all collectors.
+ * Merged, they give the order of all collectors and thus the future position of hidden ones.
  *
- * An estimate: lists shift, and their order is not documented (4.6). Whoever reads a page by it must look whether it holds
- * what was expected.
+ * The result is an estimate, since listings shift and their order is undocumented (4.6). After reading a page, check that it
+ * contains the expected collector.
  */
 import type { Collector } from '../service/upgrade-service.ts';
 
-/** What a place in a list may go by. */
+/** Fields that a listing may be sorted by. */
 export type Listed = Pick<Collector, 'id' | 'name'>;
 
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** How many of those before each place show, as of the revision. */
+  /** Number of visible collectors before each place, for the current revision. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
@@ -24,9 +24,9 @@ export class ListOrder {
   }
 
   /**
-   * The order after a sweep of both lists. Who moved from one to the other while they were read may be in neither: the former
-   * order still knows its place.
-   * @param present whether a collector of the former order is still there
+   * Returns the order after a sweep of both listings. A collector that moved between the listings during the sweep may be in
+   * neither. Its place then comes from the former order.
+   * @param present whether a collector of the former order still exists
    */
   static after(
     former: ListOrder | undefined,
@@ -40,14 +40,14 @@ export class ListOrder {
     return new ListOrder(merge(kept, both));
   }
 
-  /** The place among all, or undefined where it was in neither list. */
+  /** Place among all collectors, or undefined if it was in neither listing. */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * The expected position of a collector, counted among those that show, or undefined where it was in neither list.
-   * @param revision changes whenever `shows` may answer otherwise
+   * Expected position among the visible collectors, or undefined if the collector was in neither listing.
+   * @param revision counter that changes whenever `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
@@ -71,8 +71,8 @@ export class ListOrder {
 }
 
 /**
- * Both lists are parts of one order: what they share holds them together, the rest goes by the key that they are sorted by. Where
- * they contradict each other, the first is right.
+ * Merges two partial listings of the same order. Common collectors align them, and the others are placed by the sort key. If the
+ * listings contradict each other, the first one applies.
  */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
@@ -82,7 +82,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Of the second list, what stands before this one there, or what goes before it by the key.
+    // Takes the collectors of the second listing that precede this one, there or by the key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -104,7 +104,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** The key by which both lists are sorted; where there is none, the first list goes first. */
+/** Sort key of both listings. If there is none, the first listing goes first. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

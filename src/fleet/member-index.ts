@@ -1,20 +1,20 @@
 /**
- * Which policies a changed row concerns, and which rows a selection may match. Each policy enters its selection; each changed row is
- * given to the policies that select it or follow it, and to no other. So the cost of a change grows with the policies that it concerns,
- * and not with the policies that there are.
+ * Index from changed rows to the policies that they concern, and from a selection to the rows that may match. Each policy enters
+ * its selection, and each changed row is passed only to the policies that select or follow it. So the cost of a change depends on
+ * the number of concerned policies, not on the number of all policies.
  *
- * A selection has an anchor where possible: texts or prefixes of one field. A collector that matches the selection has one of them, so
- * that a policy is found by a lookup. A selection without an anchor is evaluated for each changed row.
+ * A selection has an anchor if possible: texts or prefixes of one field, of which every matching collector has one. A policy with
+ * an anchor is found by a lookup. A selection without an anchor is evaluated for each changed row.
  *
- * `ownership.ts` says which policy owns a collector.
+ * `ownership.ts` decides which policy owns a collector.
  */
 import { Multimap } from '../base/multimap.ts';
 import type { Collector } from '../service/upgrade-service.ts';
 
-/** A field of a collector that selectors compare. */
+/** Field of a collector that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** A collector that matches the selection has one of these texts in the field, or a text that begins with one of the prefixes. */
+/** Every collector that matches the selection has one of these texts, or a text with one of these prefixes, in this field. */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -22,33 +22,33 @@ export interface Anchor {
 }
 
 export interface Selection {
-  /** Undefined where any collector may match. */
+  /** Undefined if any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called when the first change comes after `takeChanged`. */
+  /** Called at the first change after each `takeChanged`. */
   readonly onChange: () => void;
 }
 
-/** Policies by what they select in one field. */
+/** Policies by their anchors in one field. */
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** How many anchors have a prefix of this length. */
+  /** Number of anchors for each prefix length. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selection has no anchor. */
+  /** Policies without an anchor. */
   readonly #unanchored = new Set<string>();
   /** Policies by the collectors that they follow. */
   readonly #followers = new Multimap();
-  /** Collectors by the policies that have not taken their change yet. */
+  /** Changed collectors by policy, until the policy takes them. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Enters the selection of a policy in place of its former one. Changes that the policy has not taken are dropped. */
+  /** Replaces the selection of a policy. Pending changes of the policy are dropped. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -64,13 +64,13 @@ export class MemberIndex {
     }
   }
 
-  /** The policy has no selection any more. It must have unfollowed what it followed. */
+  /** Removes the selection of a policy. The policy must have ended all its follows. */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
   }
 
-  /** Gives the policy every change of this collector's row, whatever its selection. */
+  /** Passes every change of this collector's row to the policy, regardless of its selection. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -79,7 +79,7 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** A row came, changed, or went (undefined). */
+  /** Records that a row was added, changed, or removed (undefined). */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;
@@ -95,12 +95,12 @@ export class MemberIndex {
     }
   }
 
-  /** The collectors whose rows changed since the last call, as far as they concern this policy. */
+  /** Returns and clears the collectors whose changed rows concern this policy. */
   takeChanged(policy: string): Iterable<string> {
     return this.#changed.take(policy);
   }
 
-  /** The policies that any change has concerned since the last call, whether they have taken it or not. */
+  /** Returns and clears the policies that any change has concerned, whether or not they have taken it. */
   takeConcerned(): Iterable<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();
@@ -144,7 +144,7 @@ export class MemberIndex {
   }
 }
 
-/** A field of a collector as text; an absent or empty one is undefined. */
+/** Field of a collector as text. Absent and empty values are undefined. */
 export function fieldText(collector: Collector, field: SelectorField): string | undefined {
   const value = collector[field];
   return value === undefined || value === '' ? undefined : String(value);

@@ -1,9 +1,9 @@
 /**
- * The policy that each collector of one service belongs to, and the attempts that are in flight there (U13). One table for each service
- * is shared by all policies whose credentials lead to the service, across Secrets and namespaces.
+ * Ownership of the collectors of one service: the policy that each collector belongs to, and its attempt in flight (U13). All
+ * policies of the service share the table, across Secrets and namespaces.
  *
- * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An attempt
- * in flight stays known when its policy is deleted, so that a policy made again does not start from nought.
+ * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An
+ * attempt in flight stays known after its policy is deleted, so a policy that is created again still sees it.
  */
 import { Multimap } from '../base/multimap.ts';
 
@@ -12,53 +12,53 @@ export interface Claimant {
   readonly namespace: string;
   readonly name: string;
   readonly priority: number;
-  /** RFC 3339; the older policy goes first. */
+  /** RFC 3339. The older policy takes precedence. */
   readonly creationTimestamp: string;
-  /** A policy that only observes takes nothing from one that acts. */
+  /** False for a policy that only observes, which never takes precedence over an enforcing one. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
 
 export interface Flight {
-  /** uid of the policy that started it. */
+  /** uid of the policy that started the attempt. */
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic; since when it is known to be in flight. */
+  /** Monotonic time since which the attempt is known to be in flight. */
   readonly sinceMs: number;
 }
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Claimants by collector, and collectors by claimant. */
+  /** Claiming policies by collector, and claimed collectors by policy. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** The collectors of `#flights` by policy. */
+  /** Collectors of `#flights` by policy. */
   readonly #flying = new Multimap();
-  /** Policies of `#flying` that are gone. */
+  /** Deleted policies with attempts in flight. */
   readonly #orphaning = new Set<string>();
-  /** Whose attempt ended last, and when: what others know of the collector is older. */
+  /** Last ended attempt of each collector: its policy and end time. Other policies' knowledge of the collector is older. */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** Collectors whose owner may have changed, by the policies that have not taken that yet. */
+  /** Collectors whose owner may have changed, by policy, until the policy takes them. */
   readonly #dirty = new Multimap();
-  /** The policies of `#dirty` that were not told yet. */
-  readonly #untold = new Set<string>();
-  /** Brings a policy's claims up to what its listing shows now. */
+  /** Policies of `#dirty` that have yet to be notified. */
+  readonly #toNotify = new Set<string>();
+  /** For each policy, a function that updates its claims from its listing. */
   readonly #syncs = new Map<string, () => void>();
-  /** Policies whose listing shows more than they have claimed. */
+  /** Policies whose claims are older than their listing. */
   readonly #outdated = new Set<string>();
   readonly #onChange: (policy: Claimant) => void;
 
-  /** @param onChange called for a policy whose collectors may have come to it or left it */
+  /** @param onChange called for a policy that may have gained or lost collectors */
   constructor(onChange: (policy: Claimant) => void) {
     this.#onChange = onChange;
   }
 
-  /** Makes a policy known, or its new rank or target. */
+  /** Adds a policy, or updates its rank and target. */
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
@@ -68,29 +68,29 @@ export class Ownership {
     this.#announce();
   }
 
-  /** The policy is gone, or speaks to another service now. What it has in flight stays known. */
+  /** Removes a policy that was deleted or now uses another service. Its attempts in flight stay known. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#syncs.delete(uid);
     this.#outdated.delete(uid);
     for (const id of [...this.#claimed.get(uid)]) this.unclaim(uid, id);
     this.#dirty.take(uid);
-    this.#untold.delete(uid);
+    this.#toNotify.delete(uid);
     if (this.#flying.hasKey(uid)) this.#orphaning.add(uid);
     this.#announce();
   }
 
-  /** @param sync brings the claims of this policy up to what its listing shows; replaces the one before */
+  /** Registers the function that updates the claims of this policy from its listing. Replaces an earlier function. */
   follow(uid: string, sync: () => void): void {
     this.#syncs.set(uid, sync);
   }
 
-  /** The listing of this policy shows more than it has claimed. */
+  /** Marks the claims of this policy as older than its listing. */
   outdate(uid: string): void {
     this.#outdated.add(uid);
   }
 
-  /** Lets all policies but this one claim what their listings show by now, so that it does not take what is theirs. */
+  /** Updates the claims of all other policies from their listings, so that this policy does not take their collectors. */
   catchUp(uid: string): void {
     this.#announce();
     for (const other of this.#outdated) {
@@ -112,19 +112,19 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** The collectors that the policy claims. */
+  /** Collectors that the policy claims. */
   claimed(uid: string): Iterable<string> {
     return this.#claimed.get(uid);
   }
 
-  /** Tells the policies whose collectors changed hands since the last call. */
+  /** Notifies the policies whose collectors may have changed owners since the last call. */
   announce(): void {
     this.#announce();
   }
 
-  /** The collectors of this policy whose owner may have changed since the last call. */
+  /** Returns and clears the collectors of this policy whose owner may have changed. */
   takeChanged(uid: string): Iterable<string> {
-    this.#untold.delete(uid);
+    this.#toNotify.delete(uid);
     return this.#dirty.take(uid);
   }
 
@@ -134,7 +134,7 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /** Whose the collector would be if nothing was in flight there: who goes first of all that claim it. */
+  /** Owner of the collector regardless of attempts in flight: the claiming policy with the highest precedence. */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -148,13 +148,13 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** A flight whose policy is gone. */
+  /** Attempt in flight whose policy is deleted. */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** An attempt is open, or there is more to know about it. */
+  /** Records an attempt that is open or whose result must still be confirmed. */
   began(id: string, flight: Flight): void {
     this.#forgetFlight(id);
     this.#flights.set(id, flight);
@@ -163,8 +163,8 @@ export class Ownership {
   }
 
   /**
-   * When an attempt of another policy ended on this collector; undefined where none did lately.
-   * @param isForgotten whether this policy remembers no attempt of its own there: then one of those that was accepted counts as well
+   * Time at which another policy's attempt on this collector ended, or undefined if there was none recently.
+   * @param isForgotten whether this policy has no record of its own attempt; then its own accepted attempt counts as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -173,7 +173,7 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /** The attempt has ended. Whoever else claims the collector may have it now, once it was seen again (`landedMs`). */
+  /** Records the end of an attempt. Another policy may own the collector after a later listing has shown it (`landedMs`). */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -185,8 +185,8 @@ export class Ownership {
   }
 
   /**
-   * The policy's ledger was read anew: what it has in flight is what that says, and not what was never written. The policy itself is not
-   * told. It is at work on that, and a host that fails each write would have it look again at once, for ever.
+   * Forgets the attempts of a policy whose ledger was read again, since only attempts in the ledger count. The policy itself is not
+   * notified: it is reconciling already, and a host whose writes fail would otherwise cause an endless loop.
    */
   forgetFlights(policy: string): void {
     for (const id of [...this.#flying.get(policy)]) {
@@ -197,11 +197,11 @@ export class Ownership {
   }
 
   /**
-   * Flights whose policy is gone and that began before `beforeMs`: nothing can be running any more.
-   * @param seenMs what ended before this shows in the list by now; what ended later is not forgotten, however long the list takes (U8)
+   * Forgets attempts of deleted policies that began before `beforeMs` and so cannot be running any more.
+   * @param seenMs attempts that ended before this time are visible in the listing; later ones are kept (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // In order of time, so that looking ends at the first that is to be kept.
+    // Ordered by time, so the loop ends at the first entry to keep.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -215,7 +215,7 @@ export class Ownership {
     }
   }
 
-  /** Versions that some policy of this service brings its collectors to. */
+  /** Versions that policies of this service target. */
   targeted(): ReadonlySet<string> {
     const versions = new Set<string>();
     for (const { targetVersion } of this.#claimants.values())
@@ -234,22 +234,22 @@ export class Ownership {
   #touch(id: string, except?: string): void {
     for (const uid of this.#claims.get(id)) {
       if (uid === except) continue;
-      if (!this.#dirty.hasKey(uid)) this.#untold.add(uid);
+      if (!this.#dirty.hasKey(uid)) this.#toNotify.add(uid);
       this.#dirty.add(uid, id);
     }
   }
 
-  /** Each policy is told once of all that it has not taken: it looks at everything when its turn comes. */
+  /** Notifies each pending policy once. The policy then takes all its changes at once. */
   #announce(): void {
-    for (const uid of this.#untold) {
-      this.#untold.delete(uid);
+    for (const uid of this.#toNotify) {
+      this.#toNotify.delete(uid);
       const claimant = this.#claimants.get(uid);
       if (claimant) this.#onChange(claimant);
     }
   }
 }
 
-/** Negative when `left` goes first: who acts, the higher priority, the older, then by namespace/name. */
+/** Orders policies by precedence: enforcing first, then higher priority, older, and namespace/name. */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (
     Number(right.enforcing) - Number(left.enforcing) ||

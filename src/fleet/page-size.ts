@@ -1,31 +1,39 @@
 /**
- * How many rows a page of the collectors' list has. The specification names a default of 50 and no maximum (4.6): a larger limit
- * may be taken, refused with 400, or cut down in silence. What the service does is learnt from its answers.
+ * Page size of the collector listing. The specification defines a default of 50 rows, no maximum and no minimum (4.6). The service may
+ * accept a larger limit, reject it with 400, or silently return fewer rows. This class learns the behaviour from the answers. Only an
+ * empty page ends a list.
  */
 import { ServiceError } from '../service/service-error.ts';
 import { refusesBuild } from './refused-build.ts';
 
-const limits = [50, 100, 500, 1_000, 10_000] as const;
-/** Asked for first; more only once it came back full. */
-const firstLimit = 1_000;
-/** The documented default: no service cuts below it, so a page that is shorter is the last. */
+/** Documented default. */
 export const defaultRows = 50;
+const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
+/** Limit of the first request. Raised only after a full page. */
+const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
-  /** The largest limit that was not refused. */
+  /** Largest limit that was not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Proven: the service cuts its pages down to this. */
+  /** Number of rows in a full page, if the service returns fewer than the limit. */
   #cut: number | undefined;
-  /** Rows of a page that was shorter than asked for: the end, or cut down. The next page tells. */
-  #suspect: number | undefined;
+  /** Number of rows in the largest page of the current list. */
+  #largest = 0;
+  /** Whether the previous page was shorter than its limit. */
+  #wasShort = false;
 
-  /** The limit to ask for, which is also how many rows a full page has. */
+  /** Limit for the next request of a list. */
+  limit(): number {
+    return this.#limit;
+  }
+
+  /** Number of rows in a full page. */
   rows(): number {
     return this.#cut ?? this.#limit;
   }
 
-  /** Takes note of a refused limit; false when the failure was another, or no smaller limit is left. */
+  /** Records a rejected limit. Returns false if the failure has another cause or no smaller limit is left. */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
@@ -36,20 +44,16 @@ export class PageSize {
     return true;
   }
 
-  /** Takes note of an answer with `rows` rows to `limit` at `offset`; returns whether the list ends with it. */
+  /** Records an answer with `rows` rows. Returns whether it is the end of the list. */
   learn(limit: number, rows: number, offset: number): boolean {
-    // A list that begins says nothing of where another one ended.
-    const suspect = offset === 0 ? undefined : this.#suspect;
-    this.#suspect = undefined;
+    const continues = offset > 0 && this.#wasShort;
+    this.#wasShort = rows < limit;
     if (rows === 0) return true;
-    // A few rows more may have come to the list meanwhile; a page of them has not.
-    if (suspect !== undefined && rows >= defaultRows) this.#cut = suspect;
-    if (rows >= limit) {
-      if (offset === 0 && this.#cut === undefined) this.#grow();
-      return false;
-    }
-    if (rows < defaultRows || this.#cut !== undefined) return rows < this.rows();
-    this.#suspect = rows;
+    this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
+    // The list continues behind a short page, so the service returns fewer rows than the limit.
+    if (continues) this.#cut = this.#largest;
+    else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
+    if (rows >= limit && offset === 0) this.#grow();
     return false;
   }
 

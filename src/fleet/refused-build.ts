@@ -1,7 +1,7 @@
-/** Whether a listing failed for the build that it was asked towards. */
+/** Detects a listing that failed because of its build. */
 import { ServiceError } from '../service/service-error.ts';
 
-/** The service does not have the build whose list was asked for: what it offers may be others by now. */
+/** Whether the service does not know the build of the listing. Its list of builds may have changed. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

@@ -1,4 +1,4 @@
-/** How far one reading of the whole list has come, over the requests that it takes (`fleet-listing.ts`). */
+/** Progress of one complete read of the listing (`fleet-listing.ts`). */
 import type { Listed } from './list-order.ts';
 import type { View } from './view.ts';
 
@@ -6,12 +6,12 @@ export interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** What the list of each build of the view showed, in its order. */
+  /** Rows of the listing for each build of the view, in order. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
-  /** Which of the view's builds is being read. */
+  /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether nobody can run the view's build: it was chosen by a list that would have shown them. */
+  /** Whether certainly no collector runs the view's build, since another listing would have shown it. */
   readonly proven: boolean;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Towards which build the list of collectors is asked for (U7). The list towards a build may leave out who runs it already, so
- * the best one is a build that no policy targets and no collector runs: it shows everybody, at every version.
+ * Choice of the build for which collectors are listed (U7). The listing for a build may hide the collectors that run it. So the
+ * best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
  */
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import type { Build } from '../service/upgrade-service.ts';
 
 export class View {
-  /** The builds whose lists together show the fleet; places are counted in the first one's. Undefined stands for "the latest". */
+  /** Builds whose listings together show the fleet. Positions refer to the first one. Undefined means "the latest". */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
   readonly #targeted: ReadonlySet<string>;
@@ -21,22 +21,22 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Whether a collector at this version shows in one of the lists. */
+  /** Whether one of the listings shows collectors with this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Whether one of the builds whose lists it is made of is offered no longer. */
+  /** Whether the service no longer offers one of the view's builds. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Whether any of the builds that it was chosen from is offered no longer. */
+  /** Whether the service no longer offers any of the builds that the view was chosen from. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** A view through another build that nobody seems to run, to check this one against; undefined where there is none. */
+  /** Returns a view of another unused build, to check this view. Undefined if there is none. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -46,11 +46,11 @@ export class View {
   }
 
   /**
-   * A build whose list has a length that is known beforehand, so that a longer one shows that this view leaves somebody out;
-   * undefined where there is none. Upgrades go on meanwhile: who leaves the build makes its list longer, who is brought to it
-   * makes it shorter.
-   * @param counts collectors by version, as far as they are known
-   * @param strict whether nobody may be overlooked, at the price of false alarms: then one that nobody is brought to
+   * Returns a build whose listing has a predictable length. A longer listing shows that this view hides collectors. Undefined if
+   * there is none. Upgrades in the meantime change the length: a collector that leaves the build makes it longer, a collector that
+   * reaches it makes it shorter.
+   * @param counts known collectors by version
+   * @param strict whether to accept false alarms rather than overlook a collector; then a build that is no target is chosen
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -59,7 +59,7 @@ export class View {
     return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
   }
 
-  /** This view and the list towards another build, the one that hides the fewest; undefined where there is no other. */
+  /** Returns this view plus the listing of the build that hides the fewest collectors. Undefined if there is no other build. */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
     const second = leastUsed(
@@ -75,8 +75,8 @@ export class View {
  * Chooses the view of the next sweep.
  * @param offered builds of the service (4.7)
  * @param targeted versions that policies target
- * @param counts collectors by version, as far as they are known
- * @param present the view so far: kept while it serves, so that places stay comparable
+ * @param counts known collectors by version
+ * @param present current view, kept while it is usable, so that positions stay comparable
  */
 export function chooseView(
   offered: readonly Build[],
@@ -90,7 +90,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // Who runs it, or is brought to it, shows in another build's list only.
+  // Collectors with the view's build show only in the listing of another build.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

@@ -1,9 +1,9 @@
 /**
- * The port to where resources live. Two adapters stand behind it: `kubernetes/` (an API server) and `directory/` (manifests,
- * with files beside them). Reconcilers know this page only, and have no line of their own for either.
+ * The port to the place where resources are stored. Two adapters implement it: `kubernetes/` (an API server) and `directory/` (manifest
+ * files). Reconcilers depend on this file only and treat both alike.
  *
- * Reads of resources are from a local cache that may lag; writes are optimistic and fail with code `host.conflict`
- * (handling `backoff`) when what was read is no longer the newest. Nothing here waits for the cache to follow a write.
+ * Resources are read from a local cache that may lag. Writes use optimistic locking and fail with `host.conflict` (handling `backoff`) if
+ * the resource changed since it was read. No method waits until the cache contains a write.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import type { SecretText } from '../base/secret-text.ts';
@@ -13,20 +13,20 @@ export interface ResourceKey {
   readonly name: string;
 }
 
-/** A cache of all resources of one kind, kept fresh by its adapter until the host is closed. */
+/** Cache of all resources of one kind. The adapter keeps it up to date until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * Whether the cache has been filled once; before that `list` and `get` may miss what is there. Turns true before listeners hear
-   * of the last resource of the first list, so that nobody has to poll for it.
+   * True after the cache was filled once. Before that, `list` and `get` may miss resources. Becomes true before listeners are called for
+   * the last resource of the first list, so that no caller has to poll.
    */
   synced(): boolean;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
-  /** Calls `listener` for each resource that came, changed or went, also through a relist. Returns how to stop. */
+  /** Calls `listener` for each resource that is added, changed or removed, also by a relist. Returns the function that unsubscribes it. */
   subscribe(listener: (key: ResourceKey) => void): () => void;
 }
 
-/** Whom a ledger or an event belongs to. */
+/** The owner of a ledger or an Event. */
 export interface OwnerRef extends ResourceKey {
   readonly kind: KindName;
   readonly uid: string;
@@ -34,31 +34,31 @@ export interface OwnerRef extends ResourceKey {
 
 /** One shard of an owner's ledger. */
 export interface LedgerShard {
-  /** Text that the owner's kind alone understands; at most `maxShardBytes` UTF-8 bytes. */
+  /** Text in a format of the owner's kind; at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
-  /** Opaque; changes with every write. */
+  /** Opaque version, which changes with every write. */
   readonly version: string;
 }
 
-/** How ledgers are kept, as the status of their owner says (U1). Format 1, which no status names, was ConfigMaps. */
+/** Format of stored ledgers, as recorded in the owner's status (U1). Format 1 used ConfigMaps and was not recorded. */
 export const ledgerFormat = 2;
 
-/** 512 KiB, half of what an API server accepts (U1). */
+/** Maximum size of a shard: 512 KiB, half of what an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
- * The store of what cannot be observed again (U1). A ledger consists of named shards of text, each under its own optimistic lock.
+ * Store for facts that cannot be observed again (U1). A ledger consists of named text shards, each with its own optimistic lock.
  *
- * A read may be as old as the beginning of this term of leadership. A decision on an old shard does no harm: its write fails
- * with `host.conflict`, and the shard is then read from the source itself.
+ * A read may be as old as the start of this term of leadership. A decision based on an old shard is harmless: its write fails with
+ * `host.conflict`, and the shard is then read from its source.
  */
 export interface LedgerStore {
-  /** One shard of the resource with this uid, or undefined when it has none. */
+  /** Reads one shard of the resource with this uid. Undefined if the shard does not exist. */
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
-   * Writes one shard whole. `expected` is the version that was read or written last, or undefined to create the shard; anything
-   * else there fails with `host.conflict`. Resolves to the new version once it is durable.
-   * @param summary the content in a few words, for people
+   * Writes one complete shard. `expected` is the version that was last read or written, or undefined to create the shard. Another current
+   * version fails with `host.conflict`. Resolves to the new version when the shard is durable.
+   * @param summary the content in a few words, for users
    */
   write(
     owner: OwnerRef,
@@ -72,7 +72,7 @@ export interface LedgerStore {
 export type EventType = 'Normal' | 'Warning';
 
 export interface EventSink {
-  /** Tells people about a transition; never throws, never waits, drops what it cannot deliver. */
+  /** Publishes an Event about a transition. Never throws and never waits. Drops Events that cannot be delivered. */
   publish(
     owner: OwnerRef,
     event: { readonly type: EventType; readonly reason: string; readonly message: string },
@@ -80,39 +80,38 @@ export interface EventSink {
 }
 
 export interface SecretReader {
-  /** The decoded members of a Secret, or undefined when there is none. Other failures throw. */
+  /** Decoded members of a Secret, or undefined if it does not exist. Throws on other failures. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
   /**
-   * Whether variables of the environment stand in for this Secret, or would if they were set: messages name these then. Absent where
-   * there are Secrets and nothing else.
+   * True if environment variables can take the place of this Secret, so that messages mention them. Absent on hosts that only have Secrets.
    */
   takesVariables?(key: ResourceKey): boolean;
 }
 
 /**
- * Whether this process may act. Where there is nobody to share with, it always may.
- * "By our clock": a process that slept past its lease finds out here, without asking anybody.
+ * Tells whether this process may act. Hosts without other processes always lead. The lease is checked by the local clock, so a process that
+ * was suspended beyond its lease notices without a request.
  */
 export interface Leadership {
-  /** True while we lead and the lease is valid by our monotonic clock, with its margin. */
+  /** True while this process leads and the lease is valid by its monotonic clock, minus a margin. */
   isLeader(): boolean;
-  /** Counts our acquisitions from 1; 0 before the first. What was learnt in an earlier term is stale. */
+  /** Number of times that this process became leader, 0 before the first. Knowledge from an earlier term is stale. */
   term(): number;
-  /** Whether the last takeover came without a release by the one before (protocol B6). */
+  /** True if the former leader did not release the lease before the last takeover (B6). */
   tookOverByForce(): boolean;
-  /** Called when we begin or cease to lead, also when the lease ran out by our clock and was won back afterwards. */
+  /** Calls `listener` when leadership begins or ends, also when the lease expired by the clock and was regained. */
   subscribe(listener: () => void): () => void;
 }
 
-/** What is said to the operator as a whole, by the ConfigMap `logfleet-settings`. */
+/** Operator-wide settings of the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
-  /** Nothing new is started for any resource; what is in flight ends by itself. */
+  /** True if no resource may start new work. Work in flight continues to its end. */
   readonly paused: boolean;
-  /** Who or what pauses, to go on from "paused by"; undefined while nothing does. */
+  /** The person or object that pauses, worded to follow "paused by". Undefined while nothing is paused. */
   readonly pausedBy: string | undefined;
   /**
-   * Why no policy may start an upgrade although nobody paused it, in sentences with what to do. A directory has a manifest then that
-   * cannot be used and has no former version (protocol D1). Exports go on.
+   * Why no policy may start upgrades although nobody paused them, and what to do. Set when a directory has an unusable manifest without a
+   * former version (D1). Exports continue.
    */
   readonly policiesHold?: string;
 }
@@ -120,22 +119,23 @@ export interface OperatorSettings {
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
-   * Writes the status of a resource, under optimistic lock on the resource version it was read at. Resolves to the resource
-   * as written. `host.gone` (handling `wait`) when it no longer exists.
+   * Writes the status of a resource, with an optimistic lock on the resource version that was read. Resolves to the written resource. Fails
+   * with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Told where the status of a resource is found to be true as it stands, so that nothing is written. For views of a run. */
+  /** Called when a resource's status is found to be up to date, so that no write is needed. Used by views of a run. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Deletes this very resource (by uid and version), and is fine where it is gone already or another by now. Absent where resources are files of people, which stay.
+   * Deletes exactly this resource (by uid and version). Succeeds if it is gone or was replaced. Absent on hosts whose resources are users'
+   * files.
    */
   remove?<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void>;
   /**
-   * As they are known now; the same object until they change. Paused while they have never been read, so that a start does not slip
-   * through; what was read last holds while they cannot be read; where they may not be read at all, they pause nothing.
+   * The current settings; the same object until they change. Everything is paused until they were read once, so that no start slips
+   * through. The last settings hold while they cannot be read. If reading is forbidden, nothing is paused.
    */
   settings(): OperatorSettings;
-  /** Calls `listener` after each change of the settings. Returns how to stop. */
+  /** Calls `listener` after each change of the settings. Returns the function that unsubscribes it. */
   subscribeSettings(listener: () => void): () => void;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;

@@ -1,22 +1,22 @@
 /**
- * Gathers bytes of any length into chunks of one length, which are given out in order and, when they have been used, come back to be
- * filled again. Writing rows of less than a kilobyte into memory that is fresh each time takes longer than the rows themselves.
+ * Collects bytes into chunks of a fixed length. Chunks are taken in order and returned for reuse, since writing short rows into new
+ * memory each time takes longer than encoding them.
  *
- * Invariant: what is given out is what was written, each byte once. A chunk is not touched between `take` and `recycle`.
+ * Invariant: the chunks contain exactly the written bytes, in order. A chunk is not changed between `take` and `recycle`.
  *
- * Leaves to others: how many chunks may wait.
+ * The number of waiting chunks is limited by the caller.
  */
 
-/** Small enough to stay in a processor's cache, large enough that handing it on costs nothing. */
+/** Length of a chunk in bytes: small enough for a processor cache, large enough that passing it on is cheap. */
 export const usualChunkBytes: number = 512 * 1024;
-/** So many chunks that came back are kept. */
-const mostSpare = 4;
+/** Maximum number of returned chunks that are kept. */
+const maxSpare = 4;
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
   /**
-   * The chunk that is being filled, up to `at`; empty until the first byte comes, so that an end of the file allocates nothing. Code that
-   * writes into it reserves room first, and moves `at`.
+   * Chunk that is being filled, up to `at`. Empty until the first byte, so that the end of a file allocates no memory. Code that
+   * writes into it directly must reserve space first and then move `at`.
    */
   buffer: Buffer = noBuffer;
   at = 0;
@@ -24,19 +24,19 @@ export class ByteSpool {
   readonly #waiting: Buffer[] = [];
   readonly #spare: Buffer[] = [];
   #waitingBytes = 0;
-  /** Of all chunks that were filled. */
+  /** Number of bytes in all filled chunks. */
   #filledBytes = 0;
 
   constructor(chunkBytes: number = usualChunkBytes) {
     this.#chunkBytes = chunkBytes;
   }
 
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   get totalBytes(): number {
     return this.#filledBytes + this.at;
   }
 
-  /** Bytes in chunks that nobody has taken yet. */
+  /** Number of bytes in chunks that were not taken yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -59,28 +59,28 @@ export class ByteSpool {
     this.buffer[this.at++] = byte;
   }
 
-  /** Makes room for so many bytes in one piece behind `at`; the chunk before it may be shorter then, and this one longer. */
+  /** Reserves contiguous space after `at`. The chunk before may become shorter, and the new one longer. */
   reserve(bytes: number): void {
     if (bytes > this.buffer.length - this.at) this.#pass(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** The next chunk that is full, or that `flush` has ended. */
+  /** Returns the next chunk that is full or was ended by `flush`. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;
     return chunk;
   }
 
-  /** Gives out what is there, though it fills no chunk. */
+  /** Ends the current chunk even if it is not full. */
   flush(): void {
     if (this.at === 0) return;
     this.#giveOut();
     this.buffer = this.#spare.pop() ?? noBuffer;
   }
 
-  /** A chunk that was taken may be written over from now on. */
+  /** Returns a taken chunk, whose memory may be overwritten from now on. */
   recycle(chunk: Buffer): void {
-    if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < mostSpare) {
+    if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));
     }
   }

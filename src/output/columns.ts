@@ -1,13 +1,13 @@
 /**
- * Which columns the files of an export have, and of which type each is: those chosen, or else the documented fields of messages (2.5)
- * and what the service describes beside them.
+ * Columns of an export's files and their types: the chosen fields, or the documented fields of messages (2.5) plus the fields that
+ * the service describes.
  *
- * Invariant: all files of an export have the same columns. So they are found once, before the first row, and what a row has beside
- * them goes into a column for the rest, unless fields were chosen: those are all that somebody wants.
+ * Invariant: all files of an export have the same columns. They are determined once, before the first row. Other members of a row
+ * go into a column for the rest, unless fields were chosen.
  */
 
 /**
- * What a column holds. `integer` has 64 bits, whatever the service calls it: a count of type `int` can outgrow 32. `instant` is
+ * Type of a column. `integer` has 64 bits, even for the service's type `int`, since counts can exceed 32 bits. `instant` is
  * milliseconds since the epoch.
  */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'truth' | 'instant';
@@ -17,7 +17,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** What the service says of a field (2.4). */
+/** Description of a field by the service (2.4). */
 export interface DescribedField {
   readonly name: string;
   readonly fieldType: string | undefined;
@@ -25,18 +25,18 @@ export interface DescribedField {
 
 export interface ColumnSet {
   readonly columns: readonly Column[];
-  /** Name of the column that holds, as one JSON object, what no other column does. */
+  /** Name of the column for members without their own column, as one JSON object. */
   readonly restName: string;
-  /** Whether members without a column are wanted, too. */
+  /** Whether members without a column are written. */
   readonly keepsOthers: boolean;
 }
 
-/** For messages. `chosen` may be empty, which means all. */
+/** Columns of messages. An empty `chosen` means all fields. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, [...documented, ...described]);
 }
 
-/** For records of an aggregation, whose schema (2.6) the service always describes. */
+/** Columns of an aggregation's records, whose fields the service always describes (2.6). */
 export function recordColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, described);
 }
@@ -50,8 +50,8 @@ function columnSet(chosen: readonly string[], known: readonly DescribedField[]):
 }
 
 /**
- * The name under which a field is looked for. The service writes the names of its own fields in more than one way, as `_messagetime` and
- * `_messageTime` (10.3); those of others mean what they say.
+ * Normalised name of a field, for comparisons. The service writes its own field names with different case, such as `_messagetime`
+ * and `_messageTime` (10.3). Other names are case-sensitive.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
@@ -66,7 +66,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Fields of these names are times, and described as numbers. */
+/** Fields with these names are times, although the service describes them as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {
@@ -76,7 +76,7 @@ function columnType(name: string, fieldType: string | undefined): ColumnType {
   return truths.has(type) ? 'truth' : 'text';
 }
 
-/** The fields of a message, in the order and of the types that 2.5 has. */
+/** Fields of a message, with the order and types of 2.5. */
 const documented: readonly DescribedField[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

@@ -1,6 +1,6 @@
 /**
- * What packs the bytes of a file: none, gzip or zstd, by the streams of `node:zlib`. These work on threads of their own, so that packing
- * goes on beside the reading.
+ * Compression of a file: none, gzip or zstd, with the streams of `node:zlib`. These run on separate threads, in parallel with
+ * reading.
  */
 import type { Transform } from 'node:stream';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
@@ -9,15 +9,15 @@ export type Compression =
   | { readonly kind: 'none' }
   /** 1 is fastest, 9 is smallest. */
   | { readonly kind: 'gzip'; readonly level: number }
-  /** 1 to 19. */
+  /** From 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/** What comes out is handed over in pieces of this size; with the usual 16 KB each piece is a way to the other thread and back. */
+/** Size of the output chunks in bytes. With the default of 16 KB, each chunk would cost a switch between threads. */
 const chunkSize = 256 * 1024;
-/** Whatever is written waits until it is used up, and its memory is free again. */
+/** Each write completes only when its data is consumed, so that its memory can be reused. */
 const writableHighWaterMark = 1;
 
-/** A stream for the bytes of one file; undefined where they stay as they are. */
+/** Returns a stream for the bytes of one file, or undefined without compression. */
 export function compressorOf(compression: Compression): Transform | undefined {
   switch (compression.kind) {
     case 'none':

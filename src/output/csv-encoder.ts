@@ -1,9 +1,9 @@
 /**
- * CSV (RFC 4180): a header, one line a row, lines that end with CR LF, UTF-8 without a byte order mark. A cell holds what the value says:
- * strings without their escapes, numbers and truth values as they came, objects and arrays as JSON. What is `null`, absent or `""` is
- * empty. Members without a column stand as one JSON object in the last one, unless fields were chosen.
+ * CSV encoder (RFC 4180): a header, one line per row, CR LF line ends, UTF-8 without a byte order mark. Cells contain strings
+ * without JSON escapes, numbers and booleans as received, and objects and arrays as JSON. `null`, absent and `""` values are empty
+ * cells. Members without a column are one JSON object in the last column, unless fields were chosen.
  *
- * What is no UTF-8 in a row becomes U+FFFD, since readers refuse the whole file otherwise.
+ * Invalid UTF-8 becomes U+FFFD, since readers would otherwise reject the whole file.
  */
 
 import { char } from '../base/json-bytes.ts';
@@ -16,7 +16,7 @@ import { RowColumns, valueKind } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export interface CsvOptions {
-  /** Puts `'` in front of cells that a spreadsheet would take for a formula. */
+  /** Whether to write `'` before cells that a spreadsheet would treat as formulas. */
   readonly formulaGuard: boolean;
 }
 
@@ -29,7 +29,7 @@ export class CsvEncoder implements RowEncoder {
   readonly #hasRest: boolean;
   readonly #guards: boolean;
   #hasHeader = false;
-  /** For the text of one cell. */
+  /** Buffer for the text of one cell. */
   #text: Buffer = Buffer.allocUnsafeSlow(4096);
 
   constructor(spool: ByteSpool, { columns, restName, keepsOthers }: ColumnSet, { formulaGuard }: CsvOptions) {
@@ -47,7 +47,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // A byte becomes two at most; a cell has quotes, a guard and a comma beside it.
+    // A byte becomes at most two. A cell also needs quotes, the apostrophe and a comma.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -86,7 +86,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** A line with a single cell that is empty would be no line, but for its quotes. */
+  /** Ends a line. A single empty cell is quoted, since the line would be empty otherwise. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -118,7 +118,7 @@ export class CsvEncoder implements RowEncoder {
     }
   }
 
-  /** Text of a string without escapes, in which no quote and no line break can be. */
+  /** Writes a string without escapes, which contains no quotes and no line breaks. */
   #writePlain(at: number, start: number, end: number): number {
     const { buffer } = this.#spool;
     const { bytes } = this.#row;
@@ -131,7 +131,7 @@ export class CsvEncoder implements RowEncoder {
     return next;
   }
 
-  /** Any text. */
+  /** Writes any text. */
   #writeCell(at: number, text: Buffer, start: number, end: number): number {
     const { buffer } = this.#spool;
     const isQuoted = needsQuotes(text.subarray(start, end));
@@ -160,12 +160,12 @@ function needsQuotes(text: Buffer): boolean {
   );
 }
 
-/** A call of `indexOf` takes as long as so many bytes. */
-const mostSearchedByHand = 32;
+/** Length in bytes up to which a loop is faster than `indexOf`. */
+const maxSearchedByLoop = 32;
 
 function hasComma(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start > mostSearchedByHand) {
-    // Commas stand between members, so that there is one soon.
+  if (end - start > maxSearchedByLoop) {
+    // Members are separated by commas, so the next comma is near.
     const comma = bytes.indexOf(char.comma, start);
     return comma >= 0 && comma < end;
   }

@@ -1,13 +1,13 @@
 /**
- * What a spreadsheet takes for a formula when it opens a CSV file: cells that begin with = + - @, a tab or a line break, also in their
- * full-width forms, as OWASP lists them ("CSV Injection"). Logs hold what strangers sent, and a formula of theirs would run with the
- * rights of who opens the file.
+ * Detects cells that a spreadsheet treats as formulas in a CSV file: cells that begin with = + - @, a tab or a line break, also in
+ * full-width form, as listed by OWASP ("CSV Injection"). Logs contain untrusted text, and a formula in it would run with the rights
+ * of the person who opens the file.
  *
- * A number is none, be there a sign in front of it: ids are negative half of the time, and of no use with a quote.
+ * Numbers with a sign are not formulas. Ids are often negative, and an apostrophe would make them useless.
  */
 import { char } from '../base/json-bytes.ts';
 
-/** Whether the cell from `start` to `end` begins as a formula does. */
+/** Whether the cell from `start` to `end` begins like a formula. */
 export function isFormula(bytes: Uint8Array, start: number, end: number): boolean {
   switch (bytes[start]) {
     case char.equals:
@@ -30,10 +30,10 @@ export function isFormula(bytes: Uint8Array, start: number, end: number): boolea
   }
 }
 
-/** The bytes of ＋ － ＝ ＠. */
+/** UTF-8 bytes of ＋ － ＝ ＠. */
 const fullWidth = { first: 0xef, second: 0xbc, third: [0x8b, 0x8d, 0x9d, 0xa0] as readonly number[] } as const;
 
-/** Digits with a point and an exponent where they have one, the sign before them left out. */
+/** Whether the text after the sign is a number: digits with an optional fraction and exponent. */
 function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = digitsEnd(bytes, start, end);
   if (at === start) return false;

@@ -1,24 +1,24 @@
 /**
- * JSON text (RFC 8259) that is known to be right: where a value ends, and what a string says. It does not look for mistakes, which is
- * left to whoever read the text first; so it is faster than a reader, and of no use for any other text.
+ * Functions on valid JSON text (RFC 8259): the end of a value, and the content of a string. They do not validate, since the text
+ * was validated when it was read, and so they are faster than a parser.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
-/** The same text in one line, with spaces for the line breaks in it, all of which stand between tokens. */
+/** Replaces line breaks by spaces. In valid JSON all line breaks are between tokens. */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
 }
 
-/** Index behind the closing quote of the string whose text begins at `from`. */
+/** Returns the index after the closing quote of the string whose text begins at `from`. */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = plainEnd(bytes, view, from, end);
   while (bytes[at] === char.backslash) at = plainEnd(bytes, view, at + 2, end);
   return at + 1;
 }
 
-/** Index behind the object or array that begins at `from`. */
+/** Returns the index after the object or array that begins at `from`. */
 export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let depth = 0;
   let at = from;
@@ -31,12 +31,12 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   return at;
 }
 
-/** The same text as UTF-8 that is right, with U+FFFD for what is not: strict readers refuse a whole file for one wrong byte. */
+/** Replaces invalid UTF-8 by U+FFFD, since strict readers reject a whole file for one wrong byte. */
 export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/** Index behind the number, `true`, `false` or `null` that begins at `from` and that something follows. */
+/** Returns the index after the number, `true`, `false` or `null` that begins at `from` and is followed by more text. */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -46,32 +46,32 @@ export function wordEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Index of the first byte from `from` on that is no whitespace. */
+/** Returns the index of the first byte from `from` on that is not whitespace. */
 export function tokenStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] as number) <= char.space) at++;
   return at;
 }
 
-/** Copies bytes; most values are too short for a call of `copy`. */
+/** Copies bytes. For most values a loop is faster than `copy`. */
 export function copyBytes(target: Buffer, at: number, source: Buffer, from: number, to: number): number {
-  if (to - from > mostCopiedByHand) return at + source.copy(target, at, from, to);
+  if (to - from > maxCopiedByLoop) return at + source.copy(target, at, from, to);
   let end = at;
   for (let each = from; each < to; each++) target[end++] = source[each] as number;
   return end;
 }
 
-const mostCopiedByHand = 48;
+const maxCopiedByLoop = 48;
 
 /**
- * Writes what a string says, as UTF-8, and returns the index behind it. It is never longer than the string. `from` and `to` are inside of
- * the quotes. Half a surrogate pair becomes U+FFFD, as UTF-8 has none.
+ * Writes the content of a string as UTF-8 and returns the index after it. The content is never longer than the string. `from` and
+ * `to` exclude the quotes. Half a surrogate pair becomes U+FFFD.
  */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // The closing quote stands at `to`, and ends the search.
+    // The closing quote at `to` ends the search.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     next = plain;
@@ -96,7 +96,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   return end;
 }
 
-/** By the byte behind a backslash: what the escape stands for. */
+/** Meaning of each escape, by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);
@@ -106,7 +106,7 @@ function hexadecimal(bytes: Uint8Array, at: number): number {
   let number = 0;
   for (let digit = at; digit < at + 4; digit++) {
     const byte = bytes[digit] as number;
-    // Digits end in their value; letters, large or small, in one to six.
+    // The low bits of a digit are its value. The low bits of a letter, upper or lower case, are one to six.
     number = (number << 4) | (byte <= 0x39 ? byte & 0xf : (byte & 0xf) + 9);
   }
   return number;

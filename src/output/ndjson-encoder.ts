@@ -1,10 +1,9 @@
 /**
- * NDJSON with each row as it came: its bytes and a line feed. Rows are never parsed here. A service that breaks lines between the members
- * of a row gets spaces there: what is no text in quotes may be any whitespace (RFC 8259), and inside of quotes no line is broken.
+ * NDJSON encoder that writes each row as received, with a line feed. Rows are not parsed. Line breaks between members are replaced
+ * by spaces, since any whitespace is allowed between tokens (RFC 8259), and strings contain no line breaks.
  *
- * To look for line breaks in each row takes as long as to copy it, and there are hardly ever any. So a chunk is looked through as a
- * whole, with nothing where lines end, and the line feeds are put there afterwards. The same holds for bytes that are no UTF-8, which
- * become U+FFFD: readers refuse a file with one such byte as a whole.
+ * Searching each row for line breaks would take as long as copying it, and they are rare. So a whole chunk is searched before its
+ * line feeds are inserted. The same applies to invalid UTF-8, which becomes U+FFFD, since readers would reject the whole file.
  */
 
 import { char } from '../base/json-bytes.ts';
@@ -16,7 +15,7 @@ export class NdjsonEncoder implements RowEncoder {
   readonly heldBytes = 0;
   readonly misfits = 0;
   readonly #spool: ByteSpool;
-  /** From where on the spool's buffer is not looked through yet, and where lines end in it. */
+  /** Start of the part of the spool's buffer that was not searched yet, and the line ends in it. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 

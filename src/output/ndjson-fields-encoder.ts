@@ -1,6 +1,6 @@
 /**
- * NDJSON with the chosen fields of each row: their values as they came, byte for byte, under the chosen names and in their order. What a row
- * does not have is left out; what is `null` or `""` there is so here. Bytes that are no UTF-8 become U+FFFD.
+ * NDJSON encoder that writes the chosen fields of each row: their values byte for byte, with the chosen names, in the chosen order.
+ * Missing fields are omitted, and `null` and `""` are kept. Invalid UTF-8 becomes U+FFFD.
  */
 
 import { char } from '../base/json-bytes.ts';
@@ -14,7 +14,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
   readonly misfits = 0;
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
-  /** By column: a comma, its name and a colon. */
+  /** For each column: a comma, its name and a colon. */
   readonly #heads: readonly Buffer[];
   readonly #headsBytes: number;
 
@@ -39,7 +39,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The first comma makes place for the brace.
+    // The opening brace replaces the first comma.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

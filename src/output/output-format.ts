@@ -1,4 +1,4 @@
-/** The formats and compressions of an export's files, and which encoder and compressor make them. */
+/** Formats and compressions of an export's files, and the creation of their encoders and compressors. */
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
@@ -9,14 +9,14 @@ import { ParquetEncoder } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** `fields` chosen, or none for rows as they came. */
+  /** Chosen `fields`, or none for rows as received. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Around the file. Parquet compresses inside. */
+  /** Compression around the file. Parquet is compressed inside. */
   readonly compression: Compression;
 }
 

@@ -1,4 +1,4 @@
-/** One column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
+/** Column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
 import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -11,11 +11,11 @@ import { WordStore } from './word-store.ts';
 
 export interface ParquetColumn {
   readonly element: SchemaElement;
-  /** Bytes of memory that the rows take. */
+  /** Bytes of memory that the rows use. */
   readonly bytes: number;
-  /** Takes the value that a column of the row has. False where it is not of this column's type. */
+  /** Adds the row's value for a column. Returns false if it does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
-  /** Writes the rows; their bounds are good until `clear`. */
+  /** Writes the rows. The returned bounds are valid until `clear`. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -35,7 +35,7 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
   }
 }
 
-/** Strings say what they say; of anything else its JSON is the text. */
+/** Column of texts. Strings are stored without escapes, other values as JSON. */
 export class TextColumn implements ParquetColumn {
   readonly element: SchemaElement;
   readonly #store = new TextStore();
@@ -85,7 +85,7 @@ export class TextColumn implements ParquetColumn {
   }
 }
 
-/** Integers and times. Nearly all are plain digits, few enough that they need no look at their range. */
+/** Column of integers and times. Nearly all values have so few digits that their range needs no check. */
 class IntegerColumn implements ParquetColumn {
   readonly element: SchemaElement;
   readonly #read: (text: string) => TypedValue<bigint>;
@@ -152,8 +152,8 @@ class DecimalColumn implements ParquetColumn {
   }
 }
 
-/** In an array. */
-const bytesOfTruth = 8;
+/** Bytes per value in an array. */
+const bytesPerBoolean = 8;
 
 class TruthColumn implements ParquetColumn {
   readonly element: SchemaElement;
@@ -164,7 +164,7 @@ class TruthColumn implements ParquetColumn {
   }
 
   get bytes(): number {
-    return bytesOfTruth * this.#values.length;
+    return bytesPerBoolean * this.#values.length;
   }
 
   add(row: RowColumns, column: number): boolean {
@@ -193,7 +193,7 @@ function typedValue<T>(row: RowColumns, column: number, read: (text: string) => 
   return text === undefined ? { value: null, fits: false } : read(text);
 }
 
-/** What a value says, '' where there is none; undefined of objects and arrays. */
+/** Text of a value, '' if there is none. Undefined for objects and arrays. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;

@@ -1,11 +1,11 @@
 /**
- * Parquet with typed columns: numbers, times and truth values as such, all else as text. Compression happens inside of the file, a page of
- * a column at a time, so that readers can skip what they do not need.
+ * Parquet encoder with typed columns: numbers, times and booleans, and text for all other values. Compression is inside the file,
+ * for each page of a column, so that readers can skip pages.
  *
- * Invariant: nothing of a row is lost. A value that is not what its column holds stands as it came in the column for the rest, beside
- * members without a column, and is counted. What is no UTF-8 becomes U+FFFD, since the format knows no other text.
+ * Invariant: no value of a row is lost. A value without its column's type is stored as received in the column for the rest, with
+ * the members without a column, and is counted. Invalid UTF-8 becomes U+FFFD, since the format supports no other text.
  *
- * Rows are held back until a row group is full, which is bounded by memory and not by a number of rows.
+ * Rows are held back until a row group is full. Its size is limited by memory, not by a number of rows.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter } from 'hyparquet-writer';
@@ -21,9 +21,12 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 import { type Codec, type ColumnChunk, RowGroups } from './row-groups.ts';
 import { WordDictionary } from './word-dictionary.ts';
 
-/** A row group takes so much memory at most, and a row more. */
+/** Maximum memory of a row group in bytes, plus one row. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/** The end of a file is in memory until it is written, and readers have all of it at once; what stands of a last row group comes to it. */
+/**
+ * Maximum size of a footer in bytes, except for the last row group. The footer is in memory until it is written, and readers load
+ * it completely.
+ */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
@@ -37,9 +40,9 @@ export class ParquetEncoder implements RowEncoder {
   misfits = 0;
   readonly #row: RowColumns;
   readonly #columns: readonly ParquetColumn[];
-  /** Absent where fields were chosen that are all text, which anything fits. */
+  /** Absent if only text fields were chosen, which accept every value. */
   readonly #rest: TextColumn | undefined;
-  /** The columns of the row, and the rest. */
+  /** The columns of the row and the column for the rest. */
   readonly #all: readonly ParquetColumn[];
   readonly #keepsOthers: boolean;
   readonly #writer: SpoolWriter;
@@ -123,7 +126,7 @@ export class ParquetEncoder implements RowEncoder {
   }
 }
 
-/** Passes on what is written, so that no row group is in memory a second time. */
+/** Passes written bytes on, so that a row group is not in memory twice. */
 class SpoolWriter extends ByteWriter {
   readonly #spool: ByteSpool;
 
@@ -158,7 +161,7 @@ class SpoolWriter extends ByteWriter {
 }
 
 const spoolWriterBytes = 64 * 1024;
-/** `PAR1`, at both ends of a file. */
+/** `PAR1`, which begins and ends a Parquet file. */
 const magic = 0x31524150;
 
 function packing(compression: Compression): { readonly codec: Codec; readonly pack: PagePacker } {

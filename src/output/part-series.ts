@@ -1,8 +1,8 @@
 /**
- * Rows to as many parts as it takes, each of a bounded size: when one is full the next row opens another, while the full one is still
- * being written. A row is never cut.
+ * Writes rows to a series of parts of limited size. When a part is full, the next row opens another one, while the full one is
+ * still being written. A row is never divided.
  *
- * Invariant: no part is empty, and every row that was taken is in exactly one.
+ * Invariant: no part is empty, and every row is in exactly one part.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow, RawRows } from './row-encoder.ts';
@@ -12,11 +12,11 @@ export class PartSeries {
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   #current: PartWriter | undefined;
-  /** While the part that ended last is still being written. */
+  /** Pending while the last ended part is being written. */
   #finishing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `optionsOf` is asked for each part when its first row comes; parts are numbered from 0 on. */
+  /** `optionsOf` is called for each part at its first row. Parts are numbered from 0. */
   constructor(optionsOf: (index: number) => PartOptions) {
     this.#optionsOf = optionsOf;
   }
@@ -25,18 +25,21 @@ export class PartSeries {
     this.#open().row(row);
   }
 
-  /** From the row at `from` to before the one at `to`. */
+  /** Writes the rows from `from` (included) to `to` (excluded). */
   run(rows: RawRows, from: number, to: number): void {
     for (let at = from; at < to; ) at = this.#open().run(rows, at, to);
   }
 
-  /** As `PartWriter.room`; also when the next row would open a third part. */
+  /** Same as `PartWriter.room`. Also waits if the next row would open a third part. */
   room(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return this.#current?.room() ?? (this.#current?.isFull ? this.#finishing : undefined);
   }
 
-  /** The parts in the order of their rows; none where no row came. Rejects with what went wrong in any, which are all given up then. */
+  /**
+   * Ends the series. Returns the parts in order, or none if there was no row. Rejects with the first error of any part, and then
+   * aborts all of them.
+   */
   async end(): Promise<PartSummary[]> {
     if (this.#current !== undefined) this.#endCurrent(this.#current);
     try {
@@ -47,12 +50,12 @@ export class PartSeries {
     }
   }
 
-  /** Gives up all parts that are not finished. */
+  /** Aborts all unfinished parts. */
   async abort(): Promise<void> {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** The part for the next row. */
+  /** Returns the part for the next row. */
   #open(): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.isFull) this.#endCurrent(this.#current);

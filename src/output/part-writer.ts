@@ -1,11 +1,11 @@
 /**
- * Writes one part, the file of a piece of an export: rows → encoder → compressor → sink. Rows are taken at once; packing and writing go on
- * beside them, and `room` tells who brings rows to wait.
+ * Writes one part, that is, one file of an interval: rows → encoder → compressor → sink. Rows are accepted immediately, while
+ * compression and writing run in parallel. `room` tells callers when to wait.
  *
- * Invariant: a part counts every row that it took, and its SHA-256 is of the bytes that the sink got, in that order. Once something
- * failed nothing more is written, and everybody who asks gets that error.
+ * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure
+ * nothing more is written, and all calls report that error.
  *
- * Leaves to others: where parts stand, how they are named, and which rows belong together.
+ * Callers decide names and places of parts, and which rows belong together.
  */
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
@@ -13,41 +13,41 @@ import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, compressorOf } from './compression.ts';
 import type { RawRow, RawRows, RowEncoder } from './row-encoder.ts';
 
-/** Where the bytes of one part go. */
+/** Destination of the bytes of one part. */
 export interface PartSink {
-  /** Never called before the promise of the last call is fulfilled. The chunk may be written over after that. */
+  /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
   write(chunk: Uint8Array): Promise<void>;
-  /** After the last byte: the part is there, and stays. */
+  /** Called after the last byte. Afterwards the part is durable. */
   finish(): Promise<void>;
-  /** Leaves nothing behind. */
+  /** Removes everything that was written. */
   abort(): Promise<void>;
 }
 
 export interface PartOptions {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   readonly compression: Compression;
-  /** Called once, when there are bytes to write. */
+  /** Called once, when the first bytes are available. */
   readonly open: () => Promise<PartSink>;
-  /** A part of so many bytes is full. */
+  /** Size in bytes at which a part is full. */
   readonly maxPartBytes: number;
 }
 
 export interface PartSummary {
   readonly rows: number;
-  /** Length of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** What it was before compression. */
+  /** Size before compression. */
   readonly encodedBytes: number;
-  /** Of the file, in hexadecimal digits. */
+  /** SHA-256 of the file, in hexadecimal digits. */
   readonly sha256: string;
-  /** Values that were not what their column holds (`RowEncoder.misfits`). */
+  /** Number of values that do not have their column's type (`RowEncoder.misfits`). */
   readonly misfits: number;
 }
 
-/** With so many bytes waiting there is no room for more rows. */
-const mostWaitingBytes = 512 * 1024;
-/** A part that is smaller than a usual chunk has chunks of its own size, but at least of this one. */
-const leastChunkBytes = 4 * 1024;
+/** Number of waiting bytes at which no more rows are accepted. */
+const maxWaitingBytes = 512 * 1024;
+/** Minimum length of a chunk. A part that is smaller than a usual chunk uses shorter chunks. */
+const minChunkBytes = 4 * 1024;
 
 export class PartWriter {
   readonly #spool: ByteSpool;
@@ -57,18 +57,18 @@ export class PartWriter {
   readonly #written: Promise<void>;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** What came from the encoder on its way to the sink, and what the sink got. */
+  /** Number of bytes taken from the encoder, and number of bytes that the sink received. */
   #takenBytes = 0;
   #bytes = 0;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Ends the wait for a chunk; undefined while nobody waits. */
+  /** Ends the wait for a chunk. Undefined if nothing waits. */
   #endWait: (() => void) | undefined;
   #room: PromiseWithResolvers<void> | undefined;
 
   constructor(options: PartOptions) {
     this.#options = options;
-    this.#spool = new ByteSpool(Math.min(usualChunkBytes, Math.max(leastChunkBytes, options.maxPartBytes)));
+    this.#spool = new ByteSpool(Math.min(usualChunkBytes, Math.max(minChunkBytes, options.maxPartBytes)));
     this.#encoder = options.encoder(this.#spool);
     this.#written = this.#write();
     this.#written.catch(() => {});
@@ -78,7 +78,7 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Length of the file so far, where what is held back or not packed yet is taken to become as short as what is. */
+  /** Estimated size of the file so far. Bytes that are held back or not yet compressed count with the compression ratio so far. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + this.#encoder.heldBytes;
     const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
@@ -91,7 +91,7 @@ export class PartWriter {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
 
-  /** Takes a row. Throws what went wrong in writing those before it. */
+  /** Accepts a row. Throws the error of earlier writes. */
   row(row: RawRow): void {
     if (this.#failure) throw this.#failure.error;
     this.#encoder.row(row);
@@ -100,8 +100,8 @@ export class PartWriter {
   }
 
   /**
-   * Takes rows from the one at `from` on, at least one and none from `to` on: those that go into this part. Returns where it stopped. Throws
-   * as `row`.
+   * Accepts consecutive rows from `from` on, at least one and none from `to` on, as many as fit into this part. Returns the index
+   * where it stopped. Throws like `row`.
    */
   run(rows: RawRows, from: number, to: number): number {
     if (!this.#encoder.lines) {
@@ -116,15 +116,15 @@ export class PartWriter {
     return end;
   }
 
-  /** A promise while too much is waiting to be written, fulfilled when there is room again; rejects when writing failed. */
+  /** Returns a promise while too much data waits to be written, fulfilled when there is space. Rejects when writing failed. */
   room(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
-    if (this.#spool.waitingBytes <= mostWaitingBytes) return undefined;
+    if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }
 
-  /** Writes what is left and finishes the file. Rejects with what went wrong; the sink is aborted then. */
+  /** Writes the remaining data and finishes the file. Rejects with the error of writing, and then aborts the sink. */
   async end(): Promise<PartSummary> {
     if (!this.#failure) {
       this.#encoder.end();
@@ -142,13 +142,13 @@ export class PartWriter {
     };
   }
 
-  /** Gives the part up, and is fulfilled when the sink is done with it. What a sink cannot remove is left to a later start (protocol E15). */
+  /** Aborts the part. Resolves when the sink has removed its data. Data that it cannot remove is left to a later start (E15). */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The part was given up.', 'AbortError'));
     await this.#written.catch(() => {});
   }
 
-  /** The one that fills the part is the last, if none of them becomes shorter. */
+  /** Returns the end of the rows that fit, including the row that fills the part, if no row is compressed. */
   #endOfFitting(rows: RawRows, from: number, to: number): number {
     const room = this.#options.maxPartBytes - this.bytes;
     if (rows.linesLength(from, to) <= room) return to;
@@ -184,7 +184,7 @@ export class PartWriter {
     return this.#sink;
   }
 
-  /** What the encoder wrote. When the next chunk is asked for, the one before it has been used up. */
+  /** Yields the chunks of the encoder. Each request for a chunk means that the one before has been consumed. */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (this.#failure) throw this.#failure.error;
@@ -205,15 +205,15 @@ export class PartWriter {
   }
 
   #makeRoom(): void {
-    if (this.#spool.waitingBytes > mostWaitingBytes) return;
+    if (this.#spool.waitingBytes > maxWaitingBytes) return;
     this.#room?.resolve();
     this.#room = undefined;
   }
 
-  /** When there may be a chunk, or no more of them. */
+  /** Called when a chunk may be available or all chunks are done. */
   #wake(): void {
     const endWait = this.#endWait;
-    // Rows come by the hundred thousand a second, and to fulfil a promise again costs more than a row.
+    // Hundreds of thousands of rows arrive per second, and resolving a promise again costs more than a row.
     this.#endWait = undefined;
     endWait?.();
   }

@@ -1,12 +1,14 @@
-/** The column for the rest: members of a row that have no column, or that are not what theirs holds, as one JSON object, each as it came. */
+/**
+ * Column for the rest: members of a row without a column, or without their column's type, as one JSON object with unchanged values.
+ */
 import { char } from '../base/json-bytes.ts';
 
-/** It may be longer than the row by so much. */
+/** Maximum number of bytes by which the object exceeds the row. */
 export const restBytes = 2;
 
 /**
- * Writes the object to the beginning of `target`, and returns where it ends: 0 where there are no members. These stand in `bytes`, each from
- * its name to the end of its value: start, end, start, end…
+ * Writes the object to the beginning of `target` and returns its end, or 0 if there are no members. `members` contains the range of
+ * each member in `bytes`, from its name to the end of its value: start, end, start, end…
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

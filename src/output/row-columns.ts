@@ -1,58 +1,58 @@
 /**
- * Finds where the values of columns stand in a row, and what stands in it beside them. The row is not parsed: names are compared as bytes,
- * mostly with those that the row before had at the same place, and values are passed over to their ends.
+ * Finds the values of columns in a row, and its other members. The row is not parsed: names are compared as bytes, usually with the
+ * name at the same position of the row before, and values are skipped.
  *
- * Of a name that stands twice in a row the last one counts, as JSON.parse has it. Where two names that only differ in the case of
- * letters mean the same column, the second one counts as a member without one.
+ * If a name occurs twice in a row, the last one counts, as with JSON.parse. If two names that differ only in case mean the same
+ * column, the second one counts as a member without a column.
  */
 
 import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** What stands as a value; `plain` and `escaped` are strings without and with a backslash in them. */
+/** Kinds of values. `plain` and `escaped` are strings without and with backslashes. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 
-/** A name that rows had. */
+/** Name of a member in earlier rows. */
 interface KnownName {
-  /** As it stands in a row, with its quotes. */
+  /** The name as in the row, with quotes. */
   readonly bytes: Uint8Array;
   /** Index of its column, or -1. */
   readonly column: number;
 }
 
-/** Rows can have names without number, as where ids are names. */
-const mostKnownNames = 10_000;
+/** Maximum number of remembered names. Rows can have unlimited different names, for example ids. */
+const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** The memory in which the row stands; all indices here are of it. */
+  /** Memory of the row. All indexes refer to it. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** By column: what its value is, and from where to where it stands, with its quotes where it has any. */
+  /** For each column: kind and range of its value, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** By column: from where to where its name stands, with its quotes. */
+  /** For each column: range of its name, including quotes. */
   readonly nameStarts: Int32Array;
   readonly nameEnds: Int32Array;
-  /** Members that have no column, from their name to the end of their value: start, end, start, end… */
+  /** Ranges of the members without a column, from name to end of value: start, end, start, end… */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
-  /** The names of the row before, in their order. */
+  /** Names of the row before, in order. */
   readonly #order: KnownName[] = [];
-  /** By column: which name has filled it. */
+  /** For each column: the name that has filled it. */
   readonly #filledBy: KnownName[];
-  /** Of the value that was passed last. */
+  /** Kind of the last skipped value. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // An exact name comes last, and so wins.
+    // Exact names are added last and take precedence.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -63,7 +63,7 @@ export class RowColumns {
     this.#filledBy = names.map(() => noName);
   }
 
-  /** Takes in a row. What it found is good until the next one, and while the row's bytes are. */
+  /** Reads a row. The results are valid until the next row, and as long as the row's memory is unchanged. */
   read(row: Uint8Array): void {
     if (row.buffer !== this.#memory) {
       this.#memory = row.buffer;
@@ -81,7 +81,7 @@ export class RowColumns {
     }
   }
 
-  /** The member that begins at `at`; returns the index behind it. */
+  /** Reads the member that begins at `at`. Returns the index after it. */
   #readMember(place: number, at: number, end: number): number {
     const { bytes } = this;
     const name = this.#nameAt(place, at, end);
@@ -109,7 +109,7 @@ export class RowColumns {
     const nameEnd = stringEnd(this.bytes, this.view, at + 1, end);
     const text = this.bytes.toString('latin1', at, nameEnd);
     const name = this.#known.get(text) ?? this.#learn(text, at, nameEnd);
-    if (place < mostKnownNames) this.#order[place] = name;
+    if (place < maxKnownNames) this.#order[place] = name;
     return name;
   }
 
@@ -117,7 +117,7 @@ export class RowColumns {
     const name = JSON.parse(this.bytes.toString('utf8', at, end)) as string;
     const column = this.#columnOf.get(name) ?? this.#columnOf.get(foldedName(name)) ?? -1;
     const known = { bytes: Buffer.from(this.bytes.subarray(at, end)), column };
-    if (this.#known.size === mostKnownNames) {
+    if (this.#known.size === maxKnownNames) {
       this.#known.clear();
       this.#order.length = 0;
     }
@@ -125,7 +125,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Returns the index behind the value that begins at `start`, and notes its kind. */
+  /** Skips the value that begins at `start`, and sets its kind. Returns the index after it. */
   #passValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {

@@ -1,33 +1,36 @@
 /**
- * What turns rows into the bytes of a file, one implementation a format. An encoder writes into a spool; what becomes of the bytes
- * there, compression and the file itself, is left to `part-writer.ts`.
+ * Interface of encoders, which convert rows to the bytes of a file, with one implementation for each format. An encoder writes into
+ * a spool. `part-writer.ts` compresses and stores the bytes.
  */
 
-/** One message as it came: the bytes of its JSON object, from `{` to `}`, valid during the call only. They are JSON that was checked. */
+/**
+ * One message as received: the bytes of its JSON object, from `{` to `}`. Valid only during the call. The JSON is already
+ * validated.
+ */
 export interface RawRow {
   readonly bytes: Uint8Array;
 }
 
-/** Rows as they came, one behind the other; valid during the call only. */
+/** Consecutive rows as received. Valid only during the call. */
 export interface RawRows {
   bytes(index: number): Uint8Array;
-  /** How long the lines of these are. */
+  /** Length of the rows as lines. */
   linesLength(from: number, to: number): number;
-  /** From one to before the other, each with a line feed behind it and none in it. Good until it is called again. */
+  /** Rows in a range, each with a line feed after it and none inside. Valid until the next call. */
   lines(from: number, to: number): Uint8Array;
 }
 
-/** For one file: rows in any number, then `end` once. */
+/** Encoder of one file: any number of rows, then one `end`. */
 export interface RowEncoder {
   row(row: RawRow): void;
-  /** Rows that are written as they came, as lines; absent where each has to be looked at. */
+  /** Writes rows as received, as lines. Absent if the encoder must examine each row. */
   lines?(lines: Uint8Array): void;
-  /** Writes what was held back, and what the file ends with. */
+  /** Writes rows that were held back, and the end of the file. */
   end(): void;
-  /** Bytes of memory for rows that are still held back. */
+  /** Bytes of memory for rows that are held back. */
   readonly heldBytes: number;
-  /** Whether the file should end here, however long it is; absent where its length alone bounds it. */
+  /** Whether the file should end here regardless of its size. Absent if only its size is limited. */
   readonly isFull?: boolean;
-  /** Values that were not what their column holds, and stand in the column for the rest as they came. */
+  /** Number of values that do not have their column's type and are stored in the column for the rest. */
   readonly misfits: number;
 }

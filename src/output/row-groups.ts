@@ -1,6 +1,6 @@
 /**
- * What stands at the end of a Parquet file: its columns, and of each row group where which column is and between which bounds. A file has
- * hundreds of row groups, each of a thousand objects for the library's own writer: so each is kept as the bytes that it will be.
+ * Footer of a Parquet file: its columns, and for each row group the positions and bounds of its columns. A file has hundreds of row
+ * groups. The library's writer would keep a thousand objects for each, so they are stored here as encoded bytes.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,29 +8,29 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Of a text its bytes. */
+/** Texts as bytes. */
 export type Bound = bigint | number | boolean | Uint8Array;
 
-/** Between which values those of a column are, where there are any. */
+/** Minimum and maximum of a column's values, if there are any. */
 export interface Bounds {
   readonly least?: Bound | undefined;
   readonly greatest?: Bound | undefined;
   readonly nulls: number;
-  /** Of doubles alone. */
+  /** Only for doubles. */
   readonly nans?: number;
 }
 
 export type Codec = 'UNCOMPRESSED' | 'GZIP' | 'ZSTD';
 export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 
-/** Of a column in a row group. */
+/** Column in a row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Absent where they would help nobody. */
+  /** Absent if they would not help readers. */
   readonly bounds: Bounds | undefined;
 }
 
-/** Numbers of the format's definition (parquet.thrift). */
+/** Codec numbers in parquet.thrift. */
 const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
 const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
 const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
@@ -52,7 +52,7 @@ export class RowGroups {
     this.#codec = codec;
   }
 
-  /** What stands of them at the end of the file. */
+  /** Size of the row groups in the footer. */
   get bytes(): number {
     return this.#groups.offset;
   }
@@ -71,8 +71,8 @@ export class RowGroups {
   }
 
   /**
-   * The end of the file. A field stands with the difference between its number and that of the one before: so others may go on behind the
-   * third, the groups as the fourth.
+   * Writes the footer. The encoding stores each field number as the difference from the field before it. So the fields can be
+   * written in several steps: fields 1 to 3, then the stored row groups as field 4, then the rest.
    */
   write(out: ByteWriter): void {
     const start = out.offset;
@@ -81,7 +81,7 @@ export class RowGroups {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Without the mark of its end, which has just been written.
+    // Removes the end marker that was just written.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -92,7 +92,7 @@ export class RowGroups {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // The sixth and the seventh: two behind the fourth, and one more. Bounds are in the order of each column's type.
+    // Fields six and seven: two and one after the field before. Bounds use the order of each column's type.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

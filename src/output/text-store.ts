@@ -1,56 +1,56 @@
 /**
- * The texts of one column, for the rows of a row group, as Parquet has them: each behind its length in four bytes. So what stands here
- * is a page, or a dictionary, as it is.
+ * Texts of one column for the rows of a row group, in the layout of Parquet: each text follows its length in four bytes. So the
+ * memory is a valid page or dictionary.
  *
- * Most columns of logs say the same few things again and again, and these stand in memory once. A column that turns out to say something
- * new in most rows is kept as it comes.
+ * Most log columns have few different texts, which are stored once. If most rows of a column have new texts, all texts are stored
+ * in order.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 import type { Bounds } from './row-groups.ts';
 
-/** After so many texts it is known whether a column repeats itself. */
+/** Number of texts after which it is known whether a column repeats texts. */
 const textsOnTrial = 1_000;
-/** Longer texts are not looked for. */
-const longestShared = 256;
-/** A power of two, as is every later size of the table. */
-const leastPlaces = 1_024;
-/** There may be hundreds of columns that hardly a row fills. */
-const leastBytes = 4 * 1024;
+/** Maximum length of texts that are shared. */
+const maxSharedLength = 256;
+/** Initial size of the table. All sizes are powers of two. */
+const initialPlaces = 1_024;
+/** Initial memory in bytes. There may be hundreds of columns with hardly any values. */
+const initialBytes = 4 * 1024;
 const leastRows = 256;
 const lengthBytes = 4;
 const indexBytes = 4;
 
 export class TextStore {
-  #bytes = Buffer.allocUnsafeSlow(leastBytes);
-  /** Of each text that is kept, where it ends in `#bytes`; the length of the next one begins there. */
+  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+  /** End of each stored text in `#bytes`, where the length of the next one begins. */
   #ends = new Int32Array(leastRows);
   #kept = 0;
-  /** Of each row that has one, which text. */
+  /** For each row with a text, the index of its text. */
   #texts = new Int32Array(leastRows);
   #textRows = 0;
-  /** By row: 1 where there is a text. */
+  /** For each row: 1 if it has a text. */
   #present = new Uint8Array(leastRows);
   #rows = 0;
-  /** What the texts of all rows take, with their lengths. */
+  /** Size of the texts of all rows, including their lengths. */
   #plainBytes = 0;
-  /** Texts that are looked for by their hash, each as its index and 1; 0 is free. */
-  #places = new Int32Array(leastPlaces);
+  /** Hash table of texts that may be shared, each as its index plus 1. 0 is free. */
+  #places = new Int32Array(initialPlaces);
   #placed = 0;
   #shares = true;
 
-  /** Bytes of memory that the rows take. */
+  /** Bytes of memory that the rows use. */
   get bytes(): number {
     return this.#end + indexBytes * (this.#kept + this.#textRows) + this.#rows;
   }
 
-  /** Adds the bytes that stand there. */
+  /** Adds a text. */
   add(bytes: Buffer, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }
 
-  /** Adds what a JSON string says whose text, inside of its quotes, stands there. */
+  /** Adds the content of a JSON string, whose range excludes the quotes. */
   addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, writeText(this.#bytes, at, bytes, view, start, end));
@@ -61,7 +61,7 @@ export class TextStore {
     this.#present[this.#rows++] = 0;
   }
 
-  /** Writes the rows. Bounds of texts that hardly repeat, such as whole messages, help nobody who looks for one, and there are none. */
+  /** Writes the rows. There are no bounds for texts that hardly repeat, such as whole messages, since they would not help readers. */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -87,26 +87,26 @@ export class TextStore {
     this.#shares = true;
   }
 
-  /** Where the texts that are kept end. */
+  /** End of the stored texts. */
   get #end(): number {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** Of long texts a row group may have fewer than are on trial. */
+  /** Whether texts repeat. A row group of long texts may have fewer rows than the trial. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** Where it halves what there is to pack. */
+  /** Whether a dictionary halves the uncompressed size. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // Where each row has a text of its own they stand in the order of rows.
+    // If each row has its own text, the texts are in the order of rows.
     const isInOrder = this.#kept === this.#textRows;
-    // As many pages as come next to their usual size, and all of one: a short one at the end would pack worse.
+    // The number of pages that comes closest to the usual size, all of the same size, since a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -162,12 +162,12 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Where the text's length stands. */
+  /** Offset of a text's length. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
 
-  /** With that of the length. */
+  /** Size of a text, including its length. */
   #length(text: number): number {
     return (this.#ends[text] as number) - this.#start(text);
   }
@@ -179,7 +179,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** The text that stands last in memory, or the same one where it was there before. */
+  /** Index of the last text in memory, or of an equal earlier text. */
   #shared(start: number, end: number): number {
     const mask = this.#places.length - 1;
     let place = this.#hash(start, end) & mask;
@@ -208,21 +208,21 @@ export class TextStore {
     this.#places = new Int32Array(2 * this.#places.length);
     const mask = this.#places.length - 1;
     for (let text = 0; text < this.#kept; text++) {
-      if (this.#length(text) - lengthBytes > longestShared) continue;
+      if (this.#length(text) - lengthBytes > maxSharedLength) continue;
       let place = this.#hash(this.#start(text) + lengthBytes, this.#ends[text] as number) & mask;
       while (this.#places[place] !== 0) place = (place + 1) & mask;
       this.#places[place] = text + 1;
     }
   }
 
-  /** FNV-1a, with the high bits brought down. */
+  /** FNV-1a, with the high bits mixed into the low bits. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);
     return hash ^ (hash >>> 15);
   }
 
-  /** Makes room for a text of so many bytes, and returns where it goes. */
+  /** Reserves space for a text and returns its offset. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;
@@ -240,7 +240,7 @@ export class TextStore {
     const length = end - start;
     this.#plainBytes += lengthBytes + length;
     this.#texts[this.#textRows++] =
-      this.#shares && length <= longestShared ? this.#shared(start, end) : this.#keep(start, end);
+      this.#shares && length <= maxSharedLength ? this.#shared(start, end) : this.#keep(start, end);
     this.#present[this.#rows++] = 1;
     if (this.#textRows === textsOnTrial && this.#kept > textsOnTrial / 2) this.#shares = false;
   }

@@ -1,11 +1,11 @@
 /**
- * What the text of a value says in a column of numbers, times or truth values. The service writes all of them as strings (2.5), `""`
- * where there is none, and computed integers also as `1.788E12` (10.3).
+ * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5), `""` for a
+ * missing value, and computed integers also as `1.788E12` (10.3).
  *
- * Invariant: a value is the number that the text says, to the last digit, or the text is a misfit, which its row keeps beside.
+ * Invariant: a value is exactly the number in the text. Otherwise the text is a misfit, which is stored in the column for the rest.
  */
 
-/** Of a misfit, too, there may be a value: the nearest one. */
+/** A misfit may also have a value: the nearest one. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -26,13 +26,13 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // Digits behind the point that a double rounds away would make an integer of what is none.
-  return Number.isSafeInteger(value) && digitsOf(text).length <= surelyKept
+  // A fraction that a double rounds away would turn a non-integer into an integer.
+  return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
 }
 
-/** From the year 1 to the year 9999 in milliseconds, as far as all readers go. */
+/** Range from the year 1 to the year 9999 in milliseconds, which all readers support. */
 const earliestMs = -62_135_596_800_000n;
 const latestMs = 253_402_300_799_999n;
 
@@ -41,10 +41,10 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** So many digits any double keeps. */
-const surelyKept = 15;
-/** With so many digits a double is written; what has more was no double. */
-const mostWritten = 17;
+/** Number of digits that every double keeps. */
+const exactDigits = 15;
+/** Maximum number of digits in the text of a double. A longer text was not written from a double. */
+const maxDoubleDigits = 17;
 const specials: ReadonlyMap<string, number> = new Map([
   ['NaN', Number.NaN],
   ['Infinity', Number.POSITIVE_INFINITY],
@@ -66,14 +66,14 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Whether the double still has all digits of the text. */
+/** Whether the double has all digits of the text. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';
-  return digits.length <= mostWritten && digitsOf(value.toExponential(digits.length - 1)) === digits;
+  return digits.length <= maxDoubleDigits && digitsOf(value.toExponential(digits.length - 1)) === digits;
 }
 
-/** The significant ones. */
+/** Significant digits. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
   return mantissa.replace('.', '').replace(/^-?0*/, '').replace(/0+$/, '');

@@ -1,17 +1,17 @@
 /**
- * Which of a column's values are the same, in the order in which they first came; for values of eight bytes, as they stand in memory. It
- * is used again for each column, so that a row group takes no fresh memory.
+ * Dictionary of a column's values of eight bytes: the different values in order of their first occurrence. Reused for each column,
+ * so that a row group allocates no memory.
  */
 export class WordDictionary {
-  /** Of the values that were looked at, in two halves each: those that differ, `size` of them. */
+  /** The `size` different values, each as two 32-bit halves. */
   words = new Int32Array(0);
-  /** By value, which of `words` it is. */
+  /** For each value, its index in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** By hash, each as its index and 1; 0 is free. */
+  /** Hash table of values, each as its index plus 1. 0 is free. */
   #places = new Int32Array(0);
 
-  /** False where a dictionary would not halve what the values take. Then nothing here is good. */
+  /** Builds the dictionary. Returns false if it would not halve the size of the values. The dictionary is then unusable. */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
     const mostWords = count >> 1;
@@ -57,12 +57,12 @@ export class WordDictionary {
 
 const leastPlaces = 16;
 
-/** The next one. */
+/** Rounds up to a power of two. */
 function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }
 
-/** Values that only differ in their high half, or by a power of two, are apart. */
+/** Separates values that differ only in their high half or by a power of two. */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);

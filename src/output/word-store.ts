@@ -1,6 +1,7 @@
 /**
- * Values of 64 bits of one column, for the rows of a row group, as Parquet has them: integers and doubles, in 8 bytes each. As BigInts
- * integers would take four times the memory, and longer to make than to read. So their digits are gathered in two halves of 32 bits.
+ * 64-bit values of one column for the rows of a row group, in the layout of Parquet: integers and doubles with 8 bytes each.
+ * BigInts would take four times the memory, and creating them takes longer than reading. So digits are accumulated in two 32-bit
+ * halves.
  */
 
 import type { PageWriter } from './parquet-pages.ts';
@@ -16,17 +17,17 @@ const minus = 0x2d;
 const leastRows = 256;
 
 export class WordStore {
-  /** Of the rows that have one. */
+  /** Values of the rows that have one. */
   #integers = new BigInt64Array(leastRows);
   #doubles = new Float64Array(this.#integers.buffer);
   /** The low half comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
-  /** By row: 1 where there is a value. */
+  /** For each row: 1 if it has a value. */
   #present = new Uint8Array(leastRows);
   #rows = 0;
 
-  /** Bytes of memory that the rows take. */
+  /** Bytes of memory that the rows use. */
   get bytes(): number {
     return BigInt64Array.BYTES_PER_ELEMENT * this.#words + this.#rows;
   }
@@ -45,7 +46,7 @@ export class WordStore {
     this.#doubles[word] = value;
   }
 
-  /** Adds the integer whose digits stand there, behind a minus if it has one. Adds nothing, and returns false, where anything else does. */
+  /** Adds the integer whose digits are in this range, with an optional minus. Returns false and adds nothing for any other text. */
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
@@ -84,7 +85,7 @@ export class WordStore {
     }
   }
 
-  /** Where they are integers. */
+  /** Bounds of integers. */
   get integerBounds(): Bounds {
     const nulls = this.#rows - this.#words;
     if (this.#words === 0) return { nulls };
@@ -96,7 +97,7 @@ export class WordStore {
     return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
   }
 
-  /** Where they are doubles. Of the two zeros each bound has the outer one, as the format wants it, and none has NaN. */
+  /** Bounds of doubles. As the format requires, a zero bound has the outer sign, and bounds are never NaN. */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
     const nulls = this.#rows - this.#words;
@@ -123,7 +124,7 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  /** A row with a value, and which word that is. */
+  /** Adds a row with a value, and returns the index of the value. */
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {

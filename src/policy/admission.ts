@@ -1,65 +1,53 @@
 /**
- * Which attempts may be written ahead now: probes of unknown outcomes first, then retries, then who drifted, then who is pending,
- * in the strategy's order. Who may not start yet says what it waits for, when to look again, and what has to be seen first
- * (`start-rules.ts`).
+ * Selects the attempts that may be written ahead now. Order: probes of unknown outcomes, retries, drifted collectors, then pending
+ * collectors in the order of the strategy.
+ * A collector that may not start yet is reported as a wait. The wait names its reason, the next check, and the listing that the
+ * collector needs first (`start-rules.ts`).
  */
-import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
-import { type Moment, monotonicOf, probeIsDue } from './attempt.ts';
-import type { Draft } from './draft.ts';
+import { monotonicOf, probeIsDue } from './attempt.ts';
 import { type Attempt, type Entry, hasFailed, type LateStart, wantedVersion } from './ledger.ts';
-import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 import type { WayBack } from './rollback.ts';
-import type { Course } from './rollout-course.ts';
-import type { Roster } from './roster.ts';
-import type { PolicySettings } from './settings.ts';
 import { placesOf } from './stages.ts';
-import { type Candidate, type Line, ownStageAhead, ownWindowClosed, type Refusal, refusalOf } from './start-rules.ts';
+import {
+  type AdmissionInput,
+  type Candidate,
+  type Line,
+  ownStageAhead,
+  ownWindowClosed,
+  type Refusal,
+  refusalOf,
+} from './start-rules.ts';
 
-export interface AdmissionInput {
-  readonly spec: CollectorVersionPolicySpec;
-  readonly targetVersion: string;
-  readonly roster: Roster;
-  readonly draft: Draft;
-  /** Attempts numbered so far. */
-  readonly attempts: number;
-  /** How many may be written ahead in this batch. */
-  readonly room: number;
-  /** Whether a collector's POST of this process has not been answered. */
-  readonly flying: ReadonlySet<string>;
-  readonly now: Moment;
-  readonly settings: PolicySettings;
-  readonly course: Course;
-  readonly calendar: MaintenanceCalendar;
-}
-
-/** Collectors that one rule keeps from starting, for one reason. */
+/** Collectors that wait for the same reason. */
 export interface Wait {
   /** Completes the sentence "waiting for …". */
   readonly waitsFor: string;
-  /** Of the condition; undefined for the usual one. */
+  /** Reason of the condition; undefined for the default reason. */
   readonly reason: string | undefined;
   readonly collectors: number;
-  /** Monotonic: the first of them need not wait any longer; undefined where that is not known. */
+  /** Monotonic ms at which the first of these collectors may start; undefined when not known. */
   readonly untilMs: number | undefined;
-  /** Whether all that come later in the line wait, too. */
+  /** Whether all later candidates wait, too. */
   readonly forAll: boolean;
 }
 
 export interface Admission {
-  /** Whether anything may start at all. */
+  /** Whether the policy may start attempts at all. */
   readonly mayStart: boolean;
-  /** Entries whose open attempt is to be written ahead, then posted. */
+  /** Entries whose open attempt is written ahead, then posted. */
   readonly post: readonly Entry[];
   readonly attempts: number;
-  /** Collectors to be seen in a listing sent at or after this before they may go on. */
+  /**
+   * Collectors that need a listing before they may start, each with the earliest monotonic time at which that listing may be sent.
+   */
   readonly look: ReadonlyMap<string, number>;
-  /** When to look again. */
+  /** Monotonic ms of the next evaluation. */
   readonly nextMs: number;
-  /** Whether somebody waits for a place. */
+  /** Whether a collector waits because a limit of attempts in flight is reached. */
   readonly pressed: boolean;
-  /** Whether somebody waits for what is over in a moment, as room in the batch. */
+  /** Whether a collector waits for a condition that ends within moments, such as a full batch. */
   readonly isBrisk: boolean;
-  /** What those wait for who were in the line, in its order. */
+  /** Reasons why candidates wait, in the order of the candidates. */
   readonly waits: readonly Wait[];
 }
 
@@ -77,7 +65,7 @@ export function admit(input: AdmissionInput): Admission {
   return batch.result();
 }
 
-/** Where nothing may start. */
+/** Result for a policy that may start nothing. */
 export function noAdmission(attempts: number): Admission {
   const nextMs = Number.POSITIVE_INFINITY;
   return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, isBrisk: false, waits: [] };
@@ -111,7 +99,7 @@ class Batch {
     };
   }
 
-  /** What a policy that is gone left in flight is taken over instead of being posted again (U13). */
+  /** Adopts attempts in flight that a deleted policy left behind, instead of posting new attempts (U13). */
   adoptOrphans(): void {
     const { roster, draft, now } = this.#input;
     if (roster.members('inProgress').size <= draft.openCount) return;
@@ -119,18 +107,19 @@ class Batch {
       if (draft.entry(id)?.open) continue;
       const orphan = roster.orphan(id);
       if (!orphan) continue;
-      // It may never have been sent, so that its probe would begin it now (R2, R4). Nothing else begins there before the stage has come.
+      // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector begins (R2,
+      // R4).
       if (orphan.taskId === undefined && ownStageAhead({ id, because: 'pending' }, this.#line())) continue;
       const open: Attempt = {
         number: ++this.#attempts,
         toVersion: orphan.toVersion,
-        // Without a task id nobody knows whether it was ever accepted: a probe tells (U3).
+        // Without a task id, only a probe shows whether the service accepted the attempt (U3).
         state: orphan.taskId === undefined ? 'unknown' : 'accepted',
         taskId: orphan.taskId,
         ours: true,
         probe: false,
         startedAtMs: now.wallMs,
-        // Its POST may have been on its way until just now.
+        // The POST may have been sent only a moment ago.
         sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
         needsGrace: true,
       };
@@ -140,8 +129,8 @@ class Batch {
   }
 
   /**
-   * U3: the outcome is unknown, and a listing sent G later shows another version. The same attempt is posted again, if it is
-   * still wanted: it may never have been sent.
+   * Posts attempts with an unknown outcome again, as probes. A probe needs a listing that was sent G later and shows another
+   * version. It also needs an attempt that is still wanted, because the original may never have been sent (U3).
    */
   probe(): void {
     const { draft, roster, settings, flying } = this.#input;
@@ -149,7 +138,7 @@ class Batch {
       const { open, collectorId } = entry;
       if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || flying.has(collectorId))
         continue;
-      // While collectors are taken back none is sent forward, not even on trial.
+      // During a rollback no attempt towards the target is posted, not even as a probe.
       if (entry.back !== (this.#input.course.wayBack !== undefined)) continue;
       if (
         !roster.selects(collectorId) ||
@@ -157,14 +146,14 @@ class Batch {
         !probeIsDue(open, roster.row(collectorId), settings)
       )
         continue;
-      // It may never have been sent, so that it would begin now (R8).
+      // The original may never have been sent. The probe would then start the upgrade outside the maintenance window (R8).
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#line())) continue;
       if (this.#post.length >= this.#input.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }
   }
 
-  /** Failed ones with attempts left. */
+  /** Considers failed collectors that have attempts left. */
   retry(): void {
     const { roster, draft } = this.#input;
     for (const id of roster.members('retrying')) {
@@ -192,7 +181,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** All of the stages that have not been reached wait for the same. */
+  /** Adds one wait for all pending collectors of stages that have not been reached. */
   #waitAtGate(): void {
     const { roster, course, now } = this.#input;
     const { gate, reached, current } = course.stages;
@@ -205,7 +194,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
   }
 
-  /** Who this rollout upgraded goes back to the version that it had, one attempt after the other as on the way forth. */
+  /** Rolls back the collectors that this rollout upgraded, under the limits that hold for upgrades. */
   takeBack({ candidates, there }: WayBack): void {
     const { draft, now } = this.#input;
     for (const entry of there) {
@@ -224,7 +213,7 @@ class Batch {
     }
   }
 
-  /** Starts the collector, or returns why it may not. */
+  /** Starts an attempt for the collector, or returns why the collector may not start. */
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#line());
     if (refusal) this.#wait(candidate.id, refusal);
@@ -236,7 +225,7 @@ class Batch {
     return { ...this.#input, batched: this.#post.length, stagePlaces: (stage) => this.#stagePlaces(stage) };
   }
 
-  /** Counted anew after each start of the stage. */
+  /** Attempts in flight of a stage and their maximum, recounted after each start in the stage. */
   #stagePlaces(stage: number): { readonly open: number; readonly most: number } | undefined {
     if (!this.#places.has(stage)) {
       const { roster, draft } = this.#input;
@@ -268,7 +257,7 @@ class Batch {
     const { roster, targetVersion } = this.#input;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // Lists may lag: who was at the target a moment ago may still be shown there.
+    // A delayed listing may still show the target for a collector that was at the target recently.
     const needsGrace = drifts > 0 || roster.row(id)?.formerVersion === targetVersion;
     this.#write({
       ...entry,
@@ -281,7 +270,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.draft.entry(id);
     if (entry?.before === undefined) return;
-    // Lists may show it there from before it was brought to the target.
+    // A delayed listing may still show the former version from before the upgrade.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }
@@ -301,13 +290,13 @@ class Batch {
     };
   }
 
-  /** Its entry as of now: in its stage, or late. */
+  /** Ledger entry for an attempt that starts now, in its stage or as a late joiner. */
   #started(id: string): Entry {
     const { late: _, ...known } = this.#input.draft.entry(id) ?? this.#newEntry(id);
     const { stages } = this.#input.roster.stages;
     const { stage = stages[this.#input.roster.stageOf(id)]?.name, used } = known;
     const late = this.#lateStart(id, stage);
-    // Who has not been tried yet, for it was refused as not running, has not come late by that.
+    // A collector that was refused as offline and never tried is not a late joiner.
     const own = known.stage === undefined && used === 0 && !this.#isLateTo(stage) ? stage : known.stage;
     return { ...known, stage: own, ...(late && { late }) };
   }
@@ -320,7 +309,7 @@ class Batch {
     return { completions, stage, failures: late?.completions === completions ? late.failures : failures };
   }
 
-  /** Whether the stage has ended or soaks: what becomes of who comes to it now is not counted there. */
+  /** Whether the stage soaks or has ended. Collectors that join the stage then do not count in its tally. */
   #isLateTo(stage: string | undefined): boolean {
     const { stages } = this.#input.course;
     const { current = Number.POSITIVE_INFINITY, records } = stages;

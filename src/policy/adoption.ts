@@ -1,6 +1,7 @@
 /**
- * Where ledger and status disagree, the stricter wins (U1): what status shows as running and the ledger does not know, or knows
- * an older attempt of alone, is taken for running and counts, so that a ledger restored from a backup starts nothing a second time.
+ * Merges the status of a policy into its ledger. Where the two disagree, the stricter one applies (U1).
+ * A task counts as running when status shows it as running and the ledger knows none or only an older one. So a ledger that is
+ * restored from a backup starts no upgrade twice.
  */
 import { annotations } from '../api/annotations.ts';
 import type {
@@ -34,13 +35,13 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Whether a task that status shows as running began after all that the ledger tells of its collector. */
+/** Whether a running task of status began after the last attempt of its collector that the ledger knows. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // What somebody else began counts as in flight, and never as an attempt (U10).
+  // An upgrade that logfleet did not start counts as in flight, never as an attempt (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -48,7 +49,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     used: (known?.used ?? 0) + (adopted ? 0 : 1),
     drifts: known?.drifts ?? 0,
     failures: known?.failures ?? 0,
-    // Status does not tell the stage that it was started in: it counts in the one that has it.
+    // Status does not show the stage in which the task was started. The attempt counts in the present stage of the collector.
     stage: known ? known.stage : unnamedStage,
     back: known?.back ?? false,
     open: {
@@ -67,10 +68,10 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * The header with what status shows of its rollout and the ledger does not know. What had been stopped does not go on because a ledger
- * was restored (U1): what annotations ask for by then has been heard before, and is not heard again. A stage that was under way soaks,
- * although its attempts are on no record.
- * @param written as this process has written it, if it has: that tells what has been heard by then
+ * Header with the state of the rollout that status shows and the ledger does not know.
+ * A rollout that was stopped stays stopped when its ledger is restored (U1). Annotations that are present by then count as applied
+ * and are not applied again. The rollout becomes unproven when status shows a stage under way that the ledger does not know.
+ * @param written the header that this process wrote last, if any; it records the applied annotations
  */
 export function adoptCourse(
   { status, metadata }: CollectorVersionPolicy,
@@ -88,8 +89,9 @@ export function adoptCourse(
 }
 
 /**
- * The header of a rollout that begins although status shows a later one towards the same target than the ledger knew: the ledger was
- * lost, or is of before. It is another rollout, so that no id is used twice, but it is stopped where that was, and soaks where that did.
+ * Header of a rollout that begins after the ledger was lost or restored from an older backup. Status shows a later rollout towards
+ * the same target than the ledger knows.
+ * The new rollout has another id, so no id is used twice. It is unproven, and stopped if the lost rollout was stopped.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -103,20 +105,19 @@ export function adoptLostCourse(
   return stop ? { ...stages, stop } : stages;
 }
 
-/** The rollouts that status tells of as ended, and the ledger does not, since it was lost or is of before; newest first. */
+/** Ended rollouts that status shows and the ledger does not know because it was lost or is older, newest first. */
 export function shownHistory(
   status: CollectorVersionPolicyStatus | undefined,
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // Of its own rollout the ledger may not know that it was stopped.
+  // The ledger may not know that its own rollout was stopped.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(({ startTime, completionTime, actions: _, ...shown }) => ({
     ...shown,
     startedAtMs: Date.parse(startTime),
     endedAtMs: Date.parse(completionTime),
-    ...(shown.failed > 0 && { broken: shown.failed }),
   }));
 }
 
@@ -130,22 +131,19 @@ function adoptStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A person has lifted it, and status has not been written since. It tells full seconds.
+  // A person lifted this stop, and status has not been written since. Status has whole seconds.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
+/** Header marked as unproven when status shows a stage under way that the ledger does not know. */
 function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { stages: known = [] } = header;
-  const unknown = stages.filter(
+  const isLost = stages.some(
     ({ name, state, startTime }) =>
       startTime !== undefined && state !== 'Completed' && known.every((stage) => stage.name !== name),
   );
-  if (unknown.length === 0) return header;
-  const adopted = unknown.map(
-    ({ name, startTime = '' }) => ({ name, startedAtMs: Date.parse(startTime), adopted: true }) as const,
-  );
-  return { ...header, stages: [...known, ...adopted] };
+  return isLost && !header.unproven ? { ...header, unproven: true } : header;
 }
 
 const stopKinds = { RolloutStopped: 'failures', RollingBack: 'rollback', Aborted: 'abort' } as const satisfies Record<

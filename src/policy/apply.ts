@@ -1,6 +1,6 @@
 /**
- * Applies what `decide` decided, in this order: the ledger is written, then POSTs and reads are set off, then the status is written
- * where it is due. A POST is never sent before its attempt is durable (U2).
+ * Applies a decision: writes the ledger, triggers POSTs and reads, then writes the status when it is due. A POST is never sent
+ * before its attempt is durable (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -13,8 +13,8 @@ import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { healthOf } from './health.ts';
 import { recheckMs } from './next-look.ts';
-import type { RuntimeParts } from './policy-runtime.ts';
 import { rolloutStarted, stageEvents } from './rollout.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 import { staysUntilClaimed, stillHolds } from './shown-verdict.ts';
 import type { Heir } from './target.ts';
 
@@ -26,19 +26,19 @@ export class Applier {
     this.#parts = parts;
   }
 
-  /** Whether the last decision left the status to the next one (H3). */
+  /** Whether the last decision left the status to the next decision (H3). */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     this.#isOutdated = false;
-    const { posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
+    const { kept, posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
     const { bound, ledger, began, heir, heard, input } = gathered;
     const before = ledger.header;
-    if (began || decision.changes.length > 0 || decision.header !== before) {
-      await this.#write(gathered, decision);
-    }
+    const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
+    if (!decision.needsLedger) kept.note(decision.header);
+    else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
     posting.acknowledge(heard.posted);
     tasks.acknowledge(heard.tasks);
     for (const look of decision.looks) duration.learn(look);
@@ -50,24 +50,29 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout that has nothing to do is told by the transition to `AllUpdated` alone.
+    // A rollout with nothing to do is reported only by the transition to `AllUpdated`.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
-    if (isUntold) return requeue(requeueAfterMs, false);
-    // The next decision counts anew, and has nothing to write that could make it outdated, too.
+    // A policy at rest whose status is already correct does not wait. It decides again when one of its collectors gets another
+    // owner (U9).
+    const confirmedMs = isUntold && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
+    if (confirmedMs === undefined) {
+      if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
+      if (isUntold) return requeue(requeueAfterMs, false);
+    }
+    // The next decision counts again and has nothing to write, so its counts stay correct.
     this.#isOutdated = !decision.isCurrent();
     if (this.#isOutdated) return requeue(0, false);
-    const statusDelayMs = await publisher.publish(policy, essentials, figures, health);
-    // A run that ends leaves its last figures behind.
+    const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
+    // A directory run that ends writes its last figures.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
-  /** A status without figures: the fleet is not known, or cannot be reached. What was known before stays. */
+  /** Writes a status without figures, for a fleet that is not known or not reachable. The figures of the former status stay. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#isOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -91,17 +96,17 @@ export class Applier {
     if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
     const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.heir));
-    // Builds age for days: a run that ends comes back to it.
+    // A build needs days to reach its minimum age. A directory run may end before that and continue at its next start.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /** Nothing is told but that a request of a person was heard. The first sweep of the fleet calls again. */
+  /** Writes only that the request of a person was seen. The first sweep of the fleet enqueues the policy again. */
   async #keep(policy: CollectorVersionPolicy): Promise<Result> {
     const statusDelayMs = await this.#parts.publisher.publishEcho(policy);
     return requeue(statusDelayMs, false);
   }
 
-  /** How long until a build is old enough; Infinity where none has to be. */
+  /** Milliseconds until the candidate build is old enough; Infinity when no build has to age. */
   #untilMs(heir: Heir | undefined): number {
     return heir ? heir.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
@@ -111,7 +116,7 @@ export class Applier {
     try {
       await kept.write(header, changes, ownership);
     } catch (error) {
-      // Whether they were written is not known; that they were not sent is.
+      // The write may have succeeded or not, but these attempts were certainly not sent.
       posting.withdraw(post);
       throw error;
     }
@@ -136,7 +141,7 @@ export class Applier {
   }
 }
 
-/** Nothing else is worth a word: there is no target yet, and there will be one. */
+/** Verdict for a policy without a target that gets one when a build is old enough. */
 function waitingForAge(message: string): Health {
   return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
 }

@@ -1,42 +1,42 @@
 /**
- * How an attempt to upgrade one collector goes on: a pure state machine from evidence to the next entry.
+ * State machine of one upgrade attempt: from an entry and new evidence to the next entry. Pure.
  *
- *               ┌─ not sent ──────────────► (withdrawn: as if it had never been)
+ *               ┌─ not sent ──────────────► (withdrawn: no trace is left)
  *   intended ───┼─ 202 ───────────────────► accepted ─── task status, listing, 35 min ──► ended
  *      ▲        ├─ in.upgrading ──────────► adopted ──── listing, 35 min ───────────────► ended
  *      │        ├─ another refusal ───────► ended (U11)
  *      │        └─ 5xx, time-out, reset ──► unknown ──── listing at the target, 35 min ─► ended
  *      └──────────── probe (U3) ───────────────┘
  *
- * It leaves to others: whether a probe or a retry may be posted now (`admission.ts`), and what to read next (`watch-plan.ts`).
+ * `admission.ts` decides whether a probe or a retry may be posted now. `watch-plan.ts` decides what to read next.
  */
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../service/upgrade-service.ts';
 import type { Attempt, Ending, EndingKind, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** What became of a POST. */
+/** Outcome of a POST. */
 export type PostOutcome =
   | { readonly kind: 'accepted'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** What a read of a task's status said. */
+/** Result of a read of a task's status. */
 export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
 
-/** All that is known about one collector when its attempt is judged. */
+/** Everything known about one collector when its attempt is judged. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
   readonly task: TaskReading | undefined;
-  /** Whether a POST of this process is on its way. */
+  /** Whether a POST of this process is in flight. */
   readonly flying: boolean;
-  /** Whether listings show who is at the attempt's version (U7). */
+  /** Whether listings show collectors that run the attempt's version (U7). */
   readonly observable: boolean;
-  /** Whether listings show who is still where its attempt began, so that who has no row is gone. */
+  /** Whether listings show collectors that still run the version before the attempt. Then a collector without a row is gone. */
   readonly showsOrigin: boolean;
-  /** When the first request of the newest complete sweep was sent. */
+  /** Monotonic ms at which the first request of the newest complete sweep was sent. */
   readonly sweptSinceMs: number | undefined;
 }
 
@@ -45,14 +45,14 @@ export interface Moment {
   readonly wallMs: number;
 }
 
-/** A time of day on the monotonic clock, as far as the two have not moved apart. */
+/** Converts wall time to monotonic time. Exact while neither clock has been adjusted. */
 export function monotonicOf(wallMs: number, now: Moment): number;
 export function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Moment): number | undefined {
   return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
-/** The entry after this evidence; the same object when nothing changed, undefined when nothing is left to remember. */
+/** Returns the entry after this evidence: the same object when nothing changed, undefined when the entry can be forgotten. */
 export function settleEntry(
   entry: Entry,
   evidence: Evidence,
@@ -72,7 +72,7 @@ export function settleEntry(
   }
 }
 
-/** Whether the outcome is unknown and a listing sent at least G later shows another version: a probe may be posted (U3). */
+/** Whether a probe may be posted: the outcome is unknown, and a listing sent at least G later shows another version (U3). */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
   const { collectorVersion, lastSeenAliveMs = 0 } = row.collector;
@@ -80,7 +80,7 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/** From when on a listing, by the time of its sending, is evidence for this attempt (U3, U7). */
+/** Monotonic ms from which a sent listing is evidence for this attempt (U3, U7). */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
@@ -89,7 +89,7 @@ export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): numb
 function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
   const { posted } = evidence;
   if (!posted) {
-    // A process that is no more wrote it ahead: whether it was sent is not known.
+    // A former process wrote this attempt ahead. It may or may not have sent the POST.
     return evidence.flying ? entry : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
   }
   switch (posted.kind) {
@@ -106,7 +106,7 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Mo
   }
 }
 
-/** U11. A probe's refusals say how the attempt of which it is the probe stands. */
+/** Applies a refusal by U11. The refusal of a probe also shows the state of the original attempt. */
 function settleRefused(
   entry: Entry,
   open: Attempt,
@@ -127,7 +127,7 @@ function settleRefused(
     case 'collectorInvalid':
       return end('invalid');
     case 'versionInvalid':
-      // A service may refuse a POST towards the version that already runs: the probe's attempt may have succeeded.
+      // The service may refuse a POST towards the version that already runs, so the original attempt may have succeeded.
       return open.probe ? unprobed(entry, open, now) : end('refused');
     case 'typeInvalid':
     case 'other':
@@ -154,7 +154,7 @@ function refusalOf(serviceCode: string): Refusal {
   }
 }
 
-/** Undefined where the task says nothing final, or is not the attempt's (U4). */
+/** Applies a task's status. Undefined when the status is not final or belongs to another attempt (U4). */
 function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Moment): Entry | undefined {
   if (evidence.task?.kind !== 'task') return undefined;
   const { task } = evidence.task;
@@ -172,7 +172,10 @@ function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Mome
   }
 }
 
-/** U4: an earlier attempt may have gone to the same version. Ids are told apart where both are numbers, as they should be (2.9, 2.10). */
+/**
+ * Whether a task belongs to this attempt. An earlier attempt may have had the same version (U4). Ids are compared only when both
+ * are numbers (2.9, 2.10).
+ */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
   return task.collectorId === collectorId && task.toVersion === toVersion && !isAnother;
@@ -193,7 +196,7 @@ function settleByListing(
   const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
   if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
   const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
-  // Somebody else's upgrade went to a version of their own: it has ended, and the collector is as any other again.
+  // An upgrade that logfleet did not start has changed the version, so it has ended. The collector has no open attempt any more.
   if (!open.ours && changed) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -202,7 +205,7 @@ function settleByListing(
   if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
   if (row !== undefined) return entry;
-  // Not in the listing any more, although it was swept twice since: it is gone, unless it never left a build that no list shows.
+  // Two complete sweeps no longer show the collector. It is gone, unless no listing shows collectors of its former build.
   return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
 }
 
@@ -216,7 +219,7 @@ function notObservable(open: Attempt): string {
   return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
 }
 
-/** A probe without an effect, or without an answer, told nothing: the outcome is as unknown as before, and as old (U5). */
+/** Entry after a probe without effect or without answer. The outcome stays unknown, and its age stays the same (U5). */
 function unprobed(entry: Entry, open: Attempt, now: Moment, silentSinceMs?: number): Entry {
   const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
   return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
@@ -226,7 +229,9 @@ function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** The attempt was never sent, or refused before anything happened: it counts for nothing, nor does the drift it was to correct. */
+/**
+ * Entry without an attempt that was never sent or was refused before it started. It counts neither as an attempt nor as a drift.
+ */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';
@@ -239,7 +244,7 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
-/** What counts as a failure of the rollout; of what takes a collector back none does. */
+/** Whether an ended attempt is a failure of the rollout. Rollback attempts never are. */
 function isFailure(kind: EndingKind, { back }: Entry, { ours }: Attempt): boolean {
   return (kind === 'failed' || kind === 'timedOut') && ours && !back;
 }

@@ -1,5 +1,5 @@
 /**
- * The turns of policies: all policies of a service claim their collectors before one of them may start something (U13).
+ * Order of claims: no policy of a service starts an upgrade before all its policies have claimed their collectors (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -7,16 +7,16 @@
  *      └► excused ◄──┘
  * ```
  *
- * A policy that cannot claim is excused. Once its trouble may be over, the other policies wait for it again. Policies are kept by state,
+ * A policy that cannot claim is excused. When its problem may be solved, the other policies wait for it again. Policies are kept by state,
  * so that a question costs the same however many policies there are. A policy that waits is enqueued when no policy of its service is
  * awaited any more.
  *
- * Invariant: an excuse holds for the text of the policy that it was made for, and only until some policy's trouble is over.
+ * Invariant: an excuse holds for the text of the policy that it was made for, and only until the problem of some policy of the service is solved.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** A listing. While it fails, its policies cannot claim. */
+/** A listing whose policies cannot claim collectors while it fails. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -32,10 +32,10 @@ interface Known {
 }
 
 export interface ClaimTurnsOptions {
-  /** All policies that the host has, and one of them. */
+  /** All policies of the host, and a single policy by key. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
   readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
-  /** The policy should look again: its turn may have come. */
+  /** Enqueues a policy that waited and may now start. */
   readonly enqueue: (key: ResourceKey) => void;
 }
 
@@ -50,6 +50,8 @@ export class ClaimTurns {
   readonly #troubled = new Set<string>();
   /** Policies that wait for others to claim, by service and name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
+  /** The hosts of services by their ids. A decision needs the host several times, and there are few services. */
+  readonly #hosts = new Map<string, string>();
   /** Whether all policies that the host has are in `#policies`. */
   #isListed = false;
 
@@ -57,7 +59,9 @@ export class ClaimTurns {
     this.#options = options;
   }
 
-  /** A policy came or changed. One that was not known may have to claim, and one that was excused may be able to by now. */
+  /**
+   * Registers a policy that was added or changed. A new policy may have to claim, and an excused policy may be able to claim again.
+   */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
     const turn = this.#policies.get(uid)?.turn;
@@ -65,22 +69,22 @@ export class ClaimTurns {
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /** The policy belongs to this service, and will claim its collectors. An excuse holds on until that is in sight (`resumes`). */
+  /** The policy belongs to this service and will claim its collectors. An excuse lasts until the claim is near (`resumes`). */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
-  /** Nothing keeps the policy from claiming but the time that its first sweep takes. */
+  /** The policy only has to wait for its first sweep before it claims. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
-    const host = hostOf(serviceId);
+    const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
     const isSame = (turn?.kind === 'claiming' || turn?.kind === 'claimed') && turn.host === host;
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** The policy has claimed all that it selects of this service. */
+  /** The policy has claimed all collectors of this service that it selects. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
-    const host = hostOf(serviceId);
+    const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
     if (turn?.kind === 'claimed' && turn.host === host) return;
     this.#set(metadata.uid, metadata, { kind: 'claimed', host });
@@ -88,8 +92,8 @@ export class ClaimTurns {
   }
 
   /**
-   * The policy, as it reads now, can claim nothing. What it claimed before stands.
-   * @param listing given where the excuse holds only while this listing fails
+   * Excuses the policy from claiming as long as its text stays the same. Its earlier claims stay.
+   * @param listing set when the excuse ends as soon as this listing works again
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -103,7 +107,9 @@ export class ClaimTurns {
     this.#troubled.add(uid);
   }
 
-  /** The policy can use its service. The trouble of excused policies may be over, too: they claim before any policy goes on. */
+  /**
+   * The policy can use its service again. Other excused policies may have recovered, too, and claim before any policy continues.
+   */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
     for (const excused of [...this.#excused.values()].flatMap((uids) => [...uids])) {
@@ -113,21 +119,21 @@ export class ClaimTurns {
     }
   }
 
-  /** What a policy of this service waits for before it may start anything, in words; undefined where it need not wait. */
+  /** Text that names the policies whose claims are awaited; undefined when there are none. */
   heldBy(serviceId: string): string | undefined {
-    const awaited = this.#awaited(hostOf(serviceId));
+    const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${awaited.namespace}/${awaited.name} to claim its collectors first`;
   }
 
-  /** Enqueues the policy once it need not wait any more, which may be now. */
+  /** Enqueues the policy when no policy of its service is awaited, possibly at once. */
   wait({ namespace, name }: ResourceKey, serviceId: string): void {
-    const host = hostOf(serviceId);
+    const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
     this.#waiters.set(host, waiters.set(`${namespace}/${name}`, { namespace, name }));
     this.#release();
   }
 
-  /** The policy is gone. No policy waits for it any more. */
+  /** Removes a deleted policy. Other policies no longer wait for it. */
   forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) {
       this.#drop(uid);
@@ -136,7 +142,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Another term of leadership has begun. */
+  /** Resets all state when a new term of leadership begins. */
   reset(): void {
     for (const states of [this.#policies, this.#unknown, this.#claiming, this.#excused, this.#troubled]) states.clear();
     this.#isListed = false;
@@ -158,7 +164,7 @@ export class ClaimTurns {
     for (const [listing, uids] of this.#excused) if (listing && listing.problem() === undefined) yield uids;
   }
 
-  /** Notes the policies that exist already. Later ones come by `expect`. */
+  /** Registers the policies that already exist. `expect` registers later ones. */
   #list(): void {
     if (this.#isListed) return;
     this.#isListed = true;
@@ -200,6 +206,12 @@ export class ClaimTurns {
     }
   }
 
+  #hostOf(serviceId: string): string {
+    const host = this.#hosts.get(serviceId) ?? new URL(serviceId).host;
+    this.#hosts.set(serviceId, host);
+    return host;
+  }
+
   #release(): void {
     for (const [host, waiters] of this.#waiters) {
       if (waiters.size > 0 && this.#awaited(host)) continue;
@@ -207,10 +219,6 @@ export class ClaimTurns {
       for (const key of waiters.values()) this.#options.enqueue(key);
     }
   }
-}
-
-function hostOf(serviceId: string): string {
-  return new URL(serviceId).host;
 }
 
 function setOf<K>(sets: Map<K, Set<string>>, key: K): Set<string> {

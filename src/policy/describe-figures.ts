@@ -1,6 +1,6 @@
 /**
- * The figures of a policy's status: counts, and samples of bounded size. Made only when a status is due, since they take a walk
- * over the ledger. Reads everything, decides nothing.
+ * Figures of a policy's status: counts, and samples of bounded size. They are computed only when a status is due, because they need
+ * a walk over the ledger. This file only reads.
  */
 
 import { reasons } from '../api/conditions.ts';
@@ -15,7 +15,6 @@ import type {
 } from '../api/generated/collector-version-policy.ts';
 import type { Health } from '../controller/health.ts';
 import { bounded, isoTime } from '../controller/status-text.ts';
-import { stateWord } from './describe.ts';
 import type { Draft } from './draft.ts';
 import { counted } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
@@ -29,17 +28,17 @@ const maxSamples = 50;
 const maxVersions = 50;
 const maxReasons = 20;
 const maxExamples = 5;
-/** Of names, reasons and messages. */
+/** Maximum length of names, reasons and messages. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
-/** An id cut short would name another task: a longer one is left out. */
+/** A longer id is left out, because a truncated id would name another task. */
 const maxIdLength = 32;
-/** With what the largest of the others take, the status stays below 100 KB. */
+/** Together with the maximum sizes of the other fields, this keeps the status below 100 KB. */
 const maxTaskBytes = 24_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
 
-/** The figures: written at most once in a while, since they change with every answer. */
+/** Figures of the status. They change with every answer, so they are written at limited intervals. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -50,7 +49,7 @@ export interface Figures {
   readonly stages: readonly StageStatus[];
 }
 
-/** Of each stage: taken before the decision is written, or what it learnt would count twice. */
+/** Failed attempts of each stage. Counted before the decision is written; afterwards its results would count twice. */
 export function countFailedAttempts(roster: Roster, draft: Draft): readonly number[] {
   return roster.stages.stages.map((_, index) => draft.stageTally(index).failed);
 }
@@ -58,11 +57,11 @@ export function countFailedAttempts(roster: Roster, draft: Draft): readonly numb
 export interface FiguresInput {
   readonly roster: Roster;
   readonly draft: Draft;
-  /** How many attempts of those in progress will be withdrawn, since they were never sent. */
+  /** Number of attempts in progress that will be withdrawn because they were never sent. */
   readonly unsent: number;
   readonly health: Health;
   readonly header: LedgerHeader;
-  /** Of each stage. */
+  /** Failed attempts by stage. */
   readonly failedAttempts: readonly number[];
   readonly course: Pick<Course, 'stages' | 'wayBack'>;
 }
@@ -72,7 +71,7 @@ export function describeFigures(input: FiguresInput): Figures {
   const counts = withdrawn(draft.counts(), unsent);
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
-    summary: { updated: `${counts.updated}/${counted(fleet)}`, state: stateWord(health) },
+    summary: { updated: `${counts.updated}/${counted(fleet)}`, state: health.reason },
     collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),
@@ -93,7 +92,7 @@ function describeStages({ roster, draft, header, failedAttempts, course }: Figur
     const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
     const isHeld = index === current && course.stages.gate?.reason === reasons.collectorsFailed;
     const state = isHeld && !header.stop ? 'Failed' : stageState(stage, record, index === current, counts, header);
-    // Collectors that were at the target before had no soak, and a stage that failed does not end by one.
+    // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
     const hasSoak = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
     return {
       name: stage.name,
@@ -116,7 +115,7 @@ function stageState(
   header: LedgerHeader,
 ): StageStatus['state'] {
   const hasWork = outstanding(counts) > 0;
-  // Who comes late to one that was passed over waits for its approval as well.
+  // A late joiner of a stage that was passed over also waits for the approval of that stage.
   const isAwaited = !header.stop && outstanding(counts) > counts.inProgress && needsApproval(stage, header);
   if (record?.endedAtMs !== undefined) return isAwaited ? 'AwaitingApproval' : 'Completed';
   if (header.stop && isCurrent) return 'Stopped';
@@ -140,8 +139,9 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 /**
- * Collectors by version, as far as it is certain. What a task said of its collector is newer than the row of a listing that still shows
- * another version (U7). A collector whose upgrade is not known to have ended counts where it came from, as it is not updated (H3).
+ * Number of collectors by version, as far as it is certain.
+ * The status of a task is newer than a listing row that still shows another version (U7). A collector with an open upgrade counts
+ * at its former version, because it does not count as updated either (H3).
  */
 function versionsNow(roster: Roster, draft: Draft): ReadonlyMap<string, number> {
   const counts = new Map(roster.versions);
@@ -175,7 +175,7 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
   return within(maxVersionBytes, sorted.slice(0, maxVersions));
 }
 
-/** Up to 50 in flight, oldest first, then the 50 that ended last, newest first. */
+/** At most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
 function describeTasks(roster: Roster, draft: Draft): readonly TaskSample[] {
   const open: TaskSample[] = [];
   for (const entry of draft.open()) {
@@ -232,7 +232,7 @@ function describeId(taskId: string | undefined): { readonly id?: string } {
 
 function describeCollector(entry: Entry, roster: Roster) {
   const name = roster.row(entry.collectorId)?.collector.name ?? entry.collectorId;
-  // Who is taken back comes from the target, and goes to what it had before.
+  // A rollback goes from the target to the former version.
   const from = entry.back ? roster.context.targetVersion : entry.before;
   return {
     collector: bounded(name, maxTextLength),
@@ -241,11 +241,11 @@ function describeCollector(entry: Entry, roster: Roster) {
   };
 }
 
-/** The service's own words, grouped; of who could not be taken back first of all (U14). */
+/** Failures grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
 function describeFailures(roster: Roster, draft: Draft, wayBack: WayBack | undefined): readonly ReasonCount[] {
   const groups = new Groups();
   for (const { collectorId, why } of wayBack?.left ?? []) {
-    groups.add(`not taken back: ${why}`, nameOf(collectorId, roster));
+    groups.add(`not rolled back: ${why}`, nameOf(collectorId, roster));
   }
   for (const standing of ['failed', 'retrying'] as const) {
     for (const id of roster.members(standing)) {
@@ -293,7 +293,7 @@ class Groups {
   }
 }
 
-/** Keeps the newest of many without sorting them all. */
+/** Keeps the newest items without sorting all of them. */
 class Newest<T> {
   readonly #most: number;
   readonly #items: { readonly item: T; readonly at: number }[] = [];
@@ -315,14 +315,14 @@ class Newest<T> {
   }
 }
 
-/** Collectors that are skipped for a reason that a person has to look into; hosted ones and their like are not. */
+/** Number of skipped collectors that need a person. Collectors that can never be upgraded, such as hosted ones, do not count. */
 export function countLeftAlone(roster: Roster, draft: Draft): number {
   const isLeftAlone = (id: string) => {
     if (draft.standing(id) !== 'skipped') return false;
     const entry = draft.entry(id);
     const reason = roster.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // One that was uninstalled is unknown to the service as well, and leaves the list.
+    // An uninstalled collector is also unknown to the service, but disappears from the listing.
     return (roster.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + roster.context.settings.graceMs;
   };
   let leftAlone = 0;
@@ -333,7 +333,7 @@ export function countLeftAlone(roster: Roster, draft: Draft): number {
   return leftAlone;
 }
 
-/** As many of the first ones as fit. */
+/** The longest prefix of the samples that fits into `maxBytes`. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

@@ -1,6 +1,6 @@
 /**
- * Renders what is known into the status of a policy, all but its figures: the rollout, those before it, and conditions in the
- * kstatus style. When the rollout will have ended is a figure. Reads everything, decides nothing.
+ * Builds the status of a policy without its figures: rollout, history, and conditions in the kstatus style. The estimated end of
+ * the rollout is a figure. This file only reads.
  */
 import { findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type {
@@ -13,6 +13,7 @@ import { describeHealth, type Health, type ShownHealth } from '../controller/hea
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import { ledgerFormat } from '../host/host.ts';
+import type { Overlap } from './decide-input.ts';
 import type { Figures } from './describe-figures.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
@@ -20,32 +21,28 @@ import type { Course } from './rollout-course.ts';
 import type { Roster } from './roster.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
-/** All of the status but the figures. */
+/** The status without its figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
-
-/** The word of the State column: the reason, in a table's width. */
-export function stateWord(health: Health): string {
-  return health.reason;
-}
 
 export interface EssentialsInput {
   readonly policy: CollectorVersionPolicy;
   readonly header: LedgerHeader;
+  readonly isLedgerNeeded: boolean;
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** What has to happen before more is started, in words; undefined where nothing has to. */
+  /** Text for what must happen before more attempts start; undefined when nothing must. */
   readonly waitingFor: string | undefined;
   readonly course: Course;
-  /** The maintenance window that is open, or opens next. */
+  /** The maintenance window that is open or opens next. */
   readonly window: NextWindow | undefined;
   readonly wallMs: number;
 }
 
 export function describeEssentials(input: EssentialsInput): Essentials {
-  const { policy, header, health, counts, overlap, window, wallMs } = input;
+  const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // Who fails or is refused after the end is tried again in this rollout, by its id.
+  // A failed or refused collector is retried in the same rollout, also after the rollout was complete.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -55,6 +52,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   return {
     observedGeneration: generation,
     ledgerFormat,
+    ...(isLedgerNeeded ? {} : { noLedgerFor: header.service }),
     ...echoOfRequest(policy),
     targetVersion: header.target,
     ...(isOver ? {} : { rollout: describeRollout(input) }),
@@ -98,7 +96,10 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** The stop with its time and the figures of that time (H3). The conditions may show another reason, so they cannot restore it (U1). */
+/**
+ * The stop with its time and its figures at that time (H3). The conditions may show another reason, so a stop cannot be restored
+ * from them (U1).
+ */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
@@ -107,13 +108,7 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 const maxStopLength = 1024;
 const stopReasons = { failures: 'RolloutStopped', rollback: 'RollingBack', abort: 'Aborted' } as const;
 
-export interface Overlap {
-  /** namespace/name of the policy that has most of them. */
-  readonly winner: string;
-  readonly collectors: number;
-}
-
-/** Whose the selected collectors are that belong to other policies; undefined where there are none. */
+/** Selected collectors that belong to other policies; undefined when there are none. */
 export function findOverlap(roster: Roster, ownership: Ownership): Overlap | undefined {
   const foreign = roster.members('foreign');
   if (foreign.size === 0) return undefined;
@@ -127,7 +122,7 @@ export function findOverlap(roster: Roster, ownership: Ownership): Overlap | und
   return { winner, collectors: foreign.size };
 }
 
-/** The conditions of a verdict that was found without the fleet. An overlap that was found for the same generation stays (H1). */
+/** Conditions of a verdict that was found without the fleet. A reported overlap stays while the generation is the same (H1). */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
   health: Health,
@@ -139,7 +134,7 @@ export function describeVerdictAlone(
   return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
-/** The conditions of the verdict, with the one of the overlap. */
+/** Conditions of the verdict, and the condition for overlapping policies. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,

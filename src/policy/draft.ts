@@ -1,6 +1,6 @@
 /**
- * The ledger as it will be after this decision: changes laid over the ledger and the roster, which stay as they are until the
- * changes have been written. That keeps `decide` pure, and makes a failed write undo itself.
+ * Pending changes of a decision, as a layer over the ledger and the index of members. Ledger and index stay unchanged until the
+ * changes are written. This keeps `decide` pure, and a failed write needs no undo.
  */
 import { addTally, type Entry, type EntryChange, type Ledger, Tallies, type Tally, tallyOf } from './ledger.ts';
 import type { Roster } from './roster.ts';
@@ -36,26 +36,26 @@ export class Draft {
     return this.#ledger.open().size + this.#openDelta;
   }
 
-  /** All entries, changes counted in; also once they have been written. */
+  /** All entries including pending changes. Also correct after the changes were written. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
     for (const entry of this.#changes.values()) if (entry) yield entry;
   }
 
-  /** Entries with an open attempt, changes counted in. */
+  /** Entries with an open attempt, including pending changes. */
   *open(): IterableIterator<Entry> {
     for (const [id, entry] of this.#ledger.open()) if (!this.#changes.has(id)) yield entry;
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /** Undefined of who is no member, or is none any more once its attempt is forgotten. */
+  /** State of a member; undefined for a collector that is not a member, or is none after its attempt is forgotten. */
   standing(collectorId: string): Standing | undefined {
     if (!this.#changes.has(collectorId)) return this.#roster.standingNow(collectorId);
     const entry = this.#changes.get(collectorId);
     return entry || this.#roster.selects(collectorId) ? this.#roster.standing(collectorId, entry) : undefined;
   }
 
-  /** The attempts of a stage that have ended; also of its members who were started in one that is no more, for it was renamed or removed. */
+  /** Tally of ended attempts of a stage. It includes members whose own stage was renamed or removed. */
   stageTally(stage: number): Tally {
     const { stages } = this.#roster;
     let sum = this.tally(stages.stages[stage]?.name);
@@ -68,7 +68,10 @@ export class Draft {
     return sum;
   }
 
-  /** Members of a stage that cannot be upgraded by what this decision found out: their places are others', from the next one on (R1). */
+  /**
+   * Number of members of a stage that this decision found not to be upgradable. The next decision gives their places to other
+   * collectors (R1).
+   */
   vacated(stage: number, isEligible: (standing: Standing) => boolean): number {
     const roster = this.#roster;
     const holds = (standing: Standing | undefined) => standing !== undefined && isEligible(standing);
@@ -79,7 +82,7 @@ export class Draft {
     return vacated;
   }
 
-  /** Members of a stage that are to be upgraded, or are being, and were not started in it while it was under way: nobody counts on them. */
+  /** Number of late joiners of a stage that wait for an upgrade or are being upgraded. The stage does not wait for them. */
   latecomers(stage: number): number {
     const roster = this.#roster;
     const isLate = (id: string) => roster.stageOf(id) === stage && this.entry(id)?.stage === undefined;
@@ -89,12 +92,14 @@ export class Draft {
     return late;
   }
 
-  /** The attempts of who was started in a stage, by its name, or of the whole that have ended. */
+  /** Tally of ended attempts, of the collectors started in a stage or of the whole rollout. */
   tally(stage?: string): Tally {
     return addTally(this.#ledger.tally(stage), this.#tallies.of(stage));
   }
 
-  /** Of those that came late once the rollout had been complete so often: of one stage by its name, or all. */
+  /**
+   * Tally of late joiners since the rollout was complete for the given number of times, of one stage by its name or of all stages.
+   */
   lateTally(completions: number, stage?: string): Tally {
     return addTally(this.#ledger.lateTally(completions, stage), this.#tallies.ofLate(completions, stage));
   }
@@ -111,7 +116,7 @@ export class Draft {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#roster.standingNow(id);
-      // Who is no member yet is not matched, either.
+      // A collector that is not yet a member does not count as matched.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.standing(id);
@@ -120,7 +125,7 @@ export class Draft {
     return counts;
   }
 
-  /** How many members there will be. */
+  /** Number of members after this decision. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

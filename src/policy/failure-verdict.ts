@@ -1,42 +1,31 @@
 /**
- * Whether more has failed than the failure policy tolerates (R5).
+ * Decides whether failures exceed the tolerance of the failure policy (R5).
  *
- * N failures are tolerated and one more is not. A number is judged with each failure. A percentage is of the attempts of its scope that
- * have ended: judged once `minSamples` of them have, or all that there can be, and at the end of a stage.
+ * N failures are tolerated, N + 1 are not. A number is checked after each failure. A percentage refers to the ended attempts of its
+ * scope. It is checked at the end of a stage, when `minSamples` attempts have ended, or when no more can end.
  *
- * Who comes late is judged by itself: those who came late to a stage by the tolerance of that, and those who came since the rollout was
- * complete by that of the whole as well.
+ * Late joiners have a tally of their own. Late joiners of a stage are checked against the tolerance of the stage. Late joiners
+ * since the rollout was complete are also checked against the tolerance of the rollout.
  */
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
-import type { Tally } from './ledger.ts';
+import type { Exceeded, Share, Tally } from './ledger.ts';
 
 export interface FailureScope {
   readonly tally: Pick<Tally, 'finished' | 'failed'>;
-  /** How many collectors of it may still be upgraded, or are being. */
+  /** Number of collectors of the scope that wait for an upgrade or are being upgraded. */
   readonly outstanding: number;
 }
 
-/** Failures beyond a tolerance, and which attempts they are counted of: of a stage, of the whole, or of late joiners of either. */
-export interface Exceeded {
-  readonly failed: number;
-  readonly finished: number;
-  readonly tolerated: Share;
-  readonly stage?: string;
-  readonly late?: true;
-}
-
 export interface Excess {
-  /** What is beyond the tolerance, in one sentence. */
+  /** Description of the exceeded tolerance, in one sentence. */
   readonly message: string;
-  /** The figures of the message. */
+  /** Figures of the message. */
   readonly exceeded: Exceeded;
-  /** The stage whose tolerance it was; undefined for the whole. */
+  /** The stage whose tolerance was exceeded; undefined for the tolerance of the rollout. */
   readonly stage: string | undefined;
 }
 
-export type Share = number | string;
-
-/** Whether anybody has said how many failures of this stage, or of the whole, are too many: without it, none is tolerated. */
+/** Whether the spec sets a tolerance for this stage or the rollout. Without one, no failure is tolerated. */
 export function hasTolerance(
   stage: Pick<Stage, 'maxFailures'> | undefined,
   { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
@@ -45,8 +34,8 @@ export function hasTolerance(
 }
 
 /**
- * What is beyond the tolerance, of the stage first; undefined where nothing is.
- * @param stage the one under way, with its scope; undefined where the policy has none, or all have ended
+ * The exceeded tolerance, of the stage before that of the rollout; undefined when none is exceeded.
+ * @param stage the stage under way with its scope; undefined when the policy has no stages or all have ended
  */
 export function failureExcess(
   { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
@@ -59,7 +48,7 @@ export function failureExcess(
     const exceeded = excessOf(maxFailures, stage.scope, minSamples, { stage: name });
     if (exceeded) return { message: exceededText(exceeded), exceeded, stage: name };
   }
-  // At the end of a stage there is nothing outstanding in it, and the whole is judged as well.
+  // A stage that ends has no outstanding attempts. Its end also checks the tolerance of the rollout.
   const atStageEnd = stage !== undefined && stage.scope.outstanding === 0;
   const scope = atStageEnd ? { ...whole, outstanding: 0 } : whole;
   const exceeded = excessOf(failurePolicy?.maxFailures, scope, minSamples, {});
@@ -67,9 +56,9 @@ export function failureExcess(
 }
 
 /**
- * What is beyond the tolerance among those that came late, of a stage first; undefined where nothing is. More may come at any time, so
- * that a percentage waits for `minSamples`.
- * @param tallyOf those that came late to a stage, by its name, or all
+ * The exceeded tolerance among late joiners, of a stage before that of the rollout; undefined when none is exceeded. More late
+ * joiners may always come, so a percentage needs `minSamples` ended attempts.
+ * @param tallyOf tally of the late joiners of a stage by its name, or of all late joiners
  */
 export function latecomersExcess(
   { failurePolicy, strategy }: Pick<CollectorVersionPolicySpec, 'failurePolicy' | 'strategy'>,
@@ -103,7 +92,7 @@ function excessOf(
   return isJudged && failed * 100 > Number.parseFloat(most) * finished ? exceeded : undefined;
 }
 
-/** What is beyond the tolerance, in one sentence without its full stop. */
+/** Description of the exceeded tolerance, in one sentence without its full stop. */
 function exceededText({ failed, finished, tolerated, stage, late }: Exceeded): string {
   const joiners = stage === undefined ? 'after the rollout was complete' : `late to stage ${stage}`;
   const scope = late ? `those that came ${joiners}` : stage === undefined ? 'the rollout' : `stage ${stage}`;

@@ -1,18 +1,18 @@
-/** Those of a stage who wait to be started, for a forecast: who is next, and when somebody may be. */
+/** Pending collectors of one stage for a forecast: which collector is next, and when a collector may start. */
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
 
-/** Collectors that stand together in the line. */
+/** Consecutive collectors in the order of starts, with the same version and time zone. */
 export interface ForecastMembers {
-  /** The version that they run; where the order is by name, versions alternate and may be left out. */
+  /** Version that they run. May be left out for an order by name, in which versions alternate. */
   readonly version?: string;
-  /** Their time zone; undefined where they tell none. */
+  /** Time zone of the collectors; undefined when they report none. */
   readonly zone: string | undefined;
   readonly count: number;
 }
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Collectors in the service's list, and on one page of it. */
+  /** Number of collectors in the service's list and on one of its pages. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -26,10 +26,10 @@ interface Batch {
 export class ForecastLine {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
-  /** Collectors that never start, since nobody can tell when their window opens. */
+  /** Number of collectors that never start because their time zone cannot be read. */
   readonly unreadable: number;
   #waiting = 0;
-  /** Of the batches before this one none has anybody who may start before `#closedUntilMs`. */
+  /** Index of the first batch that may have a collector to start before `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -38,12 +38,15 @@ export class ForecastLine {
     this.unreadable = this.#fill(members);
   }
 
-  /** How many wait to be started. */
+  /** Number of collectors that wait to be started. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Takes who may start now out of the line: the page of the list that shows it, if members lie all over it, and its zone. */
+  /**
+   * Removes the next collector that may start now. Returns the page of the list that shows it, assuming an even spread, and its
+   * time zone.
+   */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
     if (!batch) return undefined;
@@ -54,12 +57,12 @@ export class ForecastLine {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Where nobody may start now, when somebody may, in wall ms; Infinity where that never comes. */
+  /** Wall ms at which the next collector may start; Infinity when none ever may. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }
 
-  /** What the first in the line waits for; completes the sentence "waiting for …". */
+  /** What the first pending collector waits for; completes the sentence "waiting for …". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
@@ -81,7 +84,10 @@ export class ForecastLine {
     return undefined;
   }
 
-  /** Members of a version are one batch, unless their zones make them start at different times. Returns who never starts. */
+  /**
+   * Forms batches: members of one version, split where time zones give different start times. Returns the number of members that
+   * never start.
+   */
   #fill(members: readonly ForecastMembers[]): number {
     const { calendar } = this.#place;
     let unreadable = 0;

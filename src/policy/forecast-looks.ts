@@ -1,25 +1,25 @@
 /**
- * When the ends of upgrades are looked for, for a forecast: as `watch-plan.ts` plans it, for upgrades that all take the same time.
+ * Times at which a forecast reads the ends of upgrades. It follows `watch-plan.ts`, with the same duration for all upgrades.
  *
- * Those on one page that are due soon after each other are one look. Whether that reads the page or a single task, it is one request.
- * Before the first has ended nobody knows how long upgrades take, and a few are read again and again.
+ * Upgrades on one page that are due at about the same time share one request, whether that is a page or a task. Until the first
+ * upgrade has ended, its duration is not known, and a few samples are read repeatedly.
  */
 import { policySettings } from './settings.ts';
 import { pageWaitMs, samples } from './watch-plan.ts';
 
-/** When upgrades of one page are due, in order, from `next` on. */
+/** Times at which upgrades of one page are due, in order, starting at index `next`. */
 interface PageLine {
   readonly dueMs: number[];
   next: number;
-  /** How many of them are due. */
+  /** Number of upgrades that are due. */
   ripe: number;
 }
 
 export class ForecastLooks {
-  /** What the engine will have learnt: it first looks at certain times, and sees that one has ended. */
+  /** Duration that the engine will have learnt, from the times at which it reads. */
   readonly #typicalMs: number;
   readonly #pages = new Map<number, PageLine>();
-  /** Pages of the upgrades in the order in which they are due, which is that of their starts; from `#nextDue` on not due yet. */
+  /** Pages of upgrades in the order of their starts and so of their due times. From `#nextDue` on they are not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
   readonly #ripe = new Set<number>();
@@ -28,14 +28,14 @@ export class ForecastLooks {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether that is how long it takes until the end is seen */
+  /** @param isSeen whether `upgradeMs` includes the time until the end is observed */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** How many have been started and not been seen to end. */
+  /** Number of started upgrades whose end has not been observed. */
   get open(): number {
     return this.#open;
   }
@@ -52,7 +52,10 @@ export class ForecastLooks {
     this.#nextSampleMs = wallMs + policySettings.firstReadMs;
   }
 
-  /** Whether a request to look goes out now; the ends that it shows are seen. `pressed`: whether somebody waits for them. */
+  /**
+   * Sends a due read and records the ends that it shows; returns whether a read was due.
+   * `pressed`: whether collectors wait for these ends.
+   */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
     this.#ripen(wallMs);
@@ -68,7 +71,7 @@ export class ForecastLooks {
     return false;
   }
 
-  /** When there may be something to look at that is not there now; Infinity where nothing is open. */
+  /** Wall ms of the next possible read; Infinity when no upgrade is open. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Number.POSITIVE_INFINITY);
@@ -78,7 +81,7 @@ export class ForecastLooks {
     return nextMs;
   }
 
-  /** A page is looked at when none on it will be due soon, or when the first has waited enough. */
+  /** Wall ms of the read of a page: when no more of its upgrades are due soon, or when the first has waited long enough. */
   #lookAtMs({ dueMs, next, ripe }: PageLine, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const isSoon = (dueMs[next + ripe] ?? Number.POSITIVE_INFINITY) <= wallMs + waitMs;

@@ -1,13 +1,12 @@
 /**
- * How long a rollout takes and how many requests it needs where nothing fails: each upgrade is followed from its POST until a look
- * shows its end, on a clock that jumps from one event to the next. Deterministic; it asks nobody and changes nothing.
+ * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST until a
+ * read shows its end, on a clock that jumps between events. Deterministic and without side effects.
  *
- * What it takes from the engine, and no more: the line of those to be started and the places for them (`admission.ts`), when the end
- * of an upgrade is looked for (`forecast-looks.ts` after `watch-plan.ts`), sweeps (U9), the calendar, and one rate of requests that
- * all of them share. Left out: answers that are late, a budget that somebody else uses too, and upgrades of different lengths.
+ * The forecast models the order and the limits of starts (`admission.ts`), the reads for ends of upgrades (`forecast-looks.ts`,
+ * after `watch-plan.ts`), sweeps (U9), the calendar, and one request rate for all of these. It does not model late answers, other
+ * clients of the same budget, and upgrades of different durations.
  */
 import { restingShare } from '../fleet/fleet-listing.ts';
-import { defaultRows } from '../fleet/page-size.ts';
 import { ForecastLine, type ForecastMembers } from './forecast-line.ts';
 import { ForecastLooks } from './forecast-looks.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
@@ -16,71 +15,73 @@ import { policySettings } from './settings.ts';
 import type { Span } from './window-spans.ts';
 
 export interface ForecastStage {
-  /** Those to be upgraded, in the order in which they are; those already at the target are left out. */
+  /** Members to upgrade, in the order of their starts. Members at the target are left out. */
   readonly members: readonly ForecastMembers[];
-  /** How many of the stage may be in upgrade at once; undefined where it sets no limit of its own. */
+  /** Maximum number of upgrades in flight in the stage; undefined without a limit of its own. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether a person has to approve it, which is taken to happen at once. */
+  /** Whether the stage needs an approval. The forecast assumes that it is given at once. */
   readonly needsApproval: boolean;
-  /** When upgrades of it began that are under way, in wall ms; none where absent. */
+  /** Start times of upgrades in flight, in wall ms; absent when there are none. */
   readonly underWay?: readonly number[];
-  /** Its soak has begun, and ends then, in wall ms, unless there is somebody to be upgraded. */
+  /** End of a soak that has begun, in wall ms. It is void when the stage still has collectors to upgrade. */
   readonly soakedMs?: number | undefined;
-  /** What keeps it from ending although nobody is left to be upgraded, as it follows "waiting for"; undefined where nothing does. */
+  /** Reason why the stage cannot end although no upgrade is left, completing "waiting for …"; undefined when there is none. */
   readonly heldBy?: string | undefined;
 }
 
 export interface ForecastInput {
-  /** In their order; a policy without stages has one. */
+  /** Stages in order. A policy without stages has one. */
   readonly stages: readonly ForecastStage[];
-  /** `strategy.maxInProgress`, as a number. */
+  /** `strategy.maxInProgress` as a number. */
   readonly maxInProgress: number;
-  /** Of the account: 4, unless its Secret says less (8). */
+  /** Requests per second of the account: 4, unless the Secret sets less (8). */
   readonly requestsPerSecond: number;
-  /** How long one upgrade takes. */
+  /** Duration of one upgrade. */
   readonly upgradeMs: number;
-  /** Whether that is until its end was seen, as the engine has measured it, and not until it came. */
+  /** Whether `upgradeMs` was measured until the end was observed, and not until the end itself. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
-  /** When the rollout begins, in wall ms. */
+  /** Start of the rollout, in wall ms. */
   readonly startMs: number;
-  /** Collectors in the service's list, also those that are not to be upgraded. */
+  /** Number of collectors in the service's list, including those that need no upgrade. */
   readonly listed: number;
-  /** How many of them one page of the list has at most. */
+  /** Maximum number of collectors on one page of the list. */
   readonly pageRows: number;
   readonly resyncMs: number;
 }
 
 export interface ForecastOfStage {
-  /** Wall ms: its turn comes. */
+  /** Start of the stage, in wall ms. */
   readonly startMs: number;
-  /** Wall ms: its soak is over; undefined where it never ends, nor any that comes after it. */
+  /** End of the soak, in wall ms; undefined when the stage or an earlier stage never ends. */
   readonly endMs: number | undefined;
-  /** It, or one before it, waits for a person: it begins and ends so much later as that takes. */
+  /** Whether the stage or an earlier one waits for an approval. Its times then shift by the duration of that wait. */
   readonly afterApproval: boolean;
 }
 
 export interface Forecast {
-  /** Wall ms. */
+  /** Start of the forecast, in wall ms. */
   readonly startMs: number;
-  /** Those that begin. */
+  /** Stages that begin. */
   readonly stages: readonly ForecastOfStage[];
-  /** From the start to the end of the last stage; undefined where that never comes. */
+  /** Duration from the start to the end of the last stage; undefined when it never ends. */
   readonly totalMs: number | undefined;
-  /** Why it never ends, as it follows "waiting for"; undefined where it does. */
+  /** Reason why the rollout never ends, completing "waiting for …"; undefined when it ends. */
   readonly waitsForEver: string | undefined;
-  /** Requests to the service, until the end or until nothing moves any more. */
+  /** Requests to the service until the rollout ends or makes no more progress. */
   readonly requests: ForecastRequests;
-  /** Maintenance windows in which something is started, in the order in which they open. */
+  /** Maintenance windows with at least one start, in order of time. */
   readonly windows: readonly Span[];
-  /** Collectors without a time zone that can be read, where a window is by theirs: none of them is started. */
+  /**
+   * Number of collectors without a readable time zone, when a window uses the time zones of collectors. None of these is started.
+   */
   readonly unreadableZones: number;
 }
 
 export interface ForecastRequests {
   readonly posts: number;
-  /** Reads of tasks and of single pages, which show the ends of upgrades. */
+  /** Reads of tasks and single pages, which show the ends of upgrades. */
   readonly looks: number;
   /** Reads of the whole list and of the builds. */
   readonly sweeps: number;
@@ -97,7 +98,7 @@ class Course {
   readonly #looks: ForecastLooks;
   readonly #windows = new Map<string, Span>();
   #nowMs: number;
-  /** When the next request may go out. */
+  /** Wall ms of the next possible request. */
   #freeMs: number;
   #sweptMs: number;
   #posts = 0;
@@ -146,7 +147,7 @@ class Course {
     };
   }
 
-  /** Returns what is waited for in vain, or undefined once all of the stage are seen to be upgraded. */
+  /** Simulates all upgrades of a stage. Returns the reason why the stage can never complete, or undefined when it completes. */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
     const { members, maxInProgress = Number.POSITIVE_INFINITY, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
@@ -177,7 +178,7 @@ class Course {
     return undefined;
   }
 
-  /** What began before the forecast lies all over the list, too. */
+  /** Follows upgrades that began before the forecast, assuming an even spread over the list. */
   #followUp(underWay: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
@@ -194,7 +195,7 @@ class Course {
     this.#looks.started(this.#nowMs, page);
   }
 
-  /** A soak ends with a sweep that was sent after it. */
+  /** Simulates a soak, which ends with a sweep sent after it. */
   #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
     const isIdle = underWay.length === 0 && members.every(({ count }) => count === 0);
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
@@ -204,7 +205,7 @@ class Course {
     this.#passUntil(this.#freeMs, !isLast);
   }
 
-  /** Lets time pass, with the sweeps that are due in it: fewer of long lists while there is somebody to start (U9). */
+  /** Advances the clock, with the sweeps that are due. Long lists are swept less often while collectors wait to be started (U9). */
   #passUntil(wallMs: number, atWork: boolean): void {
     const share = atWork ? workingShare : restingShare;
     const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
@@ -212,7 +213,7 @@ class Course {
     if (due > 0) {
       this.#sweptMs += due * everyMs;
       this.#sweeps += due * this.#sweepRequests;
-      // Those before it had their time while nothing else happened.
+      // Earlier sweeps were sent while nothing else happened.
       this.#spend(this.#sweepRequests);
     }
     this.#nowMs = Math.max(this.#nowMs, wallMs);
@@ -230,11 +231,9 @@ class Course {
 }
 
 /**
- * Pages up to one that is not full; a single page that may have been cut down is followed by an empty one. Then a request proves that
- * nobody was left out (U7), and the builds are asked for, too.
+ * Requests of a sweep: its pages, the empty page at the end, one request that proves that no collector is missing (U7), and the
+ * list of builds.
  */
 function requestsOfSweep(listed: number, pageRows: number): number {
-  const pages = Math.floor(listed / pageRows) + 1;
-  const mayBeCut = listed >= defaultRows && listed < pageRows;
-  return pages + Number(mayBeCut) + 2;
+  return Math.ceil(listed / pageRows) + 1 + 2;
 }

@@ -1,9 +1,10 @@
 /**
- * Gathers what `decide` needs of one policy: the service behind its Secret, the listing, the ledger, the roster and what has been heard
- * since the last decision. It asks the service for what is missing and waits for none of its answers: who is not ready is called again.
+ * Collects the input of `decide` for one policy: service, listing, ledger, index of members, and the evidence since the last
+ * decision. Missing data is requested from the service without waiting for the answer; the policy is enqueued again when the answer
+ * arrives.
  *
- * On the way, in this order, it makes the policy known to ownership, reads its ledger, notes which builds there are, begins a rollout when the target is another
- * (in memory: the next write makes it durable), and claims its collectors.
+ * The steps, in order: register the policy with ownership, read its ledger, note the available builds, begin a rollout when the
+ * target changed (in memory, durable with the next write), and claim its collectors.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -13,42 +14,42 @@ import { LogfleetError } from '../base/errors.ts';
 import { pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { PostOutcome, TaskReading } from './attempt.ts';
-import type { DecideInput } from './decide.ts';
+import type { DecideInput } from './decide-input.ts';
 import { findOverlap } from './describe.ts';
 import type { Ledger } from './ledger.ts';
-import type { RuntimeParts } from './policy-runtime.ts';
 import type { HeardOutcome } from './posting.ts';
 import type { Roster } from './roster.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
 import type { SoFar } from './shown-verdict.ts';
 import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
 
-/** Nothing can be decided yet. */
+/** Result when no decision is possible yet. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
-  /** Why the target cannot be had, or undefined. */
+  /** Reason why the target is not available, or undefined. */
   readonly notOffered: string | undefined;
-  /** All builds that could be the target are too young (`minAge`), and the policy has had no other. */
+  /** Set when all candidate builds are too young (`minAge`) and the policy never had a target. */
   readonly tooYoung?: { readonly heir: Heir; readonly message: string };
-  /** What is known all the same; undefined where the Secret or the ledger cannot be used. */
+  /** Partial knowledge; undefined when the Secret or the ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
 export interface Ready {
   readonly kind: 'ready';
-  /** Who becomes the target by growing older (`minAge`), or undefined. */
+  /** The next build, which becomes the target when it is old enough (`minAge`), or undefined. */
   readonly heir: Heir | undefined;
   readonly bound: Bound;
   readonly ledger: Ledger;
   readonly roster: Roster;
   /** Whether another rollout begins with this decision. */
   readonly began: boolean;
-  /** Whether other policies of the service have yet to claim their collectors, so that counts may be wrong (U13). */
+  /** Whether other policies of the service still have to claim their collectors, so that counts may be wrong (U13). */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** What the decision takes in, to be let go of once it is written. */
+  /** Evidence that the decision uses. It is released after the decision was written. */
   readonly heard: {
     readonly posted: ReadonlyMap<string, HeardOutcome>;
     readonly tasks: ReadonlyMap<string, TaskReading>;
@@ -66,7 +67,7 @@ export class Gatherer {
   #seenSinceMs: ReadonlyMap<string, number> = noAges;
   #handledRequest: string | undefined;
 
-  /** @param policy as it was when the runtime began: what a person had asked for by then has been handled */
+  /** @param policy the policy when the runtime began; its annotations at that time count as handled */
   constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
     this.#parts = parts;
     this.#seenBuilds = new SeenBuilds(parts.host.ledgers, parts.owner);
@@ -116,8 +117,8 @@ export class Gatherer {
   }
 
   /**
-   * Reads the ledger where that is due, and forgets what was heard of tasks that it does not have open (U3).
-   * @returns what a person has to mend before the ledger can be read; undefined where there is nothing to mend
+   * Reads the ledger when that is due, and forgets readings of tasks that the ledger does not have open (U3).
+   * @returns the problem that a person must solve before the ledger can be read, or undefined
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
     const { kept, tasks } = this.#parts;
@@ -128,7 +129,7 @@ export class Gatherer {
     return unreadable;
   }
 
-  /** What the policy asks for, by the builds and their ages that are known by now; undefined before the first list of builds. */
+  /** Target by the spec, the known builds and their ages; undefined before the first list of builds. */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
     const { kept, clock } = this.#parts;
@@ -137,7 +138,7 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Notes which builds are offered, where their age counts. Resolves to what a person has to mend before it can be, if there is something. */
+  /** Records the offered builds when their age matters. Resolves to the problem that a person must solve first, or undefined. */
   async #lookAtBuilds({ spec }: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
     const { target } = spec;
     const builds = bound.listing.builds()?.list;
@@ -178,12 +179,8 @@ export class Gatherer {
         heldBy: this.#heldBy(claims),
         problem,
         ledgerFull: kept.full,
+        isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
-        limits: {
-          requestsPerSecond: bound.account.requestsPerSecond,
-          listed: bound.listing.rows.size,
-          pageRows: bound.listing.pageRows(),
-        },
         overlap: findOverlap(roster, bound.ownership),
         pausedForAll: pausedForAll(this.#parts.host),
         policiesHold: policiesHoldOf(this.#parts.host),
@@ -195,7 +192,7 @@ export class Gatherer {
     return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, heard };
   }
 
-  /** The fleet is not known yet. A rollback does not need the target to be offered (R7). */
+  /** Result while the fleet is not known. A rollback does not need the target to be offered (R7). */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,
@@ -218,7 +215,7 @@ export class Gatherer {
     return claims ?? binding.heldBy();
   }
 
-  /** Nobody waits for the claims of a policy that cannot make any. */
+  /** Result for a policy that cannot claim collectors. Other policies do not wait for its claims. */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { turns, owner } = this.#parts;
     turns.troubled(owner.uid);
@@ -226,7 +223,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Asks for builds and fleet where nothing is known of them, or a person wants them now. */
+  /** Requests builds and fleet when they are not known, or when a person asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#parts.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -256,7 +253,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, roster } = this.#parts;
     const before = kept.known;
-    // What the rollout that ends here has come to, also where this process has not looked at it yet.
+    // Counts of the rollout that ends here, also when this process has not evaluated it yet.
     const last = before && (roster.known ?? roster.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     roster.forget();
@@ -264,7 +261,9 @@ export class Gatherer {
   }
 }
 
-/** Why nothing can be brought to the target that the policy has: also where it is offered no longer, and no other is old enough. */
+/**
+ * Reason why the present target cannot be rolled out, for example because it is no longer offered and no other build is old enough.
+ */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   switch (verdict.kind) {
     case 'offered':
@@ -278,7 +277,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   }
 }
 
-/** What a policy that has no target yet will be about. */
+/** Version that a policy without a target waits for. */
 function wantedBy(verdict: TargetVerdict): string | undefined {
   switch (verdict.kind) {
     case 'offered':
@@ -292,7 +291,7 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
   }
 }
 
-/** What became of the very attempts that the ledger has open: it may have been read anew since they were posted. */
+/** Outcomes that belong to the open attempts of the ledger. The ledger may have been read again since their POSTs. */
 function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, HeardOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of heard) {

@@ -1,6 +1,6 @@
 /**
- * The answer to "how is it, and why is nothing happening?": one verdict for the conditions, found by a chain of checks, of
- * which the first that has something to say decides. The order of the chain is the whole of the precedence.
+ * Health verdict of a policy: its state, and the reason why nothing happens. A chain of checks produces the verdict, and the first
+ * check with a result decides. The order of the chain defines the precedence of reasons.
  */
 
 import { reasons } from '../api/conditions.ts';
@@ -12,33 +12,33 @@ import { isWayBackOver } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
-/** The collectors of a policy, counted. */
+/** Counts of the collectors of a policy. */
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Of the skipped ones, those that a person has to look into. */
+  /** Number of skipped collectors that need a person. */
   readonly leftAlone: number;
 }
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
-  /** Why no policy may start an upgrade, with what to do, or undefined (D1). */
+  /** Reason why no policy may start an upgrade, with the remedy, or undefined (D1). */
   readonly policiesHold?: string | undefined;
-  /** Why the policy is paused, or undefined. */
+  /** Source of the pause, or undefined. */
   readonly pausedBy: string | undefined;
-  /** What keeps the service or its credentials from being used. */
+  /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
-  /** Why the target cannot be had, or undefined. */
+  /** Reason why the target is not available, or undefined. */
   readonly notOffered: string | undefined;
-  /** That there will be another by itself, once a build is old enough (`minAge`). */
+  /** Whether a build becomes the target as soon as it is old enough (`minAge`). */
   readonly awaitsBuild?: boolean;
-  /** What is wrong with the windows of the spec, or undefined. */
+  /** Error in the maintenance windows of the spec, or undefined. */
   readonly badCalendar: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Undefined until the fleet was read once. */
+  /** Undefined until the first complete sweep. */
   readonly fleet: Fleet | undefined;
   readonly ledgerFull: boolean;
-  /** What the rollout waits for although collectors are left, or undefined. */
+  /** What the rollout waits for while collectors are left, or undefined. */
   readonly wait: RolloutWait | undefined;
   /** Undefined until there is a rollout. */
   readonly course: Pick<Course, 'header' | 'excess' | 'untolerated' | 'wayBack' | 'stages' | 'stopTally'> | undefined;
@@ -47,7 +47,7 @@ export interface HealthInput {
 export interface RolloutWait {
   /** Completes the sentence "waiting for …". */
   readonly waitingFor: string;
-  /** Of the condition while nothing else happens; undefined for the usual one. */
+  /** Reason of the condition while nothing else happens; undefined for the default reason. */
   readonly reason: string | undefined;
 }
 
@@ -95,7 +95,7 @@ function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
 
 function inFlight(fleet: Fleet | undefined): string {
   const running = fleet?.counts.inProgress ?? 0;
-  return running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
+  return running > 0 ? ` ${count(running, 'upgrade')} in flight will end.` : '';
 }
 
 function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {
@@ -109,7 +109,7 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, course }: HealthInput): Health | undefined {
-  // A way back goes on all the same, and a build that breaks collectors is likely to be withdrawn meanwhile.
+  // A rollback continues without the target. A build that breaks collectors is often withdrawn during the rollback.
   if (message === undefined || course?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -150,20 +150,20 @@ function stopped({ course, fleet }: HealthInput): Health | undefined {
   const stop = course?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const running = fleet?.counts.inProgress ?? 0;
-  const rest = running > 0 ? ` ${count(running, 'upgrade')} that began before will end.` : '';
+  const rest = running > 0 ? ` ${count(running, 'upgrade')} in flight will end.` : '';
   const message = `${stopText(stop, course.stopTally)}: nothing more is started.${rest} ${wayOn}`;
   const reason = stop.kind === 'abort' ? reasons.aborted : reasons.rolloutStopped;
   return { ...stalled, reason, message };
 }
 
-/** Why a rollout was stopped, with the attempts of now where they differ from the attempts of the stop (H3). No full stop. */
+/** Reason of a stop, without full stop. Adds the present attempts when they differ from those at the time of the stop (H3). */
 function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']): string {
   const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
   const why = message.replace(/\.$/, '');
   return now === undefined || isSame ? why : `${why} (now ${now.failed} of ${now.finished})`;
 }
 
-const wayOn = 'Set another target, or go on with `logfleet retry`.';
+const wayOn = 'Set another target, or run `logfleet retry`.';
 
 function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
   const { header, wayBack } = course ?? {};
@@ -171,17 +171,17 @@ function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
   const { takenBack, candidates, underWay, left, offline } = wayBack;
   const why = stopText(header.stop, course?.stopTally);
   const rest = [
-    left.length > 0 ? `${left.length} could not be taken back, which status.failureReasons names` : '',
+    left.length > 0 ? `${left.length} could not be rolled back (see status.failureReasons)` : '',
     offline > 0 ? `${offline} will follow when ${word(offline, 'it runs', 'they run')}` : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isWayBackOver(wayBack)) {
-    const message = `${why}: ${takenBackWords(takenBack)} to what ran before${said}. ${wayOn}`;
+    const message = `${why}: ${takenBackWords(takenBack)} to the former versions${said}. ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const done = `${why}: ${takenBackWords(takenBack)}, ${underWay} under way`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
-    const message = `${done}${said}. Would take back ${candidates.length} more; ${observesOnly}`;
+    const message = `${done}${said}. Would roll back ${candidates.length} more; ${observesOnly}`;
     return { ...quiet, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
@@ -191,7 +191,7 @@ function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
 }
 
 function takenBackWords(collectors: number): string {
-  return `${count(collectors, 'collector')} ${word(collectors, 'was', 'were')} taken back`;
+  return `${count(collectors, 'collector')} ${word(collectors, 'was', 'were')} rolled back`;
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
@@ -208,12 +208,12 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so nothing is started.';
 
-/** Where nobody has said how many failures are tolerated, a stage with one goes on by a person alone (R3). */
+/** Stalls when a stage has a failure and the spec sets no tolerance. Only a person continues this rollout (R3). */
 function heldByFailures({ fleet, targetVersion, course }: HealthInput): Health | undefined {
   const gate = course?.stages.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
   const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
-  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Mend it and go on with \`logfleet retry\`, or set another target.`;
+  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -225,7 +225,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   const of = counted(fleet) + awaited;
   const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${word(inProgress, 'is', 'are')} being upgraded`;
   const excess = course?.excess ? `; ${course.excess.message}` : '';
-  // What keeps others from being started holds nobody up where there is nobody to start.
+  // A reason not to start collectors is shown only when there are collectors to start.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${count(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
@@ -233,7 +233,10 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   return { ...atWork, reason, message };
 }
 
-/** All are at the target, and the last stage is watched still: who dies now is a failure of this rollout. Or it is about to take others. */
+/**
+ * Reports the soak of the last stage while all collectors run the target. A collector that dies now is a failure of this rollout.
+ * Also reports that the stage is about to take more members.
+ */
 function soaking({ fleet, targetVersion, wait, course }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
@@ -255,11 +258,11 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   if (failed === 0 || isTolerated(input)) return undefined;
   const excess = course?.excess ? ` (${course.excess.message})` : '';
   const them = word(failed, 'it', 'them');
-  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether somebody has said how many failures of their stages are too many, and these are not. */
+/** Whether the spec sets tolerances that cover all failures. */
 function isTolerated({ course }: HealthInput): boolean {
   return course !== undefined && course.excess === undefined && course.untolerated === 0;
 }
@@ -268,7 +271,7 @@ function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
   const them = word(leftAlone, 'it', 'them');
-  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Mend ${them} and try again with \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 
@@ -285,7 +288,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
 }
 
-/** The collectors that count: matched, of this policy, and such that can be upgraded now. */
+/** Number of collectors that count: matched, owned by this policy, and upgradable now. */
 export function counted({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }
@@ -294,7 +297,7 @@ const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
 const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 const quiet = { reconciling: false, stalled: false } as const;
 
-/** The word for one, or that for several. */
+/** Singular or plural of a word, by the amount. */
 function word(amount: number, one: string, several: string): string {
   return amount === 1 ? one : several;
 }

@@ -1,9 +1,9 @@
-/** The calendar of a policy's windows, made anew when its text is another: what it has found out is worth keeping. */
+/** Cache of a policy's maintenance calendar, rebuilt when the text of the windows changes. */
 import type { CollectorVersionPolicySpec, Maintenance } from '../api/generated/collector-version-policy.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import { MaintenanceCalendar } from './maintenance-calendar.ts';
 
-/** Shared by all policies that may start at any time. */
+/** Calendar of all policies without windows. */
 const always = new MaintenanceCalendar(undefined);
 
 export class KeptCalendar {

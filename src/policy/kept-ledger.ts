@@ -1,8 +1,8 @@
 /**
- * The ledger of one policy as this process holds it: read once, begun anew with each target, written with each decision. What it
- * has open is known to ownership from the moment in which it is about to be written, since others decide meanwhile (U13).
+ * The ledger of one policy in this process: read once, restarted with each target, written with each decision. Ownership learns of
+ * open attempts before the write begins, because other policies decide at the same time (U13).
  *
- * Invariant: after a write that failed it may not be what stands in the host; whoever sees one fail has it forgotten (`forget`).
+ * Invariant: after a failed write, memory and host may differ. The caller that sees the failure calls `forget`.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
@@ -13,6 +13,7 @@ import type { LedgerStore, OwnerRef } from '../host/host.ts';
 import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from './adoption.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
+import { headerFromStatus } from './ledger-need.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout.ts';
 import type { Bound } from './service-binding.ts';
 
@@ -26,9 +27,9 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
-  /** As this process wrote it last; what stands in the host may be another since. */
+  /** Header that this process wrote last. The host may have a newer one. */
   #written: LedgerHeader | undefined;
-  /** `missing`: the host had no ledger, and what status shows as running is all that is known (U1). */
+  /** State of the stored ledger. `missing`: the host had no ledger, so only status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {
@@ -36,38 +37,43 @@ export class KeptLedger {
     this.#file = new LedgerFile(options.store, options.owner);
   }
 
-  /** Undefined until one was read or begun. */
+  /** The ledger in memory; undefined until a ledger was read or begun. */
   get known(): Ledger | undefined {
     return this.#ledger;
   }
 
   /**
-   * Whether a rollout towards this target has to begin: the ledger has another, or status shows a later one than it knows, since it is of
-   * before. What that had come to is on no record of it.
+   * Whether a rollout towards this target must begin: the ledger has another target, or status shows a later rollout than the
+   * ledger knows. The second means an old ledger, and the outcome of that later rollout is lost.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger is about this service, or none is stored. */
+  /** Whether the stored ledger belongs to this service, or no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 
-  /** Whether there is no room for another batch (U1). */
+  /** Whether the ledger has no room for another batch (U1). */
   get full(): boolean {
     return this.#file.full;
   }
 
-  /** What stands in the host is to be read anew. */
+  /** Whether the host has a ledger of this policy, as far as this process knows. */
+  get isWritten(): boolean {
+    return this.#file.isWritten;
+  }
+
+  /** Makes the next `load` read the ledger again. */
   forget(): void {
     this.#file = new LedgerFile(this.#options.store, this.#options.owner);
     this.#ledger = undefined;
     this.#stored = 'unread';
   }
 
-  /** Reads it, if that has not been done. Resolves to what a person has to mend before it can be read, if there is something. */
+  /** Reads the ledger unless it is in memory. Resolves to the problem that a person must solve first, or undefined. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<LogfleetError | undefined> {
     // Ids of another service are void (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
@@ -76,7 +82,7 @@ export class KeptLedger {
     const nowMs = clock.monotonic();
     let ledger: Ledger | undefined;
     try {
-      ledger = await this.#file.load(nowMs);
+      ledger = (await this.#file.load(nowMs)) ?? this.#neverWritten(policy);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
       throw error;
@@ -86,14 +92,21 @@ export class KeptLedger {
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
     ledger.setHeader(adoptCourse(policy, ledger.header, this.#written));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
+    if (!this.#file.isWritten) this.#file.restart(ledger);
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
     return undefined;
   }
 
+  /** Ledger of a policy that has needed none so far; undefined when a ledger was written, or nothing is known of the policy. */
+  #neverWritten(policy: CollectorVersionPolicy): Ledger | undefined {
+    const header = headerFromStatus(policy, this.#options.clock.now());
+    return header && new Ledger(header);
+  }
+
   /**
    * Begins the rollout towards this target.
-   * @param counts of the rollout that ends with it
+   * @param counts counts of the rollout that ends now
    */
   begin(
     policy: CollectorVersionPolicy,
@@ -102,12 +115,11 @@ export class KeptLedger {
     counts: Beginning['counts'],
   ): Ledger {
     const { clock } = this.#options;
-    const { broken = 0 } = this.#ledger?.tally() ?? {};
     const before = this.#ledger?.header;
-    // A ledger of another service tells nothing, and what status shows may be about that.
+    // A ledger of another service gives no information, and status may show that service, too.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
-    const beginning = { service: account.serviceId, target, counts, broken, shown, wallMs: clock.now() };
+    const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
     const next = nextRollout(before, policy.status, beginning);
     const header = isTold ? adoptLostCourse(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
@@ -118,6 +130,11 @@ export class KeptLedger {
     this.#ledger = ledger;
     this.#file.restart(ledger);
     return ledger;
+  }
+
+  /** Keeps a decision in memory only, because status shows everything that must be remembered (U1). */
+  note(header: LedgerHeader): void {
+    this.#ledger?.setHeader(header);
   }
 
   /** Makes a decision durable. */
@@ -131,14 +148,14 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes);
     } catch (error) {
-      // What was not taken over for sure is as much in flight as before.
+      // An adoption that may not have been written leaves its attempt in flight as before.
       for (const [id, flight] of adopted) ownership.began(id, flight);
       throw error;
     }
     this.#written = header;
   }
 
-  /** What policies that are gone have in flight there. */
+  /** Attempts in flight that deleted policies left behind for these collectors. */
   #orphansAmong(changes: readonly EntryChange[], ownership: Ownership): readonly (readonly [string, Flight])[] {
     return changes.flatMap(({ collectorId }) => {
       const orphan = ownership.orphan(collectorId);

@@ -1,8 +1,8 @@
 /**
- * The roster of one policy as this process keeps it: made anew when selection, target or ledger is another, brought up to date for
- * each decision otherwise.
+ * The index of members of one policy in this process. It is rebuilt when selection, target or ledger changes, and updated for each
+ * decision otherwise.
  *
- * Invariant: what is claimed in ownership is what the present roster selects.
+ * Invariant: the claims in ownership are the collectors that the present index selects.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -23,7 +23,7 @@ export interface KeptRosterOptions {
 type Spec = CollectorVersionPolicy['spec'];
 
 interface Kept {
-  /** Whether it stands on what is no more. It hears of changes, and claims, until the next one is made. */
+  /** Whether the inputs of the index have been replaced. It then only follows changes and claims until the next index is built. */
   readonly isOutdated?: true;
   readonly roster: Roster;
   readonly spec: Spec;
@@ -34,30 +34,32 @@ interface Kept {
 export class KeptRoster {
   readonly #options: KeptRosterOptions;
   #kept: Kept | undefined;
-  /** Stands for the ledger of a rollout that cannot begin. */
+  /** Placeholder ledger for a rollout that cannot begin. */
   #blank: Ledger | undefined;
 
   constructor(options: KeptRosterOptions) {
     this.#options = options;
   }
 
-  /** As of the last decision; undefined where there was none. */
+  /** Index of the last decision; undefined when there was none. */
   get known(): Roster | undefined {
     return this.#kept?.isOutdated ? undefined : this.#kept?.roster;
   }
 
-  /** It stands on what is no more: the next one is made anew. */
+  /** Marks the index as outdated, so that the next one is rebuilt. */
   forget(): void {
     if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
   }
 
-  /** The policy is gone, or speaks to another account. */
+  /** Releases everything. Called when the policy is gone or uses another account. */
   close(): void {
     this.#kept?.roster.leave();
     this.#kept = undefined;
   }
 
-  /** Claims what the policy selects, where there is no rollout: the build that it wants is not offered, and it has had no other (U13). */
+  /**
+   * Claims the selected collectors of a policy without a rollout. Its build is not offered, and it never had another target (U13).
+   */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
       const beginning = { service: bound.account.serviceId, target, counts: undefined, wallMs: 0 };
@@ -66,7 +68,7 @@ export class KeptRoster {
     this.current(policy, this.#blank, bound);
   }
 
-  /** How the collectors that the policy selects stand now towards the ledger's target. */
+  /** Index of the selected collectors and their states relative to the ledger's target. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): Roster {
     const { policy, clock, settings } = this.#options;
     const { target } = ledger.header;
@@ -80,7 +82,7 @@ export class KeptRoster {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // Of who is new, the others claim what is theirs first (U13).
+    // The other policies first claim new collectors that are theirs (U13).
     ownership.catchUp(policy);
     kept.roster.sync();
     ownership.announce();
@@ -88,7 +90,7 @@ export class KeptRoster {
   }
 }
 
-/** Whether everything that decides standings and order is the same, so that a roster can be kept. */
+/** Whether all fields that determine states and order are the same, so that the index can be kept. */
 export function sameSelection(left: Spec, right: Spec): boolean {
   return (
     left.allowDowngrade === right.allowDowngrade &&

@@ -1,15 +1,15 @@
 /**
- * The ledger as text. The `head` shard holds the header, all open attempts and what ended lately; `log` shards hold what ended
- * before, are written once, and stay as they are until the next rollout. Lines are packed, since there may be one for each
- * collector of a large fleet.
+ * Text format of the ledger. The `head` shard holds the header, all open attempts and recently ended attempts. `log` shards hold
+ * older ended attempts; each is written once and stays unchanged until the next rollout. Entries are packed arrays, because a large
+ * fleet may have one entry per collector.
  *
- * What is on our own monotonic clock is not kept: a process that reads a ledger counts all ages from then on (U5), and
- * takes what was written ahead for sent with an unknown outcome.
+ * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5), and treats written-ahead
+ * attempts as sent with an unknown outcome.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { Attempt, AttemptState, Ending, EndingKind, Entry, LateStart, LedgerHeader } from './ledger.ts';
 
-const formatVersion = 1;
+const formatVersion = 2;
 
 const endingKinds = [
   'updated',
@@ -24,20 +24,20 @@ const endingKinds = [
 ] as const;
 const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
-// The compiler refuses a kind or state that the lists leave out.
+// Compile error when the lists omit a kind or a state.
 type Missing =
   | Exclude<EndingKind, (typeof endingKinds)[number]>
   | Exclude<AttemptState, (typeof attemptStates)[number]>;
 const nothingMissing: Missing extends never ? true : never = true;
 void nothingMissing;
 
-/** kind, end (s), then, but for an `updated` one: task id, message, start (s), last sign of life (ms), target. */
+/** kind, end (s); then, unless `updated`: task id, message, start (s), last sign of life (ms), target */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** failures, stage, on the way back, late start */
+/** failures, stage, rollback flag, late start */
 type PackedRest = [number, (string | null)?, (0 | 1)?, PackedLate?];
 /** completions, stage, failures before */
 type PackedLate = [number, string | null, number];
-/** collector, version before, attempts used, drifts, ending, then where there is something to say: the rest */
+/** collector, version before, attempts used, drifts, ending; then the remaining fields when not empty */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /** number, target, state, task id, ours, probe, start (ms) */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
@@ -45,9 +45,9 @@ type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, numbe
 interface Head {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** How many log shards belong to this rollout. */
+  /** Number of log shards of this rollout. */
   readonly logs: number;
-  /** Collectors with a line in a log shard that were forgotten since. */
+  /** Collectors with an entry in a log shard that were forgotten later. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -67,7 +67,7 @@ export interface DecodedHead {
   readonly forgotten: readonly string[];
 }
 
-/** One entry as text. The lines of a shard are made once for each change, however often the shard is written. */
+/** One entry as text. Each change is encoded once, however often its shard is written. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
@@ -105,9 +105,9 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
 }
 
 /**
- * The entries of a log shard that the head counts. What is in it cannot be observed again: without it, collectors whose attempts
- * are used up would be tried once more.
- * @param text undefined where the host has no such shard
+ * Entries of a log shard that the head counts. Its content cannot be observed again, so without it collectors with exhausted
+ * retries would be tried again.
+ * @param text undefined when the host has no such shard
  */
 export function decodeLog(
   name: string,
@@ -122,7 +122,7 @@ export function decodeLog(
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 
-/** A shard that is JSON of our format and still not what we write was changed by somebody. */
+/** Decodes a shard. A shard that is valid JSON in an unexpected form was changed by another program. */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();

@@ -13,23 +13,23 @@ import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from './ledger-codec.ts';
 
-/** From this size on, what has ended moves to a log shard; a quarter of a shard is left for it. */
+/** Size of the head in bytes from which ended entries move to a log shard. */
 const flushBytes = maxShardBytes / 2;
 const maxLogs = 64;
-/** A head of this size has no room for another batch. */
+/** Size of the head in bytes at which there is no room for another batch. */
 const fullBytes = 1.5 * flushBytes;
 
 export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new Map<string, string>();
-  /** The lines of the head, as texts: open entries, and ended ones that no log shard has in this form. */
+  /** Encoded lines of the head: open entries, and ended entries that no log shard holds in this form. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** The rollout of the head that stands in the host. */
+  /** Rollout id of the head that is stored in the host. */
   #writtenRollout: string | undefined;
   #full = false;
 
@@ -38,13 +38,18 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether what was written or read last leaves no room for another batch (U1). */
+  /** Whether the last read or write left no room for another batch (U1). */
   get full(): boolean {
     return this.#full;
   }
 
+  /** Whether the host has this ledger: its head was read or written. */
+  get isWritten(): boolean {
+    return this.#versions.has('head');
+  }
+
   /**
-   * The ledger as it stands in the host, or undefined where there is none.
+   * The stored ledger, or undefined when there is none.
    * @param takeoverMs monotonic time from which all ages of this process count
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
@@ -70,7 +75,7 @@ export class LedgerFile {
     return new Ledger(header, all.values());
   }
 
-  /** Makes `changes`, which `ledger` has taken already, durable. Throws `host.conflict` when somebody else wrote. */
+  /** Makes `changes` durable; `ledger` already contains them. Throws `host.conflict` when another process wrote. */
   async save(ledger: Ledger, changes: readonly EntryChange[]): Promise<void> {
     const { header } = ledger;
     for (const change of changes) this.#note(change, header.target);
@@ -84,7 +89,7 @@ export class LedgerFile {
     this.#writtenRollout = header.rolloutId;
   }
 
-  /** Another rollout begins with this ledger: the lines of the one before no longer count. */
+  /** Another rollout begins with this ledger. The lines of the former rollout no longer count. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -94,7 +99,10 @@ export class LedgerFile {
     for (const entry of ledger.entries()) this.#line(entry, ledger.header.target);
   }
 
-  /** Never before the head is of this rollout: until then it may count the very log that would be written over. */
+  /**
+   * Whether ended entries move to a log shard with this write. Never before the stored head belongs to this rollout, because the
+   * stored head may count the log shard that would be overwritten.
+   */
   #isFlushDue(head: string, { rolloutId }: LedgerHeader): boolean {
     if (Buffer.byteLength(head) <= flushBytes || this.#writtenRollout !== rolloutId) return false;
     return this.#ended.size > 0 && this.#logs < maxLogs;
@@ -122,7 +130,7 @@ export class LedgerFile {
     return stored;
   }
 
-  /** The entries of the log shards that the head counts. A former leader may have replaced head and logs meanwhile. */
+  /** Entries of the log shards that the head counts. A former leader may have replaced head and logs meanwhile. */
   async #readLogs(head: LedgerShard, logs: number, rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
     const names = Array.from({ length: logs }, (_, log) => logName(log));
     const shards = await Promise.all(names.map((name) => this.#read(name)));
@@ -136,7 +144,7 @@ export class LedgerFile {
 
   async #flush(header: LedgerHeader): Promise<void> {
     const name = logName(this.#logs);
-    // One of an earlier rollout, or of a process that stopped before it wrote the head, may be in its place.
+    // The name may be taken by a shard of an earlier rollout, or of a process that stopped before it wrote the head.
     if (!this.#versions.has(name)) await this.#read(name);
     await this.#write(name, encodeLog(header, this.#ended.values()), summaryOf(header, 0, this.#ended.size));
     for (const id of this.#ended.keys()) this.#logged.add(id);

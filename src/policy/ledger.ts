@@ -1,56 +1,61 @@
 /**
- * What a policy must remember because the service cannot be asked for it (U1): for each collector that was touched in this
- * rollout, its open attempt or how the last one ended, the attempts used, and the version it had before.
+ * The ledger of a policy in memory. It holds what cannot be asked from the service (U1): for each collector touched in this
+ * rollout, the open attempt or the end of the last one, the attempts used, and the version before.
  *
- * This is the ledger in memory; `ledger-codec.ts` turns it into shards and back, `ledger-file.ts` keeps it in the host.
+ * `ledger-codec.ts` converts the ledger to shards and back, and `ledger-file.ts` stores it in the host.
  *
  * Invariant: a collector has at most one entry, and an entry at most one open attempt.
  */
 import { SparseMap } from '../base/sparse.ts';
-import type { Exceeded } from './failure-verdict.ts';
 
 /**
- * - `intended`: written ahead; its POST is about to be sent, or was sent by a process that is no more.
+ * States of an open attempt.
+ * - `intended`: written ahead. Its POST will be sent, or was sent by a former process.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: posted, without a trustworthy answer (U3).
- * - `adopted`: the service said that an upgrade is running whose id we do not have (U3, U10).
+ * - `unknown`: posted, and no conclusive answer came (U3).
+ * - `adopted`: the service reported a running upgrade without its id (U3, U10).
  */
 export type AttemptState = 'intended' | 'accepted' | 'unknown' | 'adopted';
 
 export interface Attempt {
-  /** Counts the attempts of this ledger from 1. */
+  /** Number of the attempt in this ledger, from 1. */
   readonly number: number;
   readonly toVersion: string;
   readonly state: AttemptState;
   readonly taskId: string | undefined;
-  /** False for an upgrade that somebody else started (U10): neither a failure nor an attempt of ours. */
+  /** False for an upgrade that logfleet did not start (U10). It is neither a failure nor an attempt of this policy. */
   readonly ours: boolean;
-  /** Posted again after an unknown outcome (U3). */
+  /** Whether the attempt was posted again after an unknown outcome (U3). */
   readonly probe: boolean;
-  /** Wall time in ms, for people. */
+  /** Wall time in ms, for display. */
   readonly startedAtMs: number;
   /**
-   * Monotonic ms: the acceptance, adoption, unknown outcome or takeover that ages count from (U5). Not kept: a
-   * process that takes over counts from its takeover.
+   * Monotonic ms from which ages count: acceptance, adoption, unknown outcome or takeover (U5). Not stored; a process that takes
+   * over counts from its takeover.
    */
   readonly sinceMs: number;
-  /** Its evidence may be older than it is: only listings sent G after `sinceMs` count. Not kept: true after a takeover. */
+  /** Whether only listings sent G after `sinceMs` count as evidence. Not stored; true after a takeover. */
   readonly needsGrace: boolean;
   /**
-   * Monotonic ms: a probe came back without having settled anything, and without an effect. The next one, and the listing
-   * before it, wait G from here; ages still count from `sinceMs`. Not kept.
+   * Monotonic ms at which a probe came back without result or effect. The next probe and its listing wait G from here; ages still
+   * count from `sinceMs`. Not stored.
    */
   readonly probedAtMs?: number;
-  /** A probe was refused because the collector is not running: its newest sign of life known then (U11). Not kept. */
+  /** Newest sign of life when a probe was refused because the collector is offline (U11). Not stored. */
   readonly silentSinceMs?: number;
 }
 
 /**
+ * Kinds of ended attempts.
  * - `updated`: positive evidence of the target (U7).
- * - `failed`: the task's status says so. - `timedOut`: no end within U5's limit.
- * - `refused`: the service will not upgrade this collector, and nothing was tried (U11). - `offline`: refused as not running.
- * - `invalid`: the service does not know it, or does not let us (U11). - `unobservable`: its version cannot be seen (U7).
- * - `died`: was at the target, and fell silent before its stage had ended. - `left`: and was seen at another version.
+ * - `failed`: the task's status reports a failure.
+ * - `timedOut`: no end within the limit of U5.
+ * - `refused`: the service does not upgrade this collector, and nothing was tried (U11).
+ * - `offline`: refused because the collector is not running.
+ * - `invalid`: the service does not know the collector, or denies access (U11).
+ * - `unobservable`: the version of the collector cannot be observed (U7).
+ * - `died`: reached the target, and was no longer alive before its stage ended.
+ * - `left`: reached the target, and was seen at another version before its stage ended.
  */
 export type EndingKind =
   | 'updated'
@@ -67,47 +72,53 @@ export interface Ending {
   readonly kind: EndingKind;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** The service's own message, or ours; empty where there is nothing to say. */
+  /** Message of the service or of logfleet; empty when there is none. */
   readonly message: string;
   readonly startedAtMs: number;
-  /** Wall time in ms, for people. */
+  /** Wall time in ms, for display. */
   readonly endedAtMs: number;
-  /** Monotonic ms of the end, or of the takeover. Not kept. */
+  /** Monotonic ms of the end or of the takeover. Not stored. */
   readonly sinceMs: number;
-  /** For `offline`: the newest sign of life known then; nothing is posted until there is a newer one (U11). */
+  /** For `offline`: newest sign of life at the refusal. Nothing is posted until there is a newer one (U11). */
   readonly lastSeenAliveMs: number | undefined;
 }
 
 export interface Entry {
   readonly collectorId: string;
-  /** The version before the first attempt of this rollout (U14); undefined where it was not seen. */
+  /** Version before the first attempt of this rollout (U14); undefined when it was not observed. */
   readonly before: string | undefined;
-  /** Attempts of ours in this rollout that the service may have accepted. */
+  /** Attempts of this policy in this rollout that the service may have accepted. */
   readonly used: number;
-  /** How often it left the target again in this rollout (U8). */
+  /** Number of times the collector left the target in this rollout (U8). */
   readonly drifts: number;
-  /** Attempts of ours in this rollout that failed, and deaths and returns within a soak: what the failure policy counts. */
+  /**
+   * Failures in this rollout that the failure policy counts: failed attempts, and collectors that died or left the target during a
+   * soak.
+   */
   readonly failures: number;
-  /** The stage that it was started in; undefined where there are none, or where it came late. */
+  /** Stage in which the collector was started; undefined without stages, or for a late joiner. */
   readonly stage: string | undefined;
-  /** Absent of who was started for the last time while its stage, or the rollout without stages, was under way. */
+  /** Late start of the collector. Absent when its last start was while its stage, or the rollout without stages, was under way. */
   readonly late?: LateStart;
-  /** Whether its attempts take it back to `before`: the rollout is rolled back. `used` counts those, then. */
+  /** Whether its attempts go to `before`, because the rollout is rolled back. `used` then counts these attempts. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
 }
 
-/** The stage of who was started in one that is not known any more: no stage is called so, and it counts in the one that has it. */
+/**
+ * Stage of an entry whose start stage is not known any more. No stage has this name; the entry counts in the present stage of the
+ * collector.
+ */
 export const unnamedStage = '';
 
-/** That a collector was started when its stage soaked or had ended, or the whole rollout had: such are judged by themselves (R5). */
+/** Late start: the stage soaked or had ended, or the rollout was complete. Late joiners have their own tally (R5). */
 export interface LateStart {
-  /** How often the rollout had been complete by then. */
+  /** Number of times the rollout had been complete by then. */
   readonly completions: number;
-  /** The stage that it came late to, or belongs to; undefined where there is none. */
+  /** Stage that the collector joined late; undefined when there is none. */
   readonly stage: string | undefined;
-  /** How many of its failures were before that. */
+  /** Number of its failures before the late start. */
   readonly failures: number;
 }
 
@@ -119,98 +130,124 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** Absent from what an earlier version wrote. */
+  /** Absent in ledgers of an earlier version. */
   readonly actions?: readonly ActionRecord[];
-  /** Why it started nothing more when it ended. */
+  /** Reason why the rollout started nothing more when it ended. */
   readonly stop?: RolloutStop;
-  /** How many had failed or died in it by then, whom nobody had forgiven. */
-  readonly broken?: number;
 }
 
 /** A stage of this rollout that has begun. Wall times in ms. */
 export interface StageRecord {
   readonly name: string;
   readonly startedAtMs: number;
-  /** Since when all of it that count are at the target: its soak counts from then on. */
+  /** Time since which all members that count run the target. The soak counts from here. */
   readonly updatedAtMs?: number;
-  /** Names what the stages up to it took by then: who comes by another text of them does not come late. */
+  /**
+   * Hash of the stage definitions up to this stage at that time. Collectors that join because of changed definitions are not late
+   * joiners.
+   */
   readonly shape?: number;
-  /** How many it had by then, of a stage with a size: it does not grow with the fleet any more. */
+  /** Number of members of a stage with `size` at that time. From then on it does not grow with the fleet. */
   readonly members?: number;
   readonly endedAtMs?: number;
-  /** Taken over from status: it soaks although no attempt in it is on record. */
-  readonly adopted?: true;
 }
 
-/** Why a rollout starts nothing more, although there is more to do. */
+/** Number of collectors or attempts, or a percentage such as `10%`. */
+export type Share = number | string;
+
+/**
+ * Failures beyond a tolerance, and the attempts that they were counted in: of a stage, of the rollout, or of late joiners of
+ * either.
+ */
+export interface Exceeded {
+  readonly failed: number;
+  readonly finished: number;
+  readonly tolerated: Share;
+  readonly stage?: string;
+  readonly late?: true;
+}
+
+/** Reason why a rollout starts nothing more although collectors are left. */
 export interface RolloutStop {
-  /** `failures`: by the failure policy. `rollback`: and who it upgraded is brought back. `abort`: by a person. */
+  /**
+   * `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back. `abort`: stopped by a
+   * person.
+   */
   readonly kind: 'failures' | 'rollback' | 'abort';
-  /** What was beyond the tolerance when it was stopped, in one sentence. */
+  /** The exceeded tolerance at the time of the stop, in one sentence. */
   readonly message: string;
-  /** The figures of the message; absent where no count of this rollout stopped it. */
+  /** Figures of the message; absent when no count of this rollout caused the stop. */
   readonly exceeded?: Exceeded;
-  /** The stage that it was stopped in. */
+  /** Stage in which the rollout was stopped. */
   readonly stage?: string;
   readonly atMs: number;
 }
 
-/** What a person did in a rollout. */
+/** Action of a person in a rollout. */
 export interface ActionRecord {
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   readonly atMs: number;
   readonly stage?: string;
-  /** The field manager, where the API server says it. */
+  /** Field manager, when the API server reports it. */
   readonly by?: string;
 }
 
 export interface LedgerHeader {
-  /** Identity of the service whose ids these are; those of another are void (U1). */
+  /** Identity of the service that issued the ids. Ids of another service are void (U1). */
   readonly service: string;
   readonly rolloutId: string;
-  /** Counts the rollouts of this policy. */
+  /** Number of the rollout of this policy. */
   readonly rolloutNumber: number;
   readonly target: string;
   readonly startedAtMs: number;
-  /** Wall time in ms when everything that counts was first at the target; undefined until then. */
+  /** Wall time in ms when everything that counts first ran the target; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /** How often everything was at the target, with somebody upgraded since the last time; absent for never. */
+  /** Number of times the rollout was complete, with at least one upgrade since the time before; absent for never. */
   readonly completions?: number;
-  /** Attempts numbered so far. */
+  /** Highest number of an attempt so far. */
   readonly attempts: number;
-  /** Names the selection that its attempts were made for (U12); absent until a decision was written. */
+  /** Name of the selection that the attempts were made for (U12); absent until a decision was written. */
   readonly selection?: string;
-  /** The stages that have begun, in the order in which they did. */
+  /** Stages that have begun, in the order of their beginning. */
   readonly stages?: readonly StageRecord[];
-  /** The stages that a person has approved. */
+  /** Stages that a person has approved. */
   readonly approved?: readonly string[];
-  /** Whether a rollout towards the same version ended before it was complete: stages soak although their members are there already. */
-  readonly again?: true;
-  /** Absent while the rollout goes on. */
+  /**
+   * Set when an earlier rollout to this version did not complete, or when its ledger was lost. Every stage then soaks, also a stage whose
+   * members are at the target already (R6).
+   */
+  readonly unproven?: true;
+  /** Absent while the rollout continues. */
   readonly stop?: RolloutStop;
-  /** What people did in this rollout, the oldest first: 20 at most, the newest retry and the newest approval of each stage among them. */
+  /**
+   * Actions of people in this rollout, oldest first. At most 20; always includes the newest retry and the newest approval of each
+   * stage.
+   */
   readonly actions?: readonly ActionRecord[];
-  /** What was asked for last by annotation, and has been done; and when the last stop began that was lifted so. */
+  /** Annotation values that were applied last, and the start of the newest stop that was lifted by annotation. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** An approval that is void, since all was taken back after it. */
+    /** An approval that is void because everything was rolled back after it. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
-  /** Whether it is noted among the actions that a person paused it. */
+  /** Whether the actions contain the present pause. */
   readonly pauseNoted?: boolean;
-  /** The last ten rollouts that ended, newest first. */
+  /** The last ten ended rollouts, newest first. */
   readonly history: readonly RolloutHistory[];
 }
 
-/** The attempts of a scope that have ended, and of these the failures. */
+/** Number of ended attempts of a scope, and failures among them. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
-  /** Collectors whose last attempt failed, or who died after it, and whom nobody has forgiven; also who is in no list any more. */
+  /**
+   * Collectors whose last attempt failed, or that died after it, and that were not retried by a person. Includes collectors that
+   * left the listing.
+   */
   readonly broken: number;
-  /** Of these, who were at the target and are not alive. */
+  /** Of these, collectors that reached the target and are not alive. */
   readonly died: number;
 }
 
@@ -220,7 +257,7 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** What one collector adds to the tally of its stage and of the whole. What takes it back adds nothing. */
+/** Contribution of one collector to the tallies of its stage and of the rollout. Rollback attempts contribute nothing. */
 export function tallyOf({ failures, open, ending, used, back }: Entry, target: string): Tally {
   const isBroken = failures > 0 && !open && !back && hasFailed(ending);
   const succeeded = back || (ending?.kind === 'updated' && ending.toVersion === target && used > 0);
@@ -232,14 +269,14 @@ export function tallyOf({ failures, open, ending, used, back }: Entry, target: s
   };
 }
 
-/** The same of a late start alone. */
+/** Contribution of a late start alone. */
 function lateTallyOf(entry: Entry, { failures }: LateStart, target: string): Tally {
-  // While it is tried anew, what it came to before says nothing of that.
+  // While the collector is tried again, the end of its former attempt does not count.
   const own = { ...entry, failures: Math.max(0, entry.failures - failures), ...(entry.open && { ending: undefined }) };
   return tallyOf(own, target);
 }
 
-/** The two together; with sign -1, the first without the second. */
+/** Sum of two tallies; with sign -1, the difference. */
 export function addTally(left: Tally, right: Tally, sign: 1 | -1 = 1): Tally {
   return {
     finished: left.finished + sign * right.finished,
@@ -249,17 +286,17 @@ export function addTally(left: Tally, right: Tally, sign: 1 | -1 = 1): Tally {
   };
 }
 
-/** The version that a member's attempts go to now. */
+/** Version that attempts for this member go to. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** Whether attempts of this direction are made: forth while nothing stops the rollout, back while it is rolled back. */
+/** Whether attempts of this direction are made: upgrades while the rollout is not stopped, rollbacks while it is rolled back. */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
-/** A change to the ledger that `decide` asks for: the entry as it shall be, or undefined to forget the collector. */
+/** Change to the ledger that `decide` returns: the new entry, or undefined to forget the collector. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
 export class Ledger {
@@ -293,17 +330,17 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Of a stage by its name, or of the whole. */
+  /** Tally of a stage by its name, or of the rollout. */
   tally(stage?: string): Tally {
     return this.#tallies.of(stage);
   }
 
-  /** Of those that came late once the rollout had been complete so often: of one stage by its name, or all. */
+  /** Tally of late joiners since the rollout was complete for the given number of times, of one stage by its name or of all. */
   lateTally(completions: number, stage?: string): Tally {
     return this.#tallies.ofLate(completions, stage);
   }
 
-  /** The stages that somebody was started in. */
+  /** Stages in which collectors were started. */
   tallied(): Iterable<string | undefined> {
     return this.#tallies.names();
   }
@@ -324,7 +361,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout: what is open stays until it ends, all else belonged to the one before. */
+  /** Begins another rollout. Open attempts stay until they end; everything else belonged to the former rollout. */
   begin(header: LedgerHeader): void {
     this.#header = header;
     const before = [...this.#entries.values()];
@@ -335,7 +372,7 @@ export class Ledger {
       const { late: _, ...former } = entry;
       const { open, back } = former;
       if (!open) continue;
-      // What goes to this target already is an attempt of this rollout, to be judged and taken back with it.
+      // An open attempt towards the new target belongs to this rollout: it is judged and rolled back with it.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const own = { used: Number(isOwn), stage: isOwn ? unnamedStage : undefined };
       this.#put({ ...former, ...blank, ...own, before: back ? undefined : entry.before });
@@ -356,7 +393,7 @@ export class Ledger {
   }
 }
 
-/** Tallies by stage, and of the whole; of who came late, too. */
+/** Tallies by stage and of the rollout, including those of late joiners. */
 export class Tallies {
   readonly #tallies = new SparseMap<string | undefined, Tally>();
   readonly #late = new SparseMap<string, Tally>();

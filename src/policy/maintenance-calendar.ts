@@ -1,10 +1,10 @@
 /**
- * When upgrades may be started, by `spec.maintenance` (R8): while a window is open and no exclusion holds, and never so shortly before
- * either ends this that an upgrade could outlast it. Windows that overlap or follow each other at once are one longer window
- * (`window-spans.ts`).
+ * Maintenance calendar: the times at which upgrades may start by `spec.maintenance` (R8). Starts are allowed while a window is
+ * open, no exclusion holds, and the remaining time is longer than the cutoff. Windows that overlap or adjoin count as one longer
+ * window (`window-spans.ts`).
  *
- * It is asked about every collector, four times a second: a verdict is found once for each time zone, and kept until it changes.
- * The time of day is an argument; what a verdict does to a collector is for others.
+ * The calendar is asked about every collector, four times a second. So a verdict is computed once for each time zone and kept until
+ * it changes. The time of day is an argument.
  */
 import type { Exclusion, Maintenance, MaintenanceWindow } from '../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
@@ -15,53 +15,53 @@ import { isoTime } from '../controller/status-text.ts';
 import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
 
 export type WindowVerdict =
-  /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity where no end is in sight. */
+  /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity when no end is in sight. */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * Nothing may start before `opensAtMs`, in wall ms; undefined where that never comes. `because` completes the sentence "waiting
+   * Nothing may start before `opensAtMs`, in wall ms; undefined when no window will open. `because` completes the sentence "waiting
    * for …".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** There is a window by the collector's zone, and it has none that can be read. */
+  /** A window uses the collector's time zone, and the collector has no readable one. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends Span {
-  /** Whose collectors it is for; absent where no window goes by the collector's zone. */
+  /** Time zone of the collectors that the window is for; absent when no window uses the collectors' time zones. */
   readonly zone?: string;
 }
 
 interface Window {
   readonly recurrence: Recurrence;
-  /** Undefined: the collector's. */
+  /** Undefined for the collector's time zone. */
   readonly zone: TimeZone | undefined;
 }
 
-/** Exclusions that overlap or follow each other at once. */
+/** Exclusions that overlap or adjoin. */
 interface Block extends Span {
-  /** Names the one that ends last. */
+  /** Name of the exclusion that ends last. */
   readonly name: string;
 }
 
 interface Kept<Value> {
   readonly value: Value;
-  /** Wall ms: it holds from the one on, and before the other. */
+  /** Wall ms between which the verdict holds, end exclusive. */
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** A verdict is found anew after this, since it looks no further than is sensible. */
+/** Maximum age of a kept verdict. A verdict looks ahead for a limited time only. */
 const longestKeptMs = 24 * 3_600_000;
-/** Zones are texts of the service's, so that there may be any number. */
+/** Maximum number of zones with kept verdicts. Zones are texts of the service, so there may be any number. */
 const mostZones = 1_000;
-/** What is remembered of a zone: forecasts ask about times to come, again and again, between questions about now. */
+/** Maximum number of kept verdicts per zone. Forecasts ask about later times, alternating with questions about now. */
 const mostKept = 16;
-/** So many windows in a row, each over too soon for its cutoff, and nobody looks further. */
+/** Maximum number of successive windows that are examined. Each may be shorter than the cutoff. */
 const mostTries = 400;
 
 export class MaintenanceCalendar {
-  /** What is wrong with it, and what to write instead; nothing is open then. */
+  /** Error in the windows and its remedy. While there is one, nothing is open. */
   readonly problem: string | undefined;
-  /** Whether verdicts depend on the collector's zone. */
+  /** Whether verdicts depend on the collector's time zone. */
   readonly byCollector: boolean;
   readonly #windows: readonly Window[];
   readonly #hasWindows: boolean;
@@ -81,18 +81,18 @@ export class MaintenanceCalendar {
     this.#cutoffMs = cutoffMs ?? 0;
   }
 
-  /** Whether a collector of that zone may be started at that time, in wall ms. */
+  /** Whether a collector of that zone may be started at that wall time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
-      return { kind: 'closed', opensAtMs: undefined, because: `spec.maintenance to be mended: ${this.problem}` };
+      return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
     }
     const key = this.byCollector ? (zone ?? '') : '';
     return kept(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
   }
 
   /**
-   * The window that is open, also past its cutoff, or the next one, in wall ms, less the exclusions: of all zones that which begins
-   * first, with that zone. Undefined where there is no window, none is to come, or none ever closes.
+   * The window that is open, also after its cutoff, or the next one, in wall ms and without exclusions. Of several zones, the
+   * window that begins first, with its zone. Undefined when there is no window, none will open, or none ever closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (this.problem !== undefined || !this.#hasWindows) return undefined;
@@ -118,7 +118,7 @@ export class MaintenanceCalendar {
     }
     const because = this.#reason(wallMs, piece);
     const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
-    // The reason changes as an exclusion begins.
+    // The reason changes when an exclusion begins.
     const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
     const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
     return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
@@ -146,8 +146,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * The first time at or after `fromMs` at which it is open and stays so for longer than the cutoff, up to its end; where it was
-   * open before, it begins with `fromMs`.
+   * The first span at or after `fromMs` that is open for longer than the cutoff. A window that is already open begins with
+   * `fromMs`.
    */
   #pieceFrom(fromMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): Span | undefined {
     let spans = spansFrom(openings, fromMs);
@@ -160,7 +160,7 @@ export class MaintenanceCalendar {
       if (endMs - cutoffMs > startMs) return { startMs, endMs };
       if (block && block.startMs < span.endMs) {
         startMs = block.endMs;
-        // What lies within an exclusion, which may be years, is not walked through.
+        // Skips windows inside an exclusion, which may last for years.
         if (startMs >= span.endMs) spans = spansFrom(openings, startMs);
         else continue;
       }
@@ -169,7 +169,7 @@ export class MaintenanceCalendar {
     return undefined;
   }
 
-  /** Undefined where there are no windows, and so it is open at any time. */
+  /** Undefined without windows; starts are then allowed at any time. */
   #openings(zone: string): readonly Opening[] | undefined {
     if (!this.#hasWindows) return undefined;
     const own = timeZone(zone);
@@ -180,7 +180,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** What is remembered under a key for that time, or is found now; the oldest is forgotten. */
+/** The kept value of a key for that time, or a new one. The oldest value is dropped. */
 function kept<Value>(memory: Map<string, Kept<Value>[]>, key: string, wallMs: number, find: () => Kept<Value>): Value {
   let known = memory.get(key);
   if (!known) {

@@ -1,6 +1,6 @@
 /**
- * The line in which pending members are started: stage by stage, in the order of the strategy; within a version in the list's order
- * (U9). Sorted when something has changed that decides it, and not for each who leaves the line.
+ * Order in which pending members are started: by stage, then by the strategy, and within a version by the list's order (U9). It is
+ * sorted again only when its inputs have changed, not when a collector leaves it.
  */
 
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
@@ -10,14 +10,14 @@ import { compareText } from './stages.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** One pending member, as far as its place in the line goes. */
+/** A pending member with its sort keys. */
 export interface InLine {
   readonly id: string;
   readonly stage: number;
   readonly version: string | undefined;
-  /** Asked for where the order is by name. */
+  /** Read only when the order is by name. */
   readonly name: string;
-  /** In the service's list. */
+  /** Position in the service's list. */
   readonly place: number;
 }
 
@@ -26,7 +26,7 @@ export class PendingOrder {
   #line: readonly InLine[] = [];
   #start = 0;
   #stale = true;
-  /** Who became pending again since the line was made. */
+  /** Collectors that became pending again after the last sort. */
   readonly #returned = new SparseSet<string>();
 
   constructor(order: Order) {
@@ -37,7 +37,7 @@ export class PendingOrder {
     return this.#stale;
   }
 
-  /** What decides the order has changed. */
+  /** Marks the order as outdated. */
   outdate(): void {
     this.#stale = true;
   }
@@ -59,7 +59,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Those of the stages up to this one who are pending still. */
+  /** Collectors of the stages up to this one that are still pending. */
   *upTo(
     lastStage: number,
     isPending: (id: string) => boolean,

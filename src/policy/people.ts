@@ -1,6 +1,6 @@
 /**
- * What people ask of a rollout by annotations (R9): each value acts once, in the rollout that it names, and is noted with who wrote it.
- * What is noted stands in the ledger's header, since annotations come and go.
+ * Applies the annotations by which people act on a rollout (R9). Each value acts once, in the rollout that it names, and is
+ * recorded with its author. The record is in the ledger's header, because annotations may be removed later.
  */
 import { annotationWriter } from '../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../api/annotations.ts';
@@ -12,11 +12,11 @@ const maxActions = 20;
 
 export interface Heeded {
   readonly header: LedgerHeader;
-  /** Whether a person wants to go on: stops are lifted, and failures forgiven. */
+  /** Whether a person retried: stops are lifted and failures are forgiven. */
   readonly retried: boolean;
 }
 
-/** The header with what people have asked since it was written; the same object where that is nothing. */
+/** Returns the header with the actions since it was written; the same object when there are none. */
 export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader, wallMs: number): Heeded {
   const { metadata, spec } = policy;
   const note = (header: LedgerHeader, action: ActionRecord['action'], annotation: string, stage?: string) =>
@@ -43,7 +43,7 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
     const by = annotationWriter(metadata, annotations.abort)?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // Some were taken back already, which no stop tells any more.
+    // Some collectors may have been rolled back before the present stop.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -57,20 +57,20 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
   return { header, retried: retry !== undefined };
 }
 
-/** What was asked for and has not been done. */
+/** A requested value that has not been applied yet. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
 /**
- * Whether somebody who asked for both, before anybody heard, wants to go on in the end. The commands write the time into the value,
- * and hosts may know it; where nobody can tell, the stricter counts.
+ * Whether the retry is the later one of a retry and an abort that are seen together. The commands write their time into the value,
+ * and hosts may know the time of the write. When the order is not known, the abort wins.
  */
 function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
   const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
   const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
-  // In a cluster it is when its writer last changed anything, which may have been another annotation.
+  // In a cluster the time is the writer's last change, possibly of another annotation.
   const isBlurred = sharesItsTime(metadata, annotations.retry);
   const marks = [markedMs(retry), markedMs(abort)] as const;
   const known = marks.some(Number.isNaN)
@@ -79,25 +79,28 @@ function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string |
   return known[0] > known[1] && !(isBlurred && known !== marks);
 }
 
-/** Whether the host tells the same writer and time of another annotation, too. */
+/** Whether the host reports the same writer and time for another annotation. */
 function sharesItsTime(metadata: ObjectMeta, annotation: string): boolean {
   const own = annotationWriter(metadata, annotation);
   const others = Object.entries(metadata.annotationWriters ?? {}).filter(([name]) => name !== annotation);
   return others.some(([, { by, atMs }]) => by === own?.by && atMs === own?.atMs);
 }
 
-/** Of a mark as the commands write it, else not a number: `Date.parse` takes `again-2` for a day of 2001. */
+/** Time of a value as the commands write it, else NaN. `Date.parse` alone would read `again-2` as a day in 2001. */
 function timeOf(mark = ''): number {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
 }
 
-/** Whether a newer text of the policy ends the rollout, which the ledger does not know yet: asked right before each POST (U2). */
+/**
+ * Whether a newer version of the policy aborts the rollout and the ledger does not know it yet. Checked right before each POST
+ * (U2).
+ */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
   return abort !== undefined && abort !== header.handled?.abort;
 }
 
-/** The value of the annotation, where it is about this rollout. */
+/** Value of the annotation when it names this rollout. */
 function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: LedgerHeader): string | undefined {
   const value = metadata.annotations[annotation];
   return parseRolloutRequest(value)?.rolloutId === rolloutId ? value : undefined;
@@ -116,8 +119,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Whoever approves tells by the newest approval of a stage whether an operator has heard of it, and by the newest retry whether it
- * still holds (`logfleet approve`): these stay, however much follows.
+ * Whether an action must be kept. The newest approval of a stage shows that the operator has applied it, and the newest retry shows
+ * whether it still holds (`logfleet approve`).
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   switch (action) {
@@ -131,9 +134,9 @@ function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[
   }
 }
 
-/** Who was taken back has proved nothing: the first stage comes first again, and what was approved was approved for another try. */
+/** Restarts the stages after a rollback: the first stage comes first again, and former approvals are void. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
-  return { ...header, again: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
+  return { ...header, unproven: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
 }
 
 function withoutStop({ stop: _, ...header }: LedgerHeader): LedgerHeader {

@@ -1,9 +1,9 @@
 /**
- * The members of a policy as a plan shows them: who is to be upgraded, stage by stage and in the order in which they are started, and
- * who is left out, for which reason.
+ * Members of a policy as a plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors that
+ * are left out, with reasons.
  *
- * Invariant: stages and order are the roster's own, and standings are those that the decision comes to once what was learnt is settled:
- * a plan cannot disagree with the rollout about who is in it.
+ * Invariant: stages and order come from the index of members, and states from the settled decision. So plan and rollout always have
+ * the same members.
  */
 import type { Decision } from './decide.ts';
 import type { Ready } from './gather.ts';
@@ -15,37 +15,37 @@ import { emptyCounts, type MutableCounts } from './standing-counts.ts';
 
 export interface PlannedCollector {
   readonly id: string;
-  /** The id again where no listing names it. */
+  /** Name, or the id when no listing shows a name. */
   readonly name: string;
-  /** As the service says it; undefined where it says none. */
+  /** Version that the service reports; undefined when it reports none. */
   readonly version: string | undefined;
   readonly zone: string | undefined;
 }
 
-/** Those of one stage, or all where the policy has none. */
+/** Members of one stage, or all members of a policy without stages. */
 export interface StageMembers {
   readonly counts: MutableCounts;
-  /** In the order in which they are started, maintenance windows aside. */
+  /** Collectors in the order of their starts, without regard to maintenance windows. */
   readonly upgrades: PlannedCollector[];
-  /** When upgrades began that are under way, in wall ms. */
+  /** Start times of upgrades in flight, in wall ms. */
   readonly underWay: number[];
 }
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Collectors that the selector matches and that are not upgraded. */
+/** Group of collectors that the selector matches and that are not upgraded. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
-  /** namespace/name of the policy that they belong to; undefined where they are this one's. */
+  /** namespace/name of the policy that owns the collectors; undefined for this policy. */
   readonly policy: string | undefined;
   readonly collectors: readonly PlannedCollector[];
 }
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** By the index of the stage; `noStage` has those of a policy without stages. */
+  /** Members by the index of the stage. `noStage` has the members of a policy without stages. */
   readonly stages: ReadonlyMap<number, StageMembers>;
-  /** The largest group first. */
+  /** Groups, largest first. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -66,7 +66,7 @@ export function planMembers({ roster, ledger, bound }: Seen, decision: Decision,
     const stage = stageIn(stages, roster.stageOf(id));
     stage.counts[standing]++;
     if (standing === 'inProgress') stage.underWay.push(entryOf(id)?.open?.startedAtMs ?? wallMs);
-    // Who is no new start goes first, and so does who has become pending by what was learnt just now.
+    // Collectors that need no new start come first, and collectors that became pending by this decision.
     else if (isGoingOn(standing) || (standing === 'pending' && roster.standingNow(id) !== 'pending')) first.push(id);
     const reason = reasonOf(id, standing, entryOf(id), roster);
     if (reason !== undefined) leftOut.add(reason, ownerOf(id, standing, bound), collectorOf(id, roster));
@@ -92,7 +92,7 @@ class LeftOutGroups {
     group.collectors.push(collector);
   }
 
-  /** The largest first. */
+  /** The groups, largest first. */
   list(): readonly LeftOut[] {
     const groups = Array.from(this.#groups.values(), ({ of, collectors }) => ({ ...of, collectors }));
     return groups.sort((left, right) => right.collectors.length - left.collectors.length);
@@ -111,7 +111,7 @@ function stageIn(stages: Map<number, StageMembers>, index: number): StageMembers
   return stage;
 }
 
-/** What the decision has learnt, without what it would start. */
+/** Changes by new evidence, without the attempts that the decision would start. */
 function settledBy({ changes, post }: Decision): ReadonlyMap<string, Entry | undefined> {
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   return new Map(
@@ -133,7 +133,7 @@ function isGoingOn(standing: Standing): boolean {
   return standing === 'retrying' || standing === 'drifting';
 }
 
-/** Why a member is not upgraded; undefined of who is, or need not be. */
+/** Reason why a member is not upgraded; undefined for a member that is upgraded or needs no upgrade. */
 function reasonOf(id: string, standing: Standing, entry: Entry | undefined, roster: Roster): LeftOutReason | undefined {
   switch (standing) {
     case 'offline':
@@ -155,7 +155,7 @@ function reasonOf(id: string, standing: Standing, entry: Entry | undefined, rost
   }
 }
 
-/** The other policy that a collector belongs to; undefined where it belongs to this one. */
+/** The other policy that owns a collector; undefined when this policy owns it. */
 function ownerOf(id: string, standing: Standing, { ownership }: Seen['bound']): string | undefined {
   if (standing !== 'foreign') return undefined;
   const owner = ownership.owner(id);

@@ -1,4 +1,4 @@
-/** What is measured of policies, from their statuses: states with their reasons, for alerts; the collectors of each by where they stand (C3). */
+/** Metrics of policies, from their statuses: states with reasons, for alerts, and the number of collectors by state (C3). */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { StateSeries } from '../controller/state-series.ts';
@@ -20,7 +20,7 @@ export class PolicyMetrics {
     this.#states = new StateSeries({ metrics, kind: 'policy', plural: 'policies', onHidden });
   }
 
-  /** Nothing changes where the policy has no status yet. */
+  /** Updates the series of a policy. No change while the policy has no status. */
   measure({ metadata: { namespace, name }, status }: CollectorVersionPolicy): void {
     const isShown = this.#states.measure({ namespace, name }, status?.conditions);
     const counts = status?.collectors;
@@ -29,12 +29,14 @@ export class PolicyMetrics {
     for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
   }
 
-  /** Forgets all of them, since another process leads and measures them. The same series from two processes would be two alerts. */
+  /**
+   * Removes all series, because another process leads and reports them. The same series from two processes would cause two alerts.
+   */
   clear(): void {
     this.#states.clear();
   }
 
-  /** Forgets a policy that is gone. */
+  /** Removes the series of a deleted policy. */
   forget(key: ResourceKey): void {
     this.#states.forget(key);
   }

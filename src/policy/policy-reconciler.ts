@@ -1,5 +1,5 @@
 /**
- * The reconciler of CollectorVersionPolicy: one runtime for each policy, thrown away when the resource is another and when
+ * Reconciler of CollectorVersionPolicy. Each policy has one runtime. The runtime is discarded when the resource was replaced or
  * leadership was lost in between.
  */
 import type { Accounts } from '../account/accounts.ts';
@@ -17,7 +17,7 @@ import { type PolicySettings, policySettings } from './settings.ts';
 
 export interface PolicyReconcilerOptions {
   readonly host: Host;
-  /** Shared with whoever else speaks to services: all that speaks as one user spends one budget. Its owner closes it. */
+  /** Accounts shared with all other users of services, so that all requests of one user share one budget. The owner closes them. */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly log: Logger;
@@ -25,7 +25,7 @@ export interface PolicyReconcilerOptions {
   readonly settings?: Partial<PolicySettings>;
   /** Asks the controller for another reconcile of this key. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Given: policies are looked at, and nothing is done about them. */
+  /** When set, decisions about policies are reported and not applied. */
   readonly onlyLook?: OnlyLook;
 }
 
@@ -80,7 +80,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await runtime.reconcile(policy);
     } catch (error) {
-      // What it holds in memory may not be what stands in the host.
+      // After an error, memory and host may differ.
       runtime.doubt();
       throw error;
     } finally {
@@ -88,13 +88,13 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
-  /** From now on nothing new is posted, and no figures of a status are held back. */
+  /** Stops new POSTs. Figures of a status are no longer held back. */
   drain(): void {
     this.#draining = true;
     for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.key);
   }
 
-  /** Whether every POST was answered and what became of it is written. */
+  /** Whether every POST was answered and its outcome is written. */
   drained(): boolean {
     return [...this.#runtimes.values()].every((runtime) => runtime.quiet());
   }
@@ -110,7 +110,7 @@ export class PolicyReconciler implements Reconciler {
     return this.#options.host.resources('CollectorVersionPolicy');
   }
 
-  /** What was learnt in an earlier term is stale: another process may have acted since. */
+  /** Knowledge from an earlier term is stale, because another process may have acted since. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;

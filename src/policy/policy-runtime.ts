@@ -1,8 +1,9 @@
 /**
- * One policy in this process, for one resource (by uid) and one term of leadership: `gather` what is known, `decide`, `apply`.
+ * Runtime of one policy in this process, for one resource (by uid) and one term of leadership: `gather` the knowledge, `decide`,
+ * `apply`.
  *
- * Invariant: it holds two kinds of memory. What stands in the host as well (ledger, and the roster over it) is read anew once it may be
- * another there (`doubt`); what was heard from the service (outcomes, how long upgrades take) are facts, and stay.
+ * Invariant: memory has two kinds. Copies of data in the host (ledger and index of members) are read again when they may be stale
+ * (`doubt`). Facts from the service (outcomes, durations of upgrades) stay.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -23,6 +24,7 @@ import { KeptRoster } from './kept-roster.ts';
 import { type Entry, goesOn, wantedVersion } from './ledger.ts';
 import { asksToAbort } from './people.ts';
 import { Posting } from './posting.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import { StatusPublisher } from './status-publisher.ts';
@@ -38,35 +40,17 @@ export interface PolicyRuntimeOptions {
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
   readonly enqueue: (key: ResourceKey) => void;
-  /** Whether this process is about to end, and starts nothing any more. */
+  /** Whether this process is about to end and starts nothing more. */
   readonly draining: () => boolean;
   readonly onlyLook?: OnlyLook | undefined;
 }
 
-/** Takes what is known of a policy in place of the decisions about it: none is applied, so that nothing is posted and nothing written. */
+/** Receives the knowledge about a policy instead of the decisions being applied. Nothing is posted and nothing is written. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** What a runtime is made of, for its gatherer and its applier. */
-export interface RuntimeParts {
-  readonly owner: OwnerRef;
-  readonly host: Host;
-  readonly clock: Clock;
-  readonly settings: PolicySettings;
-  readonly turns: ClaimTurns;
-  readonly draining: () => boolean;
-  readonly binding: ServiceBinding;
-  readonly kept: KeptLedger;
-  readonly roster: KeptRoster;
-  readonly posting: Posting;
-  readonly tasks: TaskReadings;
-  readonly publisher: StatusPublisher;
-  readonly duration: UpgradeDuration;
-  readonly calendar: KeptCalendar;
-}
-
-/** Who only looks does not write, and so hears of less. */
+/** An observer writes nothing, so it gets fewer events. */
 const lookAgainMs = 1_000;
-/** Outcomes are written down together, unless something waits for them. */
+/** Outcomes are written together, unless another step waits for them. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime {
@@ -135,20 +119,22 @@ export class PolicyRuntime {
     return this.#applier.apply(policy, gathered, decide(gathered.input));
   }
 
-  /** What stands in the host may be another: it is read anew. Nothing that waits to be sent leaves before that. */
+  /**
+   * Marks copies of host data as possibly stale, so that they are read again. Attempts that wait to be sent are withdrawn first.
+   */
   doubt(): void {
     const { kept, roster } = this.#parts;
     kept.forget();
     roster.forget();
   }
 
-  /** Whether every POST was answered and what became of it is written, also for people. */
+  /** Whether every POST was answered and its outcome is written to ledger and status. */
   quiet(): boolean {
     const { posting, publisher } = this.#parts;
     return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack && !this.#applier.isOutdated;
   }
 
-  /** Stops what is under way. What it has in flight stays known to ownership, and what was never sent is not (U13). */
+  /** Stops the runtime. Ownership still knows its attempts in flight, and releases attempts that were never sent (U13). */
   close(): void {
     const { posting, tasks, binding, roster } = this.#parts;
     this.#closed = true;
@@ -164,7 +150,10 @@ export class PolicyRuntime {
     if (!this.#closed) this.#options.enqueue(this.key);
   }
 
-  /** U2, right before the socket write. A newer text of the policy withdraws what was written ahead for the one before. */
+  /**
+   * Check right before the socket write (U2). A newer version of the policy withdraws attempts that were written ahead for a former
+   * version.
+   */
   #stillWanted(entry: Entry, generation: number): boolean {
     const { host, clock, settings, binding, kept, tasks, turns, draining } = this.#parts;
     const { collectorId, open } = entry;
@@ -190,11 +179,12 @@ export class PolicyRuntime {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // What was learnt of a failure is judged before anything more is started.
+      // A known failure is judged before anything more is started.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // What was never sent is not in flight: who came meanwhile, and goes first, need not wait for it (U13).
+      // An attempt that was never sent is not in flight. A policy with precedence that has appeared meanwhile need not wait for it
+      // (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === this.uid
     );
   }
@@ -205,7 +195,10 @@ export class PolicyRuntime {
     return calendar.current(spec).verdict(clock.now(), zone).kind === 'open';
   }
 
-  /** Known to ownership at once: the policy may be deleted before the next decision, and what it has in flight goes on (U13). */
+  /**
+   * Reports an accepted attempt to ownership at once. The policy may be deleted before the next decision while its attempt
+   * continues (U13).
+   */
   #accepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, clock } = this.#parts;
     binding.succeeded('posts');
@@ -217,7 +210,7 @@ export class PolicyRuntime {
     bound.ownership.began(collectorId, { policy: this.uid, toVersion, taskId, sinceMs: clock.monotonic() });
   }
 
-  /** Something was learnt: decide soon, and about all that comes in meanwhile at once. */
+  /** Schedules a decision soon, which covers all evidence that arrives until then. */
   #news(): void {
     if (this.#closed) return;
     const delayMs = this.#parts.draining() || this.#parts.tasks.hasFailures ? 0 : outcomeDelayMs;

@@ -1,8 +1,8 @@
 /**
- * Attempts on their way to the service. A POST goes out only while everything still holds that it was written ahead for (U2);
- * what became of it waits here until a decision has been made of it and written.
+ * Sends the POSTs of attempts. A POST is sent only while all conditions of its attempt still hold (U2). Its outcome is kept here
+ * until a written decision contains it.
  *
- * Invariant: a collector has at most one POST on its way in this process.
+ * Invariant: a collector has at most one POST of this process in flight.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -19,37 +19,37 @@ export interface PostingOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   /**
-   * Whether this attempt, which was written ahead for this generation of the policy, is still wanted by the newest that is known;
-   * asked right before the socket write.
+   * Whether the newest known version of the policy still wants this attempt, which was written ahead for this generation. Called
+   * right before the socket write.
    */
   readonly stillWanted: (entry: Entry, generation: number) => boolean;
-  /** An outcome came in. */
+  /** An outcome arrived. */
   readonly onNews: () => void;
-  /** There is room for more, where the last batch left some waiting. */
+  /** There is room for more attempts, after a batch that left some waiting. */
   readonly onRoom: () => void;
-  /** A POST failed for a reason that is not about its collector: nothing more should be tried for a while. */
+  /** A POST failed for a reason that does not concern its collector. Nothing more should be posted for a while. */
   readonly onProblem: (error: LogfleetError) => void;
   readonly onAccepted: (entry: Entry, taskId: string) => void;
-  /** The service refused a collector, and so is well. */
+  /** The service refused a collector, so the service itself works. */
   readonly onRefused: () => void;
-  /** The service would not have the build that was asked for (U11). */
+  /** The service refused the requested build (U11). */
   readonly onBuildRefused: () => void;
 }
 
 /** Attempts that were written ahead together. */
 export interface Batch {
   readonly entries: readonly Entry[];
-  /** Of the policy that wanted them. */
+  /** Generation of the policy that wanted them. */
   readonly generation: number;
-  /** When it was decided, on the monotonic clock. */
+  /** Time of the decision, in monotonic ms. */
   readonly decidedAtMs: number;
-  /** Whether there would have been more, had there been room. */
+  /** Whether more attempts would have been admitted with more room. */
   readonly moreWait: boolean;
 }
 
-/** What became of the POST of one attempt. */
+/** Outcome of the POST of one attempt. */
 export interface HeardOutcome {
-  /** As it was written ahead. */
+  /** Entry as it was written ahead. */
   readonly entry: Entry;
   readonly outcome: PostOutcome;
 }
@@ -59,9 +59,12 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #flying = new SparseSet<string>();
   readonly #heard = new SparseMap<string, HeardOutcome>();
-  /** Written ahead, and not sent yet; by collector. */
+  /** Entries that were written ahead and not sent yet, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
-  /** How many are written ahead at once: fewer where others use the budget, too, so that none waits longer than it may. */
+  /**
+   * Number of attempts that are written ahead together. Smaller while other clients use the budget, so that no attempt expires in
+   * the queue.
+   */
   #batch: number;
   #moreWait = false;
 
@@ -70,27 +73,27 @@ export class Posting {
     this.#batch = options.settings.batchSize;
   }
 
-  /** Collectors whose POST has not been answered. */
+  /** Collectors with an unanswered POST. */
   get flying(): SetView<string> {
     return this.#flying;
   }
 
-  /** How many attempts were written ahead and not sent yet, apart from probes, whose attempts run already. */
+  /** Number of attempts written ahead and not sent, without probes, whose attempts are already running. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes that no written decision has taken in yet, by collector. */
+  /** Outcomes that no written decision contains yet, by collector. */
   get heard(): ReadonlyMap<string, HeardOutcome> {
     return this.#heard;
   }
 
-  /** How many more may be written ahead now: none until most of the last batch has been sent. */
+  /** Number of attempts that may be written ahead now: 0 until most of the last batch was sent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
 
-  /** Outcomes that a written decision has taken in. */
+  /** Drops outcomes that a written decision contains. */
   acknowledge(taken: ReadonlyMap<string, HeardOutcome>): void {
     for (const [id, heard] of taken) if (this.#heard.get(id) === heard) this.#heard.delete(id);
   }
@@ -105,12 +108,12 @@ export class Posting {
     }
   }
 
-  /** These will not be posted, although they may have been written ahead. */
+  /** Withdraws entries, also those that were already written ahead. */
   withdraw(entries: readonly Entry[]): void {
     for (const entry of entries) this.#heard.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors that nothing is in flight for, although an attempt was written ahead: it was not sent, or had no effect. */
+  /** Collectors whose attempt was written ahead and was not sent or had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#heard) if (outcome.kind === 'notSent' && !entry.open?.probe) yield id;
@@ -125,14 +128,14 @@ export class Posting {
     const { clock, settings, stillWanted } = this.#options;
     const expiry = new AbortController();
     let sent = false;
-    // From the decision on (U2): writing it down may have taken a while.
+    // The lifetime counts from the decision (U2), because the write may take a while.
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
       if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected POST is written twice.
+      // A redirected POST is written to a socket twice.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -165,12 +168,12 @@ export class Posting {
       if (error.serviceCode === 'collector.version.invalid') this.#options.onBuildRefused();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // A service that answers nobody would leave the whole fleet with unknown outcomes.
+    // Without this, a service that answers no request would leave the whole fleet with unknown outcomes.
     this.#options.onProblem(error);
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /** One is no longer waiting. In time: the batch may grow again; too late: it was too large. */
+  /** Counts an attempt that left the queue. After a timely send the batch may grow again; after an expiry it shrinks. */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#options.settings;
@@ -183,7 +186,7 @@ export class Posting {
 
 const withdrawnCode = 'attempt.withdrawn';
 
-/** Whether it is about this collector (7.5). A 400 without a code may be of a proxy before the service, and says nothing about any. */
+/** Whether the refusal concerns this collector (7.5). A 400 without a code may come from a proxy and concerns no collector. */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;
   return status === 400 || taskRefusals.some((code) => code === serviceCode);

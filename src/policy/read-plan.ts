@@ -1,20 +1,20 @@
 /**
- * The pages, tasks and sweeps that a policy needs next (U9): for open attempts (`watch-plan.ts`), for collectors that must be seen before
- * they may be started, and for collectors upgraded by an attempt that the ledger does not have. The listing itself reads the fleet again
- * when its rows are too old.
+ * Plans the pages, tasks and sweeps that a policy reads next (U9). Reads serve open attempts (`watch-plan.ts`), collectors that
+ * need a listing before they start, and collectors upgraded by attempts that the ledger does not have. The listing itself resyncs
+ * the fleet when its rows are too old.
  */
 import { restingShare } from '../fleet/fleet-listing.ts';
 import type { Admission } from './admission.ts';
 import { monotonicOf } from './attempt.ts';
-import type { DecideInput } from './decide.ts';
+import type { DecideInput } from './decide-input.ts';
 import type { Draft } from './draft.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
-/** While posts wait for the budget, sweeps may take a fiftieth of it; else a tenth (U9). */
+/** Share of the budget for sweeps while POSTs wait: one fiftieth, otherwise one tenth (U9). */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** How many times its length a sweep is apart from the next one. */
+  /** Minimum interval between sweeps, as a multiple of the duration of a sweep. */
   readonly sweepShare: number;
 }
 
@@ -61,8 +61,8 @@ export function planReads(
 }
 
 /**
- * Who waits to be seen after an upgrade that this ledger does not have, as one towards a target that went: nothing else looks for them
- * before the next resync, which is rare where sweeps are long. Each waits for others of its page (U9).
+ * Pages to read for collectors with an upgrade that this ledger does not have, such as one towards a former target. No other read
+ * covers these collectors before the next resync, which is rare for long lists. Each waits for others of its page (U9).
  */
 function lookForLanded({ roster, now, settings }: DecideInput, draft: Draft) {
   const look: (readonly [string, number])[] = [];
@@ -80,7 +80,7 @@ function lookForLanded({ roster, now, settings }: DecideInput, draft: Draft) {
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
 
-/** The sweep that is wanted because a collector has to be seen whose page is not known; or when it may be asked for (U9). */
+/** Sweep for a collector whose page is not known, or the time at which this sweep may be requested (U9). */
 function planSweep({ now, observation }: DecideInput, wanted: SweepPlan): SweepPlan {
   if (wanted.sweepAfterMs === undefined) return wanted;
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;

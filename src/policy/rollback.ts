@@ -1,6 +1,6 @@
 /**
- * The way back (R7): who this rollout brought to its target is taken back to the version that it had before (U14), under the same limits.
- * Who has no former version on record is left as it is, and named.
+ * Rollback (R7): collectors that this rollout upgraded return to their former version (U14), under the same limits as upgrades. A
+ * collector without a recorded former version stays as it is and is reported.
  */
 import type { Row } from '../fleet/fleet-rows.ts';
 import type { Draft } from './draft.ts';
@@ -9,26 +9,29 @@ import type { Roster } from './roster.ts';
 import { isOffline } from './standing.ts';
 
 export interface WayBack {
-  /** Who can be taken back now, or again after a failure. */
+  /** Collectors that can be rolled back now, or again after a failure. */
   readonly candidates: readonly Entry[];
-  /** Who is at the former version by itself: nothing has to be done, but to write it down. */
+  /** Collectors that already run the former version. Their entries only have to be recorded. */
   readonly there: readonly Entry[];
-  /** Attempts under way, also those towards the target that have not ended. */
+  /** Number of open attempts, including attempts towards the target that have not ended. */
   readonly underWay: number;
   readonly takenBack: number;
-  /** Who stays as it is: its former version is on no record, or it has no attempts left, or the service refuses, or no window is its own. */
+  /**
+   * Collectors that stay as they are: the former version is not recorded, retries are exhausted, the service refuses, or no
+   * maintenance window applies.
+   */
   readonly left: readonly Left[];
-  /** Who does not run, and is taken back when it does. */
+  /** Number of offline collectors. They are rolled back when they are alive again. */
   readonly offline: number;
 }
 
 export interface Left {
   readonly collectorId: string;
-  /** For people: the service's own words, or ours. */
+  /** Reason for display: the message of the service or of logfleet. */
   readonly why: string;
 }
 
-/** @param isZoneless whether windows go by its time zone, and it has none that can be read: nobody would ever start it */
+/** @param isZoneless whether windows use the collector's time zone and it has no readable one, so that it would never start */
 export function planWayBack(
   roster: Roster,
   draft: Draft,
@@ -75,7 +78,7 @@ export function planWayBack(
   return { candidates, there, left, ...counts };
 }
 
-/** Whether it is over but for those who do not run. */
+/** Whether the rollback is finished, except for offline collectors. */
 export function isWayBackOver({ candidates, underWay }: WayBack): boolean {
   return candidates.length === 0 && underWay === 0;
 }
@@ -92,22 +95,23 @@ function placeOf(entry: Entry, roster: Roster, target: string, graceMs: number):
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'takenBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = roster.row(collectorId);
-  // Whose it is while an attempt is open, which ends with this very decision, may not begin another one (U13).
+  // The present owner keeps the collector while an attempt is open. When the attempt ends with this decision, the next attempt
+  // belongs to the next owner (U13).
   if (!roster.comesFirst(collectorId)) return 'elsewhere';
-  // Of a single build no list shows who is at it: they are members all the same (U7).
+  // With a single build, no list shows the collectors that run it. They are members all the same (U7).
   if (!row && roster.standingNow(collectorId) === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > roster.context.retryLimit) return leftFor(words);
-  // No list shows who is at a single build, nor when it was last alive (U11), nor that what failed had no effect (U6).
+  // With a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt had no effect (U6).
   if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
   if (!row && back && hasFailed(ending)) return leftFor(`${words}; no list shows where it is, to try it again`);
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Also who died there, or left it again. */
+/** Whether this rollout brought the collector to the target, including collectors that died there or left it again. */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

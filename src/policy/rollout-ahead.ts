@@ -1,4 +1,4 @@
-/** What is left of a rollout, stage by stage, as the forecast wants it. */
+/** Remaining work of a rollout by stage, as input of the forecast. */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
 import type { ForecastStage } from './forecast.ts';
@@ -8,18 +8,18 @@ import { needsApproval, type StageProgress, soakMsOf } from './stage-progress.ts
 import { noStage, placesOf } from './stages.ts';
 import type { Counts } from './standing-counts.ts';
 
-/** A stage of the forecast, and which one of the policy it is; undefined of those who come late to stages that have ended. */
+/** Stage of the forecast with the index of its stage in the policy; undefined for the late joiners of ended stages. */
 export interface StageAhead {
   readonly stage: ForecastStage;
   readonly index: number | undefined;
 }
 
-/** Who is left of a stage. */
+/** Remaining members of a stage. */
 export interface LeftInStage {
-  /** To be upgraded, in the order in which they are. */
+  /** Members to upgrade, in the order of their starts. */
   readonly groups: readonly ForecastMembers[];
   readonly counts: Counts;
-  /** When upgrades began that are under way, in wall ms. */
+  /** Start times of upgrades in flight, in wall ms. */
   readonly underWay: readonly number[];
 }
 
@@ -28,11 +28,11 @@ export interface RolloutAhead {
   readonly header: LedgerHeader;
   readonly progress: Pick<StageProgress, 'records' | 'current' | 'gate'>;
   readonly wallMs: number;
-  /** By the index of the stage; `noStage` of a policy without stages. */
+  /** Remaining members by the index of the stage; `noStage` for a policy without stages. */
   readonly leftIn: (stage: number) => LeftInStage;
 }
 
-/** Who comes late to a stage that has ended does not wait for its turn, and is upgraded with the stage under way. */
+/** Stages of the forecast. Late joiners of ended stages do not wait, and are upgraded together with the stage under way. */
 export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
   const { spec, progress, leftIn } = input;
   const { stages = [] } = spec.strategy;

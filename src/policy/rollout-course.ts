@@ -1,22 +1,15 @@
 /**
- * Where a rollout stands in its own course, whatever its collectors do next: what people asked of it, whether it is stopped, and how far
- * its stages are. What comes of it stands in the ledger's header, since nobody could find it out again.
+ * Evaluates the state of a rollout: actions of people, stops, and the progress of stages. Results are written to the ledger's
+ * header, because they cannot be observed again.
  *
- * In this order: people; the failure policy, judged before anything more is started; stages.
+ * The order: people, then the failure policy, which is judged before anything more starts, then stages.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
-import type { DecideInput } from './decide.ts';
+import type { DecideInput } from './decide-input.ts';
 import type { Draft } from './draft.ts';
-import {
-  type Exceeded,
-  type Excess,
-  type FailureScope,
-  failureExcess,
-  hasTolerance,
-  latecomersExcess,
-} from './failure-verdict.ts';
-import type { LedgerHeader, RolloutStop, Tally } from './ledger.ts';
+import { type Excess, type FailureScope, failureExcess, hasTolerance, latecomersExcess } from './failure-verdict.ts';
+import type { Exceeded, LedgerHeader, RolloutStop, Tally } from './ledger.ts';
 import type { Heeded } from './people.ts';
 import { planWayBack, type WayBack } from './rollback.ts';
 import type { Roster } from './roster.ts';
@@ -27,19 +20,25 @@ import type { Counts } from './standing-counts.ts';
 export interface Course {
   readonly header: LedgerHeader;
   readonly stages: StageProgress;
-  /** Whether all was at the target once, and no other selection has brought in more since: who is started now comes late. */
+  /**
+   * Whether the rollout was complete and no changed selection has added members since. A collector that is started now is a late
+   * joiner.
+   */
   readonly isComplete: boolean;
-  /** What is beyond the tolerance although the rollout goes on; undefined where nothing is. */
+  /** The exceeded tolerance while the rollout continues; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
-  /** The attempts as they are now of what stopped the rollout. Absent while it is not stopped, and where the ledger knows none of them. */
+  /**
+   * Present tally of the scope that stopped the rollout. Absent while the rollout is not stopped, or when the ledger has none of
+   * these attempts.
+   */
   readonly stopTally?: Pick<Tally, 'finished' | 'failed'>;
-  /** Collectors whose failure no tolerance covers: neither that of the stage that they were started in nor that of the whole. */
+  /** Number of failed collectors that are covered neither by the tolerance of their stage nor by that of the rollout. */
   readonly untolerated: number;
-  /** While the rollout is rolled back, or has been. */
+  /** Present while the rollout is rolled back, and afterwards. */
   readonly wayBack: WayBack | undefined;
 }
 
-/** @param heeded the header with what people have asked, and whether that was to go on */
+/** @param heeded header with the applied annotations, and whether a person retried */
 export function steer(input: DecideInput, draft: Draft, { header: heeded, retried }: Heeded): Course {
   const { policy, roster, now, settings, calendar } = input;
   const before = stagesOf(input, draft, heeded, retried);
@@ -59,7 +58,7 @@ export function steer(input: DecideInput, draft: Draft, { header: heeded, retrie
   return stopTally ? { ...found, stopTally } : found;
 }
 
-/** The attempts of the scope of a stop, which go on to end after it; undefined where the ledger knows none (H3). */
+/** Tally of the scope of a stop, whose attempts may end after the stop; undefined when the ledger has none of them (H3). */
 function tallyNow(
   { spec }: CollectorVersionPolicy,
   draft: Draft,
@@ -72,7 +71,9 @@ function tallyNow(
   return tally.finished === 0 ? undefined : tally;
 }
 
-/** Nothing that this decision would have begun or ended counts: it was stopped before. Nor does a stage wait for anything any more. */
+/**
+ * State of a stopped rollout. Stages that this decision would have begun or ended are not recorded, and no stage waits any more.
+ */
 function stoppedIn(
   { spec }: CollectorVersionPolicy,
   { reached }: StageProgress,
@@ -82,7 +83,7 @@ function stoppedIn(
   return { records, reached, current, gate: undefined, sweepFromMs: undefined };
 }
 
-/** Whether it is complete, and no other selection has brought in more since. */
+/** Whether the rollout is complete and no changed selection has added members since. */
 function isOver({ roster }: DecideInput, header: LedgerHeader): boolean {
   return header.completedAtMs !== undefined && !isWidened(roster, header);
 }
@@ -116,13 +117,15 @@ function stagesOf(
   return policy.spec.mode === 'Observe' ? observed(policy, progress, header) : progress;
 }
 
-/** How many places of a stage others take after this decision. One without a size has no places. */
+/** Number of places of a stage that other collectors take after this decision; 0 for a stage without `size`. */
 function vacatedIn({ spec }: Pick<CollectorVersionPolicy, 'spec'>, draft: Draft, stage: number): number {
   if (spec.strategy.stages?.[stage]?.size === undefined) return 0;
   return draft.vacated(stage, (standing) => isEligible(standing, spec));
 }
 
-/** Nothing is started, so nothing begins. A stage that has begun soaks on: its rollout is not complete before. */
+/**
+ * State in mode Observe: no stage begins, but a soak that has begun continues. The rollout is not complete before the soak ends.
+ */
 function observed(
   { spec }: CollectorVersionPolicy,
   progress: StageProgress,
@@ -135,7 +138,7 @@ function observed(
   return { records, reached: -1, current: undefined, gate: undefined, sweepFromMs: undefined };
 }
 
-/** Who comes after the end says nothing about what was complete, and is judged alone (R5). */
+/** Late joiners after the completion do not change the verdict on the rollout, and are judged separately (R5). */
 function judge(
   policy: CollectorVersionPolicy,
   draft: Draft,
@@ -156,14 +159,14 @@ function excessOf(
 ): Excess | undefined {
   const scope = (counts: Counts, tally: Tally): FailureScope => ({ tally, outstanding: heldUpBy(counts, spec) });
   const whole = scope(draft.counts(), draft.tally());
-  // The stages that were under way when this decision began: one that would end now is judged first.
+  // Judges the stages that were under way when this decision began. A stage that would end now is judged first.
   for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
     const ended = header.stages?.some(({ name, endedAtMs }) => name === stage.name && endedAtMs !== undefined);
     if (ended) continue;
     const own = scope(draft.stageCounts(index), draft.stageTally(index));
-    // One whose places are taken by others is not at its end.
+    // A stage whose places are taken by other collectors has not reached its end.
     const left = own.outstanding + vacatedIn({ spec }, draft, index);
-    // One whose turn comes only now, since stages were changed, may have failures already, and is not at its end.
+    // After a change of the stages, a later stage may already have failures. It has not reached its end.
     const isLater = index > (progress.current ?? Number.POSITIVE_INFINITY);
     const judged = { ...own, outstanding: isLater ? Math.max(1, left) : left };
     const excess = failureExcess(spec, whole, { spec: stage, scope: judged });
@@ -172,7 +175,7 @@ function excessOf(
   return failureExcess(spec, whole, undefined);
 }
 
-/** What is beyond the tolerance of any stage, also of one that has ended, or of the whole. */
+/** The exceeded tolerance of any stage, also an ended one, or of the rollout. */
 function toldExcess({ spec }: CollectorVersionPolicy, draft: Draft): Excess | undefined {
   const whole = { tally: draft.tally(), outstanding: heldUpBy(draft.counts(), spec) };
   for (const [index, stage] of (spec.strategy.stages ?? []).entries()) {
@@ -191,7 +194,7 @@ function untoleratedIn({ spec }: CollectorVersionPolicy, draft: Draft): number {
   return untolerated;
 }
 
-/** What was complete once is not taken back: those are in use. */
+/** A rollout that was once complete is stopped but never rolled back, because its collectors are in use. */
 function stopFor(
   { spec }: CollectorVersionPolicy,
   { history, rolloutId }: LedgerHeader,

@@ -1,8 +1,8 @@
 /**
- * What a policy would do, seen by somebody who only looks: its stages with their members, who is left out, and how long it takes.
+ * Plan of a policy for an observer: its stages with members, the collectors that are left out, and the duration.
  *
- * It asks the engine's own `decide` what it would do if nobody had paused it, and carries out none of it. Time and requests are the
- * `forecast`'s. Pure: it reads what was gathered and changes nothing.
+ * The plan calls the engine's own `decide` as if the policy were not paused, and applies nothing. Durations and numbers of requests
+ * come from `forecast`. Pure.
  */
 
 import { annotations } from '../api/annotations.ts';
@@ -38,22 +38,22 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether all was at the target once: who is left comes late. */
+  /** Whether the rollout was complete before. Remaining collectors are late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
-  /** The build that becomes the target by growing older, unless another comes before. */
+  /** The next build, which becomes the target when it is old enough, unless a better build appears. */
   readonly heir: Heir | undefined;
   readonly matched: number;
-  /** In their order; a policy without stages has one, without a name. */
+  /** Stages in order. A policy without stages has one without a name. */
   readonly stages: readonly PlannedStage[];
   readonly leftOut: readonly LeftOut[];
-  /** At once: `strategy.maxInProgress` as a number. */
+  /** Maximum number of upgrades in flight: `strategy.maxInProgress` as a number. */
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Undefined where nothing is started any more. */
+  /** Undefined when nothing more is started. */
   readonly forecast: Forecast | undefined;
-  /** What keeps it from starting anything, or that a person has to look into, in whole sentences. */
+  /** Reasons why nothing starts, or findings that need a person, in whole sentences. */
   readonly hindrances: readonly string[];
 }
 
@@ -62,21 +62,21 @@ export interface PlannedStage {
   readonly counts: Counts;
   readonly members: number;
   readonly upgrades: readonly PlannedCollector[];
-  /** Of the stage's own; undefined where it has none. */
+  /** Limit of the stage itself; undefined when it has none. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** `needed`: those who are to be upgraded wait for a person, once its turn has come. */
+  /** `needed`: the members to upgrade wait for a person when the turn of the stage has come. */
   readonly approval: 'none' | 'needed' | 'given';
-  /** `ended`: whoever is left in it is upgraded at once. A rollout that begins has none under way. */
+  /** `ended`: remaining members are upgraded at once. A rollout that begins has no stage `underWay`. */
   readonly state: 'ahead' | 'underWay' | 'ended';
-  /** Wall ms, as if approvals were given at once; undefined where it never comes, or has been. */
+  /** Wall ms, assuming that approvals are given at once; undefined when the stage never starts, or has started. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether those times wait for a person, too. */
+  /** Whether these times also depend on a person. */
   readonly afterApproval: boolean;
 }
 
-/** How long one upgrade takes, and how that is known. */
+/** Duration of one upgrade and its source. */
 export interface UpgradeLength {
   readonly ms: number;
   readonly source: 'given' | 'measured' | 'assumed';
@@ -84,7 +84,7 @@ export interface UpgradeLength {
 
 const assumedUpgradeMs = 3 * 60_000;
 
-/** @param upgradeMs how long one upgrade takes; undefined: what was measured, else an assumption */
+/** @param upgradeMs duration of one upgrade; undefined: measured, or an assumption */
 export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgradeMs?: number): RolloutPlan {
   const { ledger, bound, input, heir } = seen;
   const { wallMs } = input.now;
@@ -140,12 +140,12 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   };
 }
 
-/** How many collectors are to be upgraded, whatever it is that they wait for. */
+/** Number of collectors to upgrade, whatever they wait for. */
 export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** The policy as if it acted and nobody had paused it. */
+/** The policy as if it were in mode Enforce and not paused. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -166,12 +166,12 @@ function hindrancesOf(
     ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
-    // Of a way back, too, which goes on by itself.
+    // Applies to a rollback, too, which continues without a person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
 
-/** Who is taken back is not upgraded. */
+/** Members during a rollback, when nothing is upgraded. */
 function withoutUpgrades(members: PlannedMembers): PlannedMembers {
   const stages = new Map<number, StageMembers>();
   for (const [index, stage] of members.stages) stages.set(index, { ...stage, upgrades: [] });
@@ -236,7 +236,7 @@ function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts
   return { counts, members: totalOf(counts), upgrades };
 }
 
-/** Neighbours in the line that are alike are one group. */
+/** Groups neighbours with the same version and time zone. */
 function groupsOf(upgrades: readonly PlannedCollector[]): readonly ForecastMembers[] {
   const groups: { version: string; zone: string | undefined; count: number }[] = [];
   for (const { version = '', zone } of upgrades) {
@@ -266,7 +266,7 @@ function upgradeLength(
   return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
 }
 
-/** From its start until its end was seen, of an upgrade in the middle of those that the ledger knows, else of the status. */
+/** Median duration of an upgrade from its start to its observed end, from the ledger, or else from status. */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {

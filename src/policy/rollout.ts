@@ -1,4 +1,4 @@
-/** Rollouts as the ledger's header counts them: one for each target that a policy has had, in order. */
+/** Rollouts in the ledger's header: one for each target of a policy, in order. */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { Health } from '../controller/health.ts';
 import type { LedgerHeader, RolloutHistory, RolloutStop } from './ledger.ts';
@@ -6,34 +6,32 @@ import type { Counts } from './standing-counts.ts';
 
 const maxHistory = 10;
 
-/** The ended rollouts with another one, newest first. One that was complete before and went on is there once. */
+/** Ended rollouts with another one added, newest first. A rollout that was complete and continued is listed once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** What a rollout begins with. */
+/** Input for the beginning of a rollout. */
 export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Of the rollout that ends with it. */
+  /** Counts of the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** How many had failed or died in that, whom nobody had forgiven. */
-  readonly broken?: number;
-  /** What status shows of rollouts that the ledger does not know, newest first. */
+  /** Ended rollouts that status shows and the ledger does not know, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
 /**
- * The header of the rollout that begins now.
+ * Header of the rollout that begins now.
  * @param before the ledger's header, if it has one for this service
- * @param status what people saw last: where the ledger was lost, or is of before, rollouts are counted on from it, so that no id is
- *   used twice
+ * @param status status that was shown last; after a lost or old ledger, rollout numbers continue from it, so that no id is used
+ * twice
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
   status: CollectorVersionPolicyStatus | undefined,
-  { service, target, wallMs, counts, broken = 0, shown = [] }: Beginning,
+  { service, target, wallMs, counts, shown = [] }: Beginning,
 ): LedgerHeader {
   const number = Math.max(before?.rolloutNumber ?? 0, newestNumber(status)) + 1;
   return takeUp({
@@ -44,57 +42,30 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, broken, wallMs) : []),
+    history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
   });
 }
 
 /**
- * What the last rollout towards the same version leaves to the one that begins, where it was not complete (R6): its stop, or one for
- * what had failed in it, and that nobody was watched to the end. A target that goes and comes back has proved nothing meanwhile.
+ * A target whose last rollout was stopped starts as stopped, until a person retries. A target whose last rollout did not complete is
+ * unproven: every stage soaks again (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const last = header.history.find(({ targetVersion }) => targetVersion === header.target);
-  if (!last) return header;
-  const { broken = 0 } = last;
-  const stop = stopOf(last);
-  // What was stopped after its end was so because of who came late.
-  if (last.outcome === 'Completed') return stop ? { ...header, stop } : header;
-  const again = { ...header, again: true } as const;
-  // Whom it was to take back is on no record any more.
-  if (stop) return { ...again, stop: { ...stop, kind: stop.kind === 'rollback' ? 'failures' : stop.kind } };
-  if (broken === 0) return again;
-  const message = `${broken} collector${broken === 1 ? '' : 's'} failed or died the last time that this version was rolled out (${last.id})`;
-  return { ...again, stop: { kind: 'failures', message, atMs: header.startedAtMs } };
+  const stop = last && stopOf(last);
+  return {
+    ...header,
+    ...(last && last.outcome !== 'Completed' && { unproven: true }),
+    // The list of collectors to roll back belonged to the former rollout and is gone.
+    ...(stop && { stop: { ...stop, kind: stop.kind === 'rollback' ? 'failures' : stop.kind } }),
+  };
 }
 
-/** When rollouts towards this version began that have not been complete since, as far as the history goes; wall ms. */
-export function firstTriedMs({ target, startedAtMs, history }: LedgerHeader): number {
-  const own = history.filter(({ targetVersion }) => targetVersion === target);
-  const complete = own.findIndex(({ outcome }) => outcome === 'Completed');
-  const unfinished = complete === -1 ? own : own.slice(0, complete);
-  return Math.min(startedAtMs, ...unfinished.map((one) => one.startedAtMs));
-}
-
-/**
- * The header with attempts that failed after their rollout had ended: whoever comes back to its version is to know of them (R6).
- * @param towards their versions, one for each
- */
-export function withFailuresOf(header: LedgerHeader, towards: readonly string[]): LedgerHeader {
-  let { history } = header;
-  for (const version of towards) {
-    const index = history.findIndex(({ targetVersion }) => targetVersion === version);
-    const last = history[index];
-    if (last && last.outcome !== 'Completed')
-      history = history.with(index, { ...last, broken: (last.broken ?? 0) + 1 });
-  }
-  return history === header.history ? header : { ...header, history };
-}
-
-/** What stopped a rollout that is over, told so that nobody looks for it in the one that begins. Status alone tells less of it. */
+/** The stop of an ended rollout, worded for the rollout that takes it over. Status alone has fewer details. */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKindOf(outcome);
   if (kind === undefined) return undefined;
-  // What it had taken over itself says already whose it was.
+  // A stop that was itself taken over already names its rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which went to this version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -118,28 +89,31 @@ function stopKindOf(outcome: RolloutHistory['outcome']): RolloutStop['kind'] | u
   }
 }
 
-/** What a decision knows of the rollout that its header is about. */
+/** Knowledge of a decision about the rollout of its header. */
 export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly health: Health;
   readonly counts: Counts;
-  /** How many attempts of those have ended that came since it was complete last. */
+  /** Number of ended attempts of late joiners since the rollout was last complete. */
   readonly lateFinished: number;
   readonly wallMs: number;
 }
 
-/** The header after a decision: attempts numbered on, and the end of the rollout once everything that counts is at the target. */
+/**
+ * The header after a decision: with the new attempt numbers, and with the end of the rollout when everything that counts runs the
+ * target.
+ */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, health, counts, lateFinished, wallMs } = progress;
-  // Where nobody is at the target, as all are offline or others', nobody has gone through its stages.
+  // Without any collector at the target (all offline or owned by others), the rollout is not complete.
   const completes = health.ready === 'True' && header.completedAtMs === undefined && counts.updated > 0;
   const { completions = 0 } = header;
-  // Who comes now counts anew.
+  // Later late joiners have a new tally.
   if (!completes && health.ready === 'True' && lateFinished > 0)
     return { ...header, attempts, selection, completions: completions + 1 };
   if (!completes && attempts === header.attempts && selection === header.selection) return header;
-  // Whom another selection brings in it goes on with, and is judged by.
+  // A changed selection adds members. The rollout continues with them and is judged with them.
   const goesOn = header.selection !== undefined && selection !== header.selection && health.ready !== 'True';
   const next = { ...header, attempts, selection, ...(goesOn && { completedAtMs: undefined }) };
   if (!completes) return next;
@@ -147,13 +121,13 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   return { ...next, completedAtMs: wallMs, completions: completions + 1, history: withHistory(header.history, ended) };
 }
 
-/** The event that tells people of it. */
+/** The Event that reports the beginning of a rollout. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
-/** Of the stages that began or ended with a decision. */
+/** The Events for stages that began or ended with a decision. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
   return after.flatMap(({ name, endedAtMs }) => {
     const known = before.find((stage) => stage.name === name);
@@ -172,11 +146,12 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
   });
 }
 
-function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
+/** Highest number of a rollout that status shows; 0 when it shows none. */
+export function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
 }
 
-/** The number that a rollout's id begins with; 0 where it has none. */
+/** Number at the beginning of a rollout's id; 0 without one. */
 export function rolloutNumber(id: string | undefined): number {
   const number = Number.parseInt(id ?? '', 10);
   return Number.isSafeInteger(number) ? Math.max(0, number) : 0;
@@ -193,7 +168,7 @@ function endOf(
   return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed, ...actions };
 }
 
-/** How a rollout ended before everything was at its target. */
+/** Outcome of a rollout that ended before it was complete. */
 function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
   switch (stop?.kind) {
     case undefined:
@@ -207,19 +182,13 @@ function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
   }
 }
 
-function historyAfter(
-  before: LedgerHeader,
-  counts: Beginning['counts'],
-  broken: number,
-  wallMs: number,
-): readonly RolloutHistory[] {
+function historyAfter(before: LedgerHeader, counts: Beginning['counts'], wallMs: number): readonly RolloutHistory[] {
   const { stop } = before;
   if (before.completedAtMs !== undefined) {
     if (!stop) return before.history;
     return before.history.map((one) => (one.id === before.rolloutId ? { ...one, stop } : one));
   }
   const { updated = 0, failed = 0 } = counts ?? {};
-  // Also who had attempts left: nobody tries them any more.
-  const ended = endOf(before, outcomeOf(before), { updated, failed: Math.max(failed, broken) }, wallMs);
-  return withHistory(before.history, { ...ended, ...(stop && { stop }), ...(broken > 0 && { broken }) });
+  const ended = endOf(before, outcomeOf(before), { updated, failed }, wallMs);
+  return withHistory(before.history, { ...ended, ...(stop && { stop }) });
 }

@@ -1,8 +1,8 @@
 /**
- * The members of a policy and how each stands: an index over listing, ledger and ownership, brought up to date by what changed
- * instead of by looking at everybody, so that the cost of a rollout grows with its collectors and not with their square.
+ * Index of the members of a policy and their states, over listing, ledger and ownership. It is updated by changes instead of full
+ * scans, so the cost of a rollout grows linearly with its collectors.
  *
- * Invariant: `counts` and `versions` are what classifying every member anew would give (held by a property test).
+ * Invariant: `counts` and `versions` equal the result of classifying every member again (checked by a property test).
  */
 
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
@@ -30,7 +30,7 @@ import {
 } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
-/** What a roster needs of the shared listing. */
+/** Part of the shared listing that the index uses. */
 export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
 
 export interface RosterOptions {
@@ -46,21 +46,21 @@ export interface RosterOptions {
 interface Member {
   readonly standing: Standing;
   readonly version: string | undefined;
-  /** Whether the selection has it; false of one that is here only for as long as an attempt is open. */
+  /** Whether the selection matches the collector; false for a member that is kept only while its attempt is open. */
   readonly selected: boolean;
   readonly stage: number;
 }
 
-/** Standings whose members are looked at one by one; the two large ones are not listed. */
+/** States whose members are kept in lists. The two large groups are not. */
 type ListedStanding = Exclude<Standing, 'updated' | 'pending'>;
 
 export class Roster {
   readonly #options: RosterOptions;
   readonly #matches: Matcher;
   readonly #context: StandingContext;
-  /** Names the selection; another one has another name. */
+  /** Name of the selection; differs between selections. */
   readonly selection: string;
-  /** Whether the ledger's attempts were made for another selection than this. */
+  /** Whether the ledger's attempts were made for another selection. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
@@ -80,7 +80,7 @@ export class Roster {
     foreign: new SparseSet(),
   };
   readonly #notes: RowNotes;
-  /** Collectors with an entry that are no members: their rows are followed, too, since they may become members again. */
+  /** Collectors with an entry that are not members. Their rows are followed, because they may become members again. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
   #orderRevision = -1;
@@ -124,16 +124,16 @@ export class Roster {
     return this.#context;
   }
 
-  /** The time zones of members, where windows open by them. */
+  /** Time zones of members, when windows use them. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
-  /** Brings the roster up to what listing and ownership say now. */
+  /** Updates the index from listing and ownership. */
   sync(): void {
     const { listing, ownership, policy } = this.#options;
     this.claimNew();
-    // A newer sign of life is no change of a row, and still the end of being offline.
+    // A newer sign of life does not change a row, but ends the state `offline`.
     for (const id of [...this.#listed.offline, ...this.#notes.contradicted]) this.place(id);
     for (const id of ownership.takeChanged(policy)) this.place(id);
     if (this.#stages.isStale) this.#assignStages();
@@ -144,8 +144,8 @@ export class Roster {
   }
 
   /**
-   * Whether a sweep may change how a member stands although its row stays the same: it shows a newer sign of life, or it is the first
-   * one that was sent after an attempt had ended.
+   * Whether a sweep may change the state of a member without changing its row: by a newer sign of life, or as the first sweep sent
+   * after the end of an attempt.
    */
   get awaitsSweep(): boolean {
     if (this.#notes.contradicted.size > 0) return true;
@@ -155,7 +155,7 @@ export class Roster {
     return false;
   }
 
-  /** Looks only at the collectors whose rows have changed, so that the policy claims new ones (U13). */
+  /** Evaluates only collectors with changed rows, so that the policy claims new ones (U13). */
   claimNew(): void {
     if (this.#isNew) {
       this.#begin();
@@ -164,7 +164,7 @@ export class Roster {
     for (const id of this.#options.listing.rows.members.takeChanged(this.#options.policy)) this.place(id);
   }
 
-  /** Looks at every collector that the selection may match, at those with an entry, and at those that the policy has claimed so far. */
+  /** Evaluates all collectors that the selection may match, that have an entry, or that the policy has claimed. */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;
@@ -176,7 +176,7 @@ export class Roster {
     for (const id of [...ownership.claimed(policy)]) if (!this.#members.has(id)) this.place(id);
   }
 
-  /** Stops hearing of changes. What is claimed stays claimed. */
+  /** Stops following changes. Claims stay. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;
@@ -184,7 +184,7 @@ export class Roster {
     members.leave(policy);
   }
 
-  /** Looks at one collector again: its row, its entry or its owner changed. */
+  /** Evaluates one collector again after a change of its row, entry or owner. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const row = listing.row(id);
@@ -229,14 +229,17 @@ export class Roster {
 
   #stageTraits(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing): StageTraits {
     const matches = row ? this.#stages.list.matches(row.collector) : 0;
-    // Whether a stage has it must not decide whether one takes it, or it would be taken and left in turns.
+    // Eligibility must not depend on whether a stage has the collector. Otherwise the stage would take and release it in turns.
     const staged = standing === 'skipped' ? { ...this.#input(id, entry), unstaged: false } : undefined;
     const startedIn = this.#stages.list.indexOf(entry?.stage);
     const eligible = isEligible(staged ? standingOf(staged, this.#context) : standing, this.#options.spec);
     return { matches, startedIn, eligible, isThere: standing === 'updated' && startedIn === undefined };
   }
 
-  /** Whom this finds eligible no longer was so before: twice round is enough. Whom another selection brings in goes through ended stages. */
+  /**
+   * Assigns stages. A second pass suffices, because collectors that become eligible in the first were not eligible before. Members
+   * added by a changed selection pass through ended stages, too.
+   */
   #assignStages(): void {
     const { spec, ledger } = this.#options;
     const { selection, stages } = ledger.header;
@@ -249,7 +252,7 @@ export class Roster {
     }
   }
 
-  /** How a member would stand with this entry. Reads only. */
+  /** State that a member would have with this entry. Reads only. */
   standing(id: string, entry: Entry | undefined): Standing {
     return standingOf(this.#input(id, entry), this.#context);
   }
@@ -258,12 +261,12 @@ export class Roster {
     return this.#members.get(id)?.standing;
   }
 
-  /** Whether it is a member by the selection as it is now, and not for an open attempt alone. */
+  /** Whether the present selection matches the collector, and not only an open attempt keeps it. */
   selects(id: string): boolean {
     return this.#members.get(id)?.selected ?? false;
   }
 
-  /** The version that a member is counted by in `versions`; undefined where no listing shows one. */
+  /** Version under which a member is counted in `versions`; undefined when no listing shows one. */
   versionNow(id: string): string | undefined {
     return this.#members.get(id)?.version;
   }
@@ -280,7 +283,7 @@ export class Roster {
     return this.#listed[standing];
   }
 
-  /** The index of the stage that a member belongs to, or `noStage`. */
+  /** Index of the stage of a member, or `noStage`. */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
@@ -293,34 +296,33 @@ export class Roster {
     return this.#stages.counts(stage);
   }
 
-  /** How many were started in a stage and are in no list any more. */
+  /** Number of collectors started in a stage that left the listing. */
   vanished(stage: number): number {
     return this.#stages.vanished(stage);
   }
 
-  /** Who was brought to the target in this rollout and is not alive. */
+  /** Collectors that this rollout upgraded and that are not alive. */
   get silent(): SetView<string> {
     return this.#notes.silent;
   }
 
-  /** Who is at the target and not alive, and this rollout has not touched. */
+  /** Collectors at the target that are not alive and that this rollout has not touched. */
   get silentBefore(): SetView<string> {
     return this.#notes.silentBefore;
   }
 
-  /** Who is at the target although its last attempt failed (U6), or lives again. */
+  /** Collectors that run the target after a failed attempt (U6), or are alive again. */
   get mended(): SetView<string> {
     return this.#notes.mended;
   }
 
-  /** When a drifting collector was first seen off the target, or undefined. */
+  /** Monotonic ms at which a drifting collector was first seen off the target, or undefined. */
   driftingSinceMs(id: string): number | undefined {
     return this.#notes.driftingSinceMs(id);
   }
 
   /**
-   * Pending members of the stages up to this one, stage by stage, in the order of the strategy; within a version in the list's
-   * order (U9).
+   * Pending members of the stages up to this one: by stage, then by the strategy, and within a version in the list's order (U9).
    */
   *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
     if (this.#order.isStale) this.#sort();
@@ -335,19 +337,19 @@ export class Roster {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
-  /** Whether it would be owned even if nothing was in flight there, so that something new may begin (U13). */
+  /** Whether this policy would own the collector without any attempt in flight, so that a new attempt may begin (U13). */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** What is in flight for this collector although the policy that began it is gone. */
+  /** Attempt in flight that a deleted policy left for this collector. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }
 
   /**
-   * Who has an attempt of this rollout stays, whatever its fields become (U12). Only another selection leaves it out, if that
-   * would not have had it before its attempt, either.
+   * A collector with an attempt of this rollout stays a member, even when its fields change (U12). Only a changed selection
+   * excludes it, if it would not have matched before the attempt.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.#matches(collector)) return true;
@@ -356,7 +358,10 @@ export class Roster {
     return this.#matches({ ...collector, collectorVersion: entry.before });
   }
 
-  /** Without a row: while an attempt is open, or where listings cannot show who is at the target (U7). Else it is gone. */
+  /**
+   * Whether a collector without a row is a member: while an attempt is open, or when listings cannot show collectors at the target
+   * (U7). Otherwise it is gone.
+   */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
     return entry.open !== undefined || !this.#options.listing.observes(this.#context.targetVersion);
@@ -378,7 +383,10 @@ export class Roster {
     };
   }
 
-  /** From when on a list shows what an upgrade came to that this ledger does not have; undefined where its row is as new (U8, U13). */
+  /**
+   * Monotonic ms from which a listing shows the result of an upgrade that this ledger does not have; undefined when the row is new
+   * enough (U8, U13).
+   */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;
     const sinceMs = (ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
@@ -430,7 +438,7 @@ export class Roster {
   }
 }
 
-/** Whether windows open for each collector by its own time zone. */
+/** Whether windows use the time zone of each collector. */
 export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
   return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

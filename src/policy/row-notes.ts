@@ -1,6 +1,7 @@
 /**
- * What rows have shown of single members beyond how they stand: who drifted off the target and since when (U8), who fell silent there,
- * who is there although its last attempt did not end so (U6), and whose row has to be looked at again although it has not changed.
+ * Observations from listing rows about single members, beyond their states: drift off the target and its time (U8), collectors that
+ * fell silent at the target, collectors at the target after a failed attempt (U6), and collectors whose row must be read again
+ * although it has not changed.
  */
 import { type SetView, SparseMap, SparseSet } from '../base/sparse.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
@@ -9,34 +10,34 @@ import { isMended, isSilent, type Standing, type StandingContext } from './stand
 
 export class RowNotes {
   readonly #context: StandingContext;
-  /** Who was seen off the target after having been at it: when first, as the time of the listing's sending. */
+  /** Collectors that left the target, with the send time of the first listing that shows it. */
   readonly #drifts = new SparseMap<string, number>();
   readonly #silent = new SparseSet<string>();
   readonly #silentBefore = new SparseSet<string>();
   readonly #mended = new SparseSet<string>();
-  /** Whose row says otherwise than how the last attempt ended: the same row, seen later, decides (U6, U8). */
+  /** Collectors whose row contradicts the end of the last attempt. The same row in a later listing decides (U6, U8). */
   readonly #contradicted = new SparseSet<string>();
 
   constructor(context: StandingContext) {
     this.#context = context;
   }
 
-  /** As the time of the listing's sending; undefined of who has not drifted. */
+  /** Send time of the first listing that shows the drift; undefined without drift. */
   driftingSinceMs(id: string): number | undefined {
     return this.#drifts.get(id);
   }
 
-  /** Who was brought to the target in this rollout and is not alive. */
+  /** Collectors that this rollout upgraded and that are not alive. */
   get silent(): SetView<string> {
     return this.#silent;
   }
 
-  /** Who is at the target and not alive, and this rollout has not touched. */
+  /** Collectors at the target that are not alive and that this rollout has not touched. */
   get silentBefore(): SetView<string> {
     return this.#silentBefore;
   }
 
-  /** Who is at the target although its last attempt failed, or lives again. */
+  /** Collectors that run the target after a failed attempt, or are alive again. */
   get mended(): SetView<string> {
     return this.#mended;
   }
@@ -45,14 +46,14 @@ export class RowNotes {
     return this.#contradicted;
   }
 
-  /** Before its standing is found, which depends on it. */
+  /** Records drift. Called before the state is computed, because the state depends on it. */
   noteDrift(id: string, row: Row, entry: Entry | undefined, standing: Standing | undefined): void {
     const { targetVersion, settings } = this.#context;
     if (row.collector.collectorVersion === targetVersion || entry?.open) {
       this.#drifts.delete(id);
       return;
     }
-    // Who is taken back leaves the target by our own doing.
+    // During a rollback a collector leaves the target because of our own attempt.
     if (this.#drifts.has(id) || entry?.back) return;
     const ending = entry?.ending;
     const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;
@@ -60,11 +61,12 @@ export class RowNotes {
     if (wasThere && row.seenAtMs >= after) this.#drifts.set(id, row.seenAtMs);
   }
 
-  /** @param isNews whether an upgrade of another policy may not show in this row yet */
+  /** @param isNews whether this row may not show an upgrade of another policy yet */
   note(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing, isNews: boolean): void {
     const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
     const contradicts = entry?.ending !== undefined && isThere !== (standing === 'updated');
-    // What shows it silent may be older than its end: the same row, seen later, tells of a death.
+    // The row that shows the collector silent may be older than the end of the attempt. The same row in a later listing proves the
+    // death.
     const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
     put(this.#contradicted, id, contradicts || isNews || isUnseen);
     put(this.#silent, id, isSilent({ row, entry }, this.#context));

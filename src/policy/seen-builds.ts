@@ -1,13 +1,15 @@
 /**
- * Since when a policy has seen each build offered: what `minAge` counts from, and what cannot be observed again. Kept in a shard
- * of its own beside the ledger (U1), which the ledger neither reads nor writes.
+ * Records since when a policy has seen each build offered. `minAge` counts from there, and the time cannot be observed again.
+ * Stored in a shard of its own beside the ledger (U1), which the ledger neither reads nor writes.
  *
- * Invariants: what is not known for sure counts from now, so that a build is rolled out later than it might be and never earlier.
- * So does a build that one list leaves out and a later one has again, since what was withdrawn may come back as another; all of them where
- * the shard is lost, unreadable or of another service (ids and ages of that one are void); and one that the clock says was seen in
- * the future. Ages count only once they are written. An empty list is no evidence that every build was withdrawn.
+ * Invariants: a time that is not certain counts from now, so a build is rolled out too late rather than too early. This applies:
+ * - to a build that one list omits and a later list has again, because it may have been replaced;
+ * - to all builds when the shard is lost, unreadable or of another service;
+ * - to a build whose recorded time lies in the future.
  *
- * The shard is written when a build is new or gone, and has the 100 newest, those that the policy may choose first.
+ * Ages count only after they were written. An empty list does not prove that every build was withdrawn.
+ *
+ * The shard is written when a build appears or disappears. It holds the 100 newest builds, candidates of the policy first.
  */
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
 import type { Build } from '../service/upgrade-service.ts';
@@ -19,13 +21,13 @@ const formatVersion = 1;
 
 interface StoredBuilds {
   readonly format: number;
-  /** The service that offers them. */
+  /** The service that offers the builds. */
   readonly service: string;
-  /** Versions with the wall time, in milliseconds, since which they have been seen. */
+  /** Versions, each with the wall ms since which it has been seen. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** What is known of one service. */
+/** Recorded builds of one service. */
 interface Known {
   readonly service: string;
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -34,7 +36,7 @@ interface Known {
 export interface BuildsLook {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Whether the policy may choose a version: such builds are kept before others. */
+  /** Whether the policy may choose a version. These builds are kept before others. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -42,7 +44,7 @@ export interface BuildsLook {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Undefined while the shard is unread, or after a write whose end is not known. */
+  /** Undefined while the shard is unread, or after a write without a known result. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -51,7 +53,9 @@ export class SeenBuilds {
     this.#owner = owner;
   }
 
-  /** Since when each build of the list has been seen; written down before it is told. Fails as the host's ledgers do. */
+  /**
+   * Times since which each build of the list has been seen; written before they are returned. Fails when the ledger store fails.
+   */
   async look({ service, builds, isCandidate, wallMs }: BuildsLook): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
     const before = this.#known.service === service ? this.#known.seenSinceMs : new Map<string, number>();
@@ -80,7 +84,7 @@ export class SeenBuilds {
   }
 }
 
-/** The versions that are kept: the newest, candidates before others. */
+/** The versions to keep: the newest, candidates before others. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));
@@ -93,7 +97,7 @@ function sameAges(left: ReadonlyMap<string, number>, right: ReadonlyMap<string, 
   return left.size === right.size && [...right].every(([version, sinceMs]) => left.get(version) === sinceMs);
 }
 
-/** What is no content of ours says nothing, and is written over: to begin anew is safe. */
+/** Unreadable content is ignored and overwritten, because starting again is safe. */
 function decode(content: string | undefined): Known {
   const nothing: Known = { service: '', seenSinceMs: new Map() };
   let stored: unknown;

@@ -1,8 +1,8 @@
 /**
- * Which collectors a selector matches. All members are ANDed; an absent field matches `NotIn` and `DoesNotExist` only; names
- * compare case-sensitively. Compiled once per generation, since it is asked about every collector of the fleet.
+ * Compiles selectors of collectors. All fields of a selector are ANDed. An absent field matches only `NotIn` and `DoesNotExist`.
+ * Names are case-sensitive. Selectors are compiled once per generation, because they are applied to every collector.
  *
- * Globs are matched by a two-pointer walk, not by regular expressions: no pattern makes it slow.
+ * Globs are matched by a two-pointer walk instead of regular expressions, so no pattern is slow.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -18,7 +18,7 @@ import type { Collector } from '../service/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 
-/** Matches who is selected and not excluded. */
+/** Matches collectors that are selected and not excluded. */
 export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
@@ -26,8 +26,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * The texts of one field that every match must have, so that other collectors need not be compared; undefined where any may match. Of
- * several fields the one that tells the most collectors apart is taken.
+ * Values of one field that every match must have, so that other collectors are not compared; undefined when any value may match. Of
+ * several fields, the most selective one is used.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,7 +48,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** A glob is certain up to its first wildcard. */
+/** The prefix of a glob before its first wildcard is fixed. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -58,7 +58,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** A short name of a selection, by which it is told from another one later. */
+/** Short name of a selection, to detect a change of the selection later. */
 export function nameSelection({
   selector,
   exclude = [],
@@ -108,7 +108,7 @@ function compileExpression({ key, operator, values = [] }: CollectorExpression):
   }
 }
 
-/** Comparisons are of versions only. A version that cannot be read is neither older nor newer than any. */
+/** Compares versions only. An unreadable version is neither older nor newer than any other. */
 function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
   const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
   return (collector) => {
@@ -117,7 +117,7 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
   };
 }
 
-/** `*` stands for any run of characters, `?` for one code point. Time is bounded by the product of the lengths. */
+/** `*` matches any run of characters, `?` matches one code point. Time is bounded by the product of the lengths. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let place = 0;
@@ -145,7 +145,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return place === pattern.length;
 }
 
-/** How many units of UTF-16 the character at this place takes. */
+/** Number of UTF-16 units of the character at this position. */
 function unitsAt(text: string, at: number): number {
   return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }

@@ -1,8 +1,9 @@
 /**
- * What ties a policy to the service that its Secret names: the account, the shared listing and the table of ownership; and what
- * keeps them from being used right now.
+ * Binds a policy to the service of its Secret: the account, the shared listing and the table of ownership. Also tracks problems
+ * that prevent the use of the service at the moment.
  *
- * Invariant: a policy claims collectors of one service at a time; when its Secret leads elsewhere, its claims there are let go of.
+ * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, its claims at the former
+ * one are released.
  */
 import type { Account, Accounts } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -28,20 +29,20 @@ export interface ServiceBindingOptions {
   readonly fleets: Fleets;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Something changed that the policy should look at. */
+  /** Called after a change that the policy should evaluate. */
   readonly onNews: () => void;
 }
 
-/** What a policy asks for itself: tasks to be made, and how they are. */
+/** Requests that a policy sends itself: POSTs of tasks, and reads of their status. */
 export type Asked = 'posts' | 'reads';
 
-/** A failure that is not about one collector, and until when nothing new is tried because of it. */
+/** A failure that does not concern one collector, and the time until which it prevents new requests. */
 interface Hold {
   readonly error: LogfleetError;
   readonly untilMs: number;
 }
 
-/** So many failures in a row are waited out without a word. */
+/** Number of consecutive failures that are not reported. */
 const toleratedFailures = 3;
 
 export class ServiceBinding {
@@ -50,7 +51,7 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
-  /** Failures in a row: each waits longer. Those of one kind of request are not made good by another kind that succeeds. */
+  /** Consecutive failures by kind of request; each waits longer. A success of one kind does not reset the other. */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
   constructor(options: ServiceBindingOptions) {
@@ -62,8 +63,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Binds to what the Secret names now, which may be what it was, and makes the listing attend to the policy. An error of the Secret or
-   * its credentials is returned.
+   * Binds to the service that the Secret names now and makes the listing serve the policy. Returns an error of the Secret or its
+   * credentials.
    */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
     const { accounts, policy, onNews } = this.#options;
@@ -100,7 +101,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** What keeps the service from being used, or undefined. A failure that may have passed already is no problem yet. */
+  /** Error that prevents the use of the service, or undefined. A short failure is not reported as a problem yet. */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
     if (failed) this.#noteRefusal(failed);
@@ -111,14 +112,14 @@ export class ServiceBinding {
     return lasting ? this.#hold?.error : undefined;
   }
 
-  /** Why nothing new is started for a moment, in words; undefined where something may be. */
+  /** Text for the reason why nothing new is started at the moment; undefined when there is none. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, since the service refused the one that is wanted';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /** Something other than a collector refused or failed: nothing new until it had time to pass. */
+  /** Prevents new requests for a while after a failure that does not concern one collector. */
   holdFor(error: LogfleetError, asked: Asked): void {
     const { clock, log, onNews } = this.#options;
     if (!this.#bound) return;
@@ -131,23 +132,23 @@ export class ServiceBinding {
     onNews();
   }
 
-  /** The service refused the build that is wanted (U11): whether it is still offered comes before anything else. */
+  /** The service refused the requested build (U11), so the list of builds must be read first. */
   doubtBuilds(): void {
     this.#buildsDoubtedMs = this.#options.clock.monotonic();
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** The service did what it was asked for. */
+  /** The service executed the request. */
   succeeded(asked: Asked): void {
     this.#failures[asked] = 0;
   }
 
-  /** How long the present hold lasts; Infinity where there is none. */
+  /** Remaining ms of the present hold; Infinity when there is none. */
   heldForMs(): number {
     return this.#hold ? this.#hold.untilMs - this.#options.clock.monotonic() : Number.POSITIVE_INFINITY;
   }
 
-  /** Gives up every claim. What is in flight stays known to ownership. */
+  /** Releases every claim. Ownership still knows the attempts in flight. */
   retire(): void {
     this.#bound?.ownership.retire(this.#options.policy);
   }
@@ -163,7 +164,7 @@ export class ServiceBinding {
     this.#bound = undefined;
   }
 
-  /** A refused key is not shown again before its Secret has been read anew. */
+  /** A refused key is not used again before its Secret was read again. */
   #noteRefusal(error: LogfleetError): void {
     if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
     this.#options.accounts.unauthorized(this.#secret, this.#bound.account);

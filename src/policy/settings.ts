@@ -1,23 +1,23 @@
-/** The named times and limits of the upgrade protocol (U). One object, so that tests and demonstrations set them together. */
+/** Times and limits of the upgrade protocol (U), in one object so that tests and demos can change them together. */
 
 export interface PolicySettings {
-  /** G: what the service may need until an effect shows in every listing. */
+  /** G: the time that the service may need until an effect shows in every listing. */
   readonly graceMs: number;
-  /** U5: an attempt without an end this long after acceptance, adoption or takeover is judged by a fresh listing. */
+  /** Age of an attempt after acceptance, adoption or takeover at which a new listing decides its end (U5). */
   readonly openLimitMs: number;
-  /** U8: drift is acted on after two listings this far apart. */
+  /** Minimum interval between the two listings that confirm a drift (U8). */
   readonly driftConfirmMs: number;
-  /** U2: attempts older than this are not posted. */
+  /** Age at which a written-ahead attempt is no longer posted (U2). */
   readonly intentLifeMs: number;
-  /** U2: attempts are written ahead in batches of at most this many. */
+  /** Maximum number of attempts in one written-ahead batch (U2). */
   readonly batchSize: number;
-  /** U1: at most this many attempts are open in one policy. */
+  /** Maximum number of open attempts of one policy (U1). */
   readonly maxOpen: number;
-  /** Figures in status are written at most once in this time. */
+  /** Minimum interval between writes of the figures in status. */
   readonly statusIntervalMs: number;
-  /** The first read of a task's status after its acceptance, while nothing is known of how long upgrades take. */
+  /** Delay of the first read of a task's status after its acceptance, while durations of upgrades are not known. */
   readonly firstReadMs: number;
-  /** A finished task waits at most this long for others of its page to finish. */
+  /** Maximum time that a finished task waits for others of its page to finish. */
   readonly pageWaitMs: number;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What has been learnt since the last decision, folded into the attempts that are open, and what it teaches about how long upgrades
- * take. How a single attempt goes on is `attempt.ts`'s to say.
+ * Applies new evidence to open attempts, and learns durations of upgrades from it. The state machine of a single attempt is in
+ * `attempt.ts`.
  */
 import type { Stage } from '../api/generated/collector-version-policy.ts';
 import { type Moment, settleEntry } from './attempt.ts';
-import type { DecideInput } from './decide.ts';
+import type { DecideInput } from './decide-input.ts';
 import type { Draft } from './draft.ts';
 import {
   type Ending,
@@ -15,25 +15,16 @@ import {
   unnamedStage,
   wantedVersion,
 } from './ledger.ts';
-import { firstTriedMs } from './rollout.ts';
 import type { Roster } from './roster.ts';
 import { soakMsOf } from './stage-progress.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-export interface Settled {
-  /** What it taught about how long upgrades take. */
-  readonly looks: readonly Look[];
-  /** The versions that attempts of earlier rollouts went to and failed, one for each. */
-  readonly failedTowards: readonly string[];
-}
-
-/** Folds what was learnt into the open attempts. */
-export function settleAll({ ledger, roster, observation, now, settings }: DecideInput, draft: Draft): Settled {
+/** Applies new evidence to all open attempts. Returns the observed durations of upgrades. */
+export function settleAll({ ledger, roster, observation, now, settings }: DecideInput, draft: Draft): readonly Look[] {
   const { listing, posted, tasks, flying, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
   const looks: Look[] = [];
-  const failedTowards: string[] = [];
   for (const entry of ledger.open().values()) {
     const { collectorId, open } = entry;
     if (!open) continue;
@@ -53,17 +44,16 @@ export function settleAll({ ledger, roster, observation, now, settings }: Decide
     const settled = settleEntry(entry, evidence, now, settings);
     const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (look) looks.push(look);
-    // What belonged to an earlier target or selection is forgotten once it has ended: it is no member for that (U12).
+    // An attempt towards an earlier target or for an earlier selection is forgotten after its end. It does not make the collector a
+    // member (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !roster.selects(collectorId);
     if (stale && !settled?.open) draft.set(collectorId, undefined);
     else if (settled !== entry) draft.set(collectorId, settled);
-    const isFormer = open.ours && !entry.back && open.toVersion !== ledger.header.target;
-    if (isFormer && !settled?.open && hasFailed(settled?.ending)) failedTowards.push(open.toVersion);
   }
-  return { looks, failedTowards };
+  return looks;
 }
 
-/** What an upgrade that ended well teaches. One that failed or hangs says nothing of how long they take. */
+/** Observed duration of a successful upgrade. Failed and stuck upgrades give no duration. */
 function lookAt(
   { open }: Entry,
   after: Entry | undefined,
@@ -80,8 +70,8 @@ function lookAt(
 }
 
 /**
- * What rows say of those whose attempts have ended: who reached the target after all failed no more (U6), and who died or left it
- * before the stage that it was started in has ended failed after all.
+ * Applies listing rows to ended attempts. A collector that reached the target after a failure is no longer failed (U6). A collector
+ * that died or left the target before its stage ended becomes a failure.
  */
 export function settleByRows(input: DecideInput, draft: Draft): void {
   const { ledger, roster, now } = input;
@@ -89,7 +79,7 @@ export function settleByRows(input: DecideInput, draft: Draft): void {
   for (const id of roster.mended) {
     const entry = draft.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
-    // Of who was there before this rollout only the death was on record.
+    // The death was the only record of a collector that ran the target before this rollout.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       draft.set(id, undefined);
       continue;
@@ -105,7 +95,7 @@ export function settleByRows(input: DecideInput, draft: Draft): void {
   }
   const fell = (id: string, kind: 'died' | 'left', message: string) => {
     const entry = draft.entry(id);
-    // Whom somebody else brought there says nothing about this rollout (U10).
+    // An upgrade that logfleet did not start says nothing about this rollout (U10).
     if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0) return;
     if (!isWatched(entry, ledger.header, roster)) return;
     const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
@@ -115,32 +105,24 @@ export function settleByRows(input: DecideInput, draft: Draft): void {
   for (const id of roster.members('drifting')) {
     if (draft.standing(id) === 'drifting') fell(id, 'left', 'left the target within the soak of its stage');
   }
-  for (const id of diedBefore(input, draft)) {
+  for (const id of diedUntouched(input, draft)) {
     const stage = roster.stages.stages[roster.stageOf(id)];
-    const record = recordOf(stage, ledger.header);
-    if (!stage || !record || record.endedAtMs !== undefined || soakMsOf(stage) === 0) continue;
-    draft.set(id, deathOf(id, stage.name, target, now));
-  }
-}
-
-/** Who was at the target before this rollout and fell silent, where that says something of it, and is not on record. */
-function* diedBefore({ ledger: { header }, roster }: DecideInput, draft: Draft): IterableIterator<string> {
-  // A fleet may have many that do not run.
-  if (!header.again && !header.stages?.some(({ adopted }) => adopted)) return;
-  for (const id of roster.silentBefore) {
-    if (draft.standing(id) === 'updated' && !draft.entry(id) && hasDiedSince(id, header, roster)) yield id;
+    if (stage && soakMsOf(stage) > 0) draft.set(id, deathOf(id, stage.name, target, now));
   }
 }
 
 /**
- * Whether one that was at the target before this rollout fell silent since that version was tried first without having been complete since, or
- * since a stage began whose attempts are on no record.
+ * Members of an unproven rollout that were at the target before it began, gave a sign of life after their stage began, and have died since.
+ * In any other rollout the death of such a collector says nothing about the target.
  */
-function hasDiedSince(id: string, header: LedgerHeader, roster: Roster): boolean {
-  const record = recordOf(roster.stages.stages[roster.stageOf(id)], header);
-  const tried = header.again ? firstTriedMs(header) : Number.POSITIVE_INFINITY;
-  const lastMs = roster.row(id)?.collector.lastSeenAliveMs ?? 0;
-  return lastMs >= (record?.adopted ? record.startedAtMs : tried);
+function* diedUntouched({ ledger: { header }, roster }: DecideInput, draft: Draft): IterableIterator<string> {
+  if (!header.unproven) return;
+  for (const id of roster.silentBefore) {
+    const record = recordOf(roster.stages.stages[roster.stageOf(id)], header);
+    const lastMs = roster.row(id)?.collector.lastSeenAliveMs ?? 0;
+    if (!record || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;
+    if (draft.standing(id) === 'updated' && !draft.entry(id)) yield id;
+  }
 }
 
 function recordOf(stage: Pick<Stage, 'name'> | undefined, { stages = [] }: LedgerHeader): StageRecord | undefined {
@@ -163,7 +145,7 @@ function deathOf(
 
 const silentInSoak = 'fell silent within the soak of its stage';
 
-/** Whether the stage that it was started in is under way; where that is no more, the one that has it now. */
+/** Whether the stage in which the collector was started is under way, or its present stage if that stage no longer exists. */
 function isWatched({ collectorId, stage }: Entry, { stages = [] }: LedgerHeader, roster: Roster): boolean {
   if (stage === undefined) return false;
   const { stages: list } = roster.stages;
@@ -171,7 +153,10 @@ function isWatched({ collectorId, stage }: Entry, { stages = [] }: LedgerHeader,
   return stages.some(({ name, endedAtMs }) => name === now && endedAtMs === undefined);
 }
 
-/** A person wants to go on: failures are forgiven, and who was taken back, or not, or left alone, is as any other again. */
+/**
+ * Applies a person's retry: failures are forgiven. Collectors that were rolled back, not rolled back, or left alone are treated
+ * like all others again.
+ */
 export function forgive(input: DecideInput, draft: Draft): void {
   const { ledger, roster, now } = input;
   const { header } = ledger;
@@ -179,7 +164,7 @@ export function forgive(input: DecideInput, draft: Draft): void {
     const entry = draft.entry(collectorId);
     if (!entry) continue;
     const { ending, open, back, failures } = entry;
-    // Who is in no list any more leaves its place to others.
+    // A collector that left the listing gives its place to another.
     if (!open && draft.standing(collectorId) === undefined) draft.set(collectorId, undefined);
     else if (back && !open) draft.set(collectorId, broughtThere(entry, header.target));
     else if (back) draft.set(collectorId, { ...entry, back: false });
@@ -189,18 +174,21 @@ export function forgive(input: DecideInput, draft: Draft): void {
       draft.set(collectorId, { ...forgiven(entry), drifts: 0 });
     else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, forgiven(entry));
   }
-  for (const id of diedBefore(input, draft)) {
+  for (const id of diedUntouched(input, draft)) {
     const death = deathOf(id, unnamedStage, header.target, now);
     draft.set(id, forgivenDeath(death, death.ending));
   }
 }
 
-/** Who died is not watched any more, or would be found dead again. */
+/** The collector is no longer watched, or the same death would be found again. */
 function forgivenDeath(entry: Entry, ending: Ending): Entry {
   return { ...forgiven(entry), stage: undefined, ending: { ...ending, kind: 'updated' } };
 }
 
-/** Who was taken back is forgotten; who could not be is still where this rollout brought it, and may yet be taken back (U14). */
+/**
+ * Forgets a collector that was rolled back. A collector that could not be rolled back keeps its record, because a later rollback
+ * may include it (U14).
+ */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
   if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
@@ -208,24 +196,24 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, failures: 0, ending: there };
 }
 
-/** Whether the service would not upgrade it, or not for us, so that nothing was tried. */
+/** Whether the service refused the upgrade so that nothing was tried. */
 function wasRefused(ending: Ending | undefined): boolean {
   return ending?.kind === 'refused' || ending?.kind === 'invalid';
 }
 
-/** As if nobody had asked the service; undefined where nothing is left to remember. */
+/** The entry without its refusal; undefined when the entry can be forgotten. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
-/** Whom this rollout has brought to the target it takes back all the same, if it comes to that. */
+/** A collector that this rollout upgraded is still rolled back if a rollback comes. */
 function forgiven({ late: _, ...entry }: Entry): Entry {
   const { ending, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
   return { ...entry, failures: 0, used: arrived ? Math.min(1, used) : 0 };
 }
 
-/** A person has left them out by another selection: what they came to counts no more, also for a process that takes over (U12). */
+/** Forgets ended attempts of collectors that a changed selection excludes, also for later processes (U12). */
 export function forgetUnselected({ ledger, roster }: DecideInput, draft: Draft): void {
   if (!roster.isReselected || ledger.header.selection === roster.selection) return;
   for (const { collectorId, open } of ledger.entries()) {
@@ -233,7 +221,7 @@ export function forgetUnselected({ ledger, roster }: DecideInput, draft: Draft):
   }
 }
 
-/** The selection to note in the ledger: the present one, once nothing is in flight that only the former one wants. */
+/** Selection to record in the ledger: the present one, when no attempt is in flight for the former selection only. */
 export function selectionAfter({ ledger, roster }: DecideInput, draft: Draft): string {
   const before = ledger.header.selection ?? roster.selection;
   if (before === roster.selection) return before;
@@ -241,7 +229,9 @@ export function selectionAfter({ ledger, roster }: DecideInput, draft: Draft): s
   return roster.selection;
 }
 
-/** The build is gone, so that it was refused says nothing of the collectors: they are as any other once it is back (U11). */
+/**
+ * Forgets refusals of a withdrawn build. They say nothing about the collectors, which are tried again when the build is back (U11).
+ */
 export function forgetRefusals(roster: Roster, draft: Draft): void {
   for (const id of roster.members('skipped')) {
     const entry = draft.entry(id);

@@ -1,22 +1,22 @@
 /**
- * Which verdict of status still holds while this process has not read the fleet (H1). A new process, a new leader and new credentials
- * begin without a fleet. Status shows what was true before, and that stays until something else is observed.
+ * Decides whether the verdict in status still holds while this process has not read the fleet (H1). A new process, a new leader and
+ * new credentials start without a fleet. The verdict in status stays until new evidence refutes it.
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../controller/health.ts';
 
-/** What this process knows so far of a policy whose fleet it has not read. */
+/** Present knowledge about a policy whose fleet has not been read. */
 export interface SoFar {
-  /** The version that the policy goes to, as far as it is known. */
+  /** Target version of the policy, if known. */
   readonly target: string | undefined;
-  /** Whether the Secret leads to the service that the stored ledger is about, or no ledger tells. */
+  /** Whether the Secret names the service of the stored ledger, or no ledger exists. */
   readonly sameService: boolean;
   /** Whether the service has answered this process. */
   readonly answered: boolean;
 }
 
-/** Verdicts that only a read fleet confirms or refutes. */
+/** Verdicts that only a complete sweep confirms or refutes. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -35,7 +35,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Verdicts that the host alone confirms or refutes: once the service can be asked, they are refuted. */
+/** Verdicts that concern only the host. They are refuted when the service can be asked. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -46,9 +46,9 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions of status still hold. They have to be about this text of the policy, this service and this target. Nothing that
- * was observed since may refute them.
- * @param found the verdict on what this process has observed
+ * Whether the conditions of status still hold. They must belong to this generation of the policy, this service and this target, and
+ * no later evidence may refute them.
+ * @param found the verdict from the evidence of this process
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -57,7 +57,7 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // A pause stays a pause; its message counts what runs, which this process does not know yet.
+  // A pause stays a pause. Its message counts running upgrades, which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -65,9 +65,9 @@ export function stillHolds(
 }
 
 /**
- * Whether the verdict of status stays until all policies of the service have claimed their collectors (U13). Until then the counts of a
- * fleet may be wrong, and with them each verdict on the fleet. Any other verdict is shown at once.
- * @param found the verdict on what this process has observed, with counts that may be wrong
+ * Whether the verdict of status stays until all policies of the service have claimed their collectors (U13). Until then the counts
+ * of the fleet may be wrong, and so may each verdict on the fleet. Any other verdict is shown at once.
+ * @param found the verdict from the evidence of this process, with counts that may be wrong
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,

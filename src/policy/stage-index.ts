@@ -1,13 +1,13 @@
 /**
- * Who is in which stage, and how the members of each stand: kept up to date by what changes. Assigning stages takes a walk over all
- * members, so it is done once for all that has changed since.
+ * Index of the members of each stage and their states, updated by changes. Assigning stages takes a walk over all members, so it is
+ * done once for all pending changes.
  */
 import { SparseMap } from '../base/sparse.ts';
 import { compareText, noStage, type StageCandidate, type StageList, stageOrder } from './stages.ts';
 import type { Standing } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
-/** What decides the stage of a member. */
+/** Inputs that determine the stage of a member. */
 export type StageTraits = Omit<StageCandidate, 'id'>;
 
 export class StageIndex {
@@ -15,10 +15,10 @@ export class StageIndex {
   readonly #traits = new SparseMap<string, StageTraits>();
   readonly #stageOf = new SparseMap<string, number>();
   readonly #counts: readonly MutableCounts[];
-  /** Who was started in a stage and is in no list any more: nobody takes its place. */
+  /** Collectors that were started in a stage and left the listing. Their places stay taken. */
   readonly #vanished = new SparseMap<string, number>();
   #isStale = false;
-  /** All members in the order in which the sizes of stages take them; undefined once others came or went. */
+  /** All members in the order in which sizes take them; undefined after members came or went. */
   #line: string[] | undefined;
 
   constructor(list: StageList) {
@@ -26,7 +26,7 @@ export class StageIndex {
     this.#counts = list.stages.map(emptyCounts);
   }
 
-  /** Whether the policy has stages at all. */
+  /** Whether the policy has stages. */
   get isUsed(): boolean {
     return this.list.stages.length > 0;
   }
@@ -43,7 +43,7 @@ export class StageIndex {
     return this.#counts[stage] ?? emptyCounts();
   }
 
-  /** Notes what decides the stage of a member, who may be new. */
+  /** Records the inputs for the stage of a member, which may be new. */
   note(id: string, traits: StageTraits): void {
     const { eligible, isThere, matches, startedIn } = traits;
     const before = this.#traits.get(id);
@@ -51,7 +51,7 @@ export class StageIndex {
     this.#vanished.delete(id);
     if (!before) this.#line = undefined;
     const isAsBefore = before?.eligible === eligible && before.isThere === isThere && before.matches === matches;
-    // Who is started where it is already changes nothing for the others.
+    // A member that is started in its present stage does not affect other members.
     if (isAsBefore && (before.startedIn === startedIn || startedIn === this.stageOf(id))) return;
     this.#isStale = true;
   }
@@ -63,7 +63,9 @@ export class StageIndex {
     this.#isStale = true;
   }
 
-  /** @param stage that one who is no member was started in; undefined where there is none, or nothing is known of it any more */
+  /**
+   * @param stage stage in which a collector that is no longer a member was started; undefined when there is none or it is not known
+   */
   noteVanished(id: string, stage: number | undefined): void {
     if (this.#vanished.get(id) === stage) return;
     if (stage === undefined) this.#vanished.delete(id);
@@ -71,7 +73,7 @@ export class StageIndex {
     this.#isStale = true;
   }
 
-  /** How many were started in it and are in no list any more. */
+  /** Number of collectors started in the stage that left the listing. */
   vanished(stage: number): number {
     let vanished = 0;
     for (const one of this.#vanished.values()) if (one === stage) vanished++;
@@ -83,7 +85,10 @@ export class StageIndex {
     if (counts) counts[standing] += change;
   }
 
-  /** Assigns the stages anew. Returns who is in another one than before. @param settled as for `StageList.assign` */
+  /**
+   * Assigns all stages. Returns the members whose stage changed.
+   * @param settled as for `StageList.assign`
+   */
   assign(settled: (stage: string) => number | undefined): readonly string[] {
     this.#isStale = false;
     this.#line ??= inStageOrder(this.#traits.keys());

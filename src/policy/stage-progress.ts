@@ -1,12 +1,13 @@
 /**
- * How far a rollout has come in its stages, and what the next one waits for: one stage after the other, each with its approval before
- * it, its collectors, and its soak after them (R2, R3, R4).
+ * Progress of a rollout through its stages, and the reason why the next stage waits. Stages run one after the other. Each stage has
+ * its approval, its upgrades, and its soak (R2, R3, R4).
  *
- * Who belongs to a stage that has ended, or comes to one that soaks, came late: it is started at once, and holds nobody up. One with a size
- * is settled by then, and has as many as it had (`settledSizes`). A stage in which nobody was, or could be,
- * upgraded is passed over, and ends with the first one after it that somebody is in: what nobody went through shields nobody.
+ * - A collector that joins a stage that soaks or has ended is a late joiner. It is started at once and delays no stage.
+ * - The number of members of a stage with `size` is frozen by then (`settledSizes`).
+ * - A stage without an upgraded or upgradable member is passed over. It ends together with the first later stage that has one,
+ *   because an empty stage proves nothing.
  *
- * Leaves to others: who of them belongs to a stage (`stages.ts`), and whether it may go on at all (`failure-verdict.ts`).
+ * `stages.ts` assigns the members of stages. `failure-verdict.ts` decides whether the rollout may continue.
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
@@ -16,13 +17,13 @@ import type { LedgerHeader, StageRecord, Tally } from './ledger.ts';
 import { stageOrder } from './stages.ts';
 import { type Counts, outstanding, totalOf } from './standing-counts.ts';
 
-/** How those of a stage stand. */
+/** Counts of the members of a stage. */
 export interface StageCount {
   readonly counts: Counts;
   readonly tally: Tally;
-  /** How many were started in it and are in no list any more. */
+  /** Number of collectors started in the stage that left the listing. */
   readonly vanished?: number;
-  /** How many leave places to others, who take them after this decision. */
+  /** Number of places that other collectors take after this decision. */
   readonly vacated?: number;
 }
 
@@ -30,42 +31,48 @@ export interface StageInput {
   readonly spec: CollectorVersionPolicySpec;
   readonly header: LedgerHeader;
   readonly countOf: (stage: number) => StageCount;
-  /** Of those that hold a stage up, who came once all others of it were at the target. */
+  /** Of the collectors that delay a stage, the number that joined after all others ran the target. */
   readonly latecomersOf: (stage: number) => number;
-  /** Wall time at which the first request of the newest complete sweep was sent; undefined before the first. */
+  /** Wall ms at which the first request of the newest complete sweep was sent; undefined before the first. */
   readonly sweptSinceMs: number | undefined;
   readonly wallMs: number;
-  /** Whether a person has just selected others: who comes by that does not come late to a stage that has ended, but goes through it. */
+  /**
+   * Whether a person has just changed the selection. Members added by the change are not late joiners of an ended stage, but pass
+   * through it.
+   */
   readonly isReselected?: boolean;
-  /** Whether a person has just gone on: who was forgotten by that leaves places, which are taken before a stage can end. */
+  /** Whether a person has just retried. Collectors forgotten by the retry leave places, which are filled before a stage can end. */
   readonly isRetried?: boolean;
 }
 
-/** What those wait for who belong to a later stage. */
+/** Reason why the collectors of later stages wait. */
 export interface Gate {
   /** Completes the sentence "waiting for …". */
   readonly waitsFor: string;
-  /** Of the condition, where nothing else happens. */
+  /** Reason of the condition while nothing else happens. */
   readonly reason: string | undefined;
-  /** Wall time. */
+  /** Wall ms at which the wait ends, if known. */
   readonly untilMs: number | undefined;
-  /** Whether only a person ends it. */
+  /** Whether only a person ends the wait. */
   readonly byPerson: boolean;
 }
 
 export interface StageProgress {
-  /** As the ledger shall have them; the same object where nothing has changed. */
+  /** Stage records for the ledger; the same object when nothing changed. */
   readonly records: readonly StageRecord[];
-  /** Members of stages up to this one may be started; infinity where all may. */
+  /** Members of stages up to this index may be started; Infinity when all may. */
   readonly reached: number;
-  /** The stage under way; undefined where there are none, or all have ended. */
+  /** The stage under way; undefined without stages, or when all have ended. */
   readonly current: number | undefined;
   readonly gate: Gate | undefined;
-  /** Wall time from which a sweep is needed before the soak can end. */
+  /** Wall ms from which a sweep is needed before the soak can end. */
   readonly sweepFromMs: number | undefined;
 }
 
-/** The service calls a collector alive for half an hour after its last sign of life (4.8), and somebody has to look. */
+/**
+ * Time until a dead collector is certainly seen: the service reports it as alive for half an hour (4.8), and then a listing has to
+ * be read.
+ */
 const deathSeenAfterMs = 35 * 60_000;
 
 const noRecords: readonly StageRecord[] = [];
@@ -100,7 +107,7 @@ export function progressStages(input: StageInput): StageProgress {
   return { ...open, records: proven };
 }
 
-/** The index of the stage that is under way, or is next: the first that has not ended. Undefined where there is none. */
+/** Index of the stage that is under way or next: the first that has not ended. Undefined when there is none. */
 export function currentStage(
   stages: readonly Pick<Stage, 'name'>[],
   records: readonly StageRecord[] = noRecords,
@@ -110,16 +117,16 @@ export function currentStage(
   return index === -1 ? undefined : index;
 }
 
-/** Collectors of a stage that hold it up. */
+/** Number of collectors that delay a stage. */
 export function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   const left = outstanding(counts);
   return offlinePolicy === 'Wait' ? left + counts.offline : left;
 }
 
 interface Step {
-  /** Undefined where it has not begun. */
+  /** Undefined while the stage has not begun. */
   readonly record: StageRecord | undefined;
-  /** Whether nobody of it may be started before a person has approved it. */
+  /** Whether members of the stage wait for an approval. */
   readonly isAwaited?: true;
   readonly gate?: Gate;
   readonly sweepFromMs?: number;
@@ -135,14 +142,14 @@ function stepOf(
   const { spec, header, sweptSinceMs = Number.NEGATIVE_INFINITY, wallMs, isRetried = false } = input;
   const { name } = stage;
   const left = heldUpBy(counts, spec);
-  // Also where a person has asked for it in the midst of the stage.
+  // Also applies when the approval was added to the spec while the stage is under way.
   if (left > 0 && needsApproval(stage, header)) {
     const gate = byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     return { record: before, isAwaited: true, gate };
   }
   const begun = before ?? { name, startedAtMs: wallMs };
   const shape = shapeOf(spec, index);
-  // A soak goes on beside who comes late to it, or machines that come back now and then would hold it for ever.
+  // A soak continues beside late joiners. Otherwise collectors that come back now and then would keep it from ending.
   const mayComeLate = begun.updatedAtMs !== undefined && begun.shape === shape && !input.isReselected;
   if (left > 0 && !(mayComeLate && left === input.latecomersOf(index))) {
     return {
@@ -151,45 +158,45 @@ function stepOf(
     };
   }
   if (isRetried) {
-    // Whoever takes a place that is left does not come late. Where nobody does, it has its soak before it yet.
+    // A collector that takes a free place is not a late joiner. Without such a collector, the stage still has its soak ahead.
     const { shape: _, members: __, ...record } = begun;
     return { record, gate: gate(`the end of stage ${name}`, reasons.soaking) };
   }
-  // Nobody goes through it for those who were refused, before their places are taken.
+  // The stage waits until the places of refused collectors are taken.
   if (vacated > 0) {
     const reason = begun.updatedAtMs === undefined ? reasons.rollingOut : reasons.soaking;
     return { record: begun, gate: gate(`the end of stage ${name}`, reason, wallMs) };
   }
   const members = stage.size === undefined ? {} : { members: totalOf(counts) + vanished };
-  // Also of one whose places were free since a person went on, and that nobody took.
+  // Also applies to a stage whose places became free by a retry and were not taken.
   const isSettled = begun.updatedAtMs !== undefined && begun.shape !== undefined;
   const updated = isSettled ? begun : { ...begun, updatedAtMs: begun.updatedAtMs ?? wallMs, shape, ...members };
-  const isUnwatched = tally.finished === 0 && !begun.adopted && !(header.again && counts.updated > 0);
+  const isUnwatched = tally.finished === 0 && !(header.unproven && counts.updated > 0);
   const soakMs = isUnwatched ? 0 : soakMsOf(stage);
   const soakedMs = (updated.updatedAtMs ?? wallMs) + soakMs;
   if (tally.broken > 0 && !hasTolerance(stage, spec)) {
     return {
       record: updated,
-      gate: byPerson(`a person to look at ${brokenWords(stage, tally)}`, reasons.collectorsFailed),
+      gate: byPerson(`a person to examine ${brokenWords(stage, tally)}`, reasons.collectorsFailed),
     };
   }
   if (tally.finished > 0 && Object.values(counts).every((count) => count === 0)) {
-    const waitsFor = `a person to look at stage ${name}, of which no collector is in the list any more`;
+    const waitsFor = `a person to examine stage ${name}: none of its collectors is listed any more`;
     return { record: updated, gate: byPerson(waitsFor, reasons.collectorsFailed) };
   }
   if (vanished > counts.updated) {
-    const waitsFor = `a person to look at stage ${name}, of which ${goneWords(vanished)}, more than are at the target`;
+    const waitsFor = `a person to examine stage ${name}: ${goneWords(vanished)}, more than are at the target`;
     return { record: updated, gate: byPerson(waitsFor, reasons.collectorsFailed) };
   }
   if (wallMs < soakedMs) {
-    const short = soakMs < deathSeenAfterMs ? ' (seeing a death takes a soak of 35m)' : '';
+    const short = soakMs < deathSeenAfterMs ? ' (a death is visible only after 35m)' : '';
     const gone = vanished > 0 ? ` (${goneWords(vanished)})` : '';
     const waitsFor = `the end of the soak of stage ${name}${short}${gone}`;
     return { record: updated, gate: gate(waitsFor, reasons.soaking, soakedMs) };
   }
-  // A death is seen in a listing alone: the last word on the soak is one that was sent after it.
+  // Only a listing shows a death, so a soak ends with a listing that was sent after it.
   if (soakMs > 0 && sweptSinceMs < soakedMs) {
-    const waits = gate(`a last look at stage ${name} after its soak`, reasons.soaking);
+    const waits = gate(`a listing of stage ${name} after its soak`, reasons.soaking);
     return { record: updated, gate: waits, sweepFromMs: soakedMs };
   }
   return { record: { ...updated, endedAtMs: wallMs } };
@@ -200,7 +207,10 @@ function unsoaked(record: StageRecord): StageRecord {
   return updatedAtMs === undefined ? record : begun;
 }
 
-/** How many a stage with a size may have that soaks or has ended, by its name; undefined of others, and where another text may bring in more. */
+/**
+ * Maximum number of members by name of stage, for stages with `size` that soak or have ended. Undefined for other stages, and when
+ * a changed definition may add members.
+ */
 export function settledSizes(
   spec: Pick<CollectorVersionPolicySpec, 'strategy'>,
   records: readonly StageRecord[] = noRecords,
@@ -221,10 +231,10 @@ function shapeOf({ strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>, ind
 
 function brokenWords({ name }: Stage, { broken, died }: Tally): string {
   const what = died === 0 ? 'failed' : died === broken ? 'died within its soak' : 'failed or died within its soak';
-  return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, since no maxFailures says how many may`;
+  return `${broken} collector${broken === 1 ? '' : 's'} of stage ${name} that ${what}, because no maxFailures is set`;
 }
 
-/** Nothing else ends a stage that waits for who does not run. */
+/** A stage that waits for offline collectors ends only when they come back. */
 function awaitedWords(offline: number): string {
   if (offline === 0) return '';
   return offline === 1
@@ -233,10 +243,10 @@ function awaitedWords(offline: number): string {
 }
 
 function goneWords(collectors: number): string {
-  return collectors === 1 ? '1 collector is in the list no more' : `${collectors} collectors are in the list no more`;
+  return collectors === 1 ? '1 collector is no longer listed' : `${collectors} collectors are no longer listed`;
 }
 
-/** Whether nobody else of a stage is started before a person has approved it, once its turn has come. */
+/** Whether collectors of a stage wait for an approval when the turn of the stage has come. */
 export function needsApproval({ name, approval }: Stage, { approved }: LedgerHeader): boolean {
   return approval === 'Required' && !approved?.includes(name);
 }

@@ -1,37 +1,38 @@
 /**
- * Which stage of a rollout each collector belongs to (R1).
+ * Assigns each collector to a stage of the rollout (R1).
  *
- * A collector belongs to the first stage that has it. Stages with a size take so many of those that no stage before has, in an order
- * that follows from their ids alone: it is the same ones after a restart, and in the next rollout. They prefer those that can be
- * upgraded, for a canary that is switched off proves nothing. Who was started in a stage stays there, whatever becomes of the others, and nobody
- * takes the place of one that is gone from the list.
+ * - A collector belongs to the first stage that takes it.
+ * - A stage with `size` takes that many of the collectors that no earlier stage has. The order follows from the ids alone, so it is
+ *   the same after a restart and in the next rollout.
+ * - Upgradable collectors come first, because an offline canary proves nothing.
+ * - A collector that was started in a stage stays there. When it leaves the listing, its place stays taken.
  *
- * Leaves to others: when a stage begins and ends (`stage-progress.ts`).
+ * `stage-progress.ts` decides when a stage begins and ends.
  */
 import type { Stage } from '../api/generated/collector-version-policy.ts';
 import type { Collector } from '../service/upgrade-service.ts';
 import { compileSelection, type Matcher } from './selector.ts';
 import { type Counts, totalOf } from './standing-counts.ts';
 
-/** Of who belongs to no stage, or where there are none. */
+/** Stage index of collectors without a stage, and of all collectors of a policy without stages. */
 export const noStage = -1;
 
-/** One collector, as far as stages need it. */
+/** A collector with the inputs for its stage. */
 export interface StageCandidate {
   readonly id: string;
-  /** A bit for each stage whose selector matches it, the first stage's the lowest. */
+  /** Bit mask of the stages whose selector matches the collector. The lowest bit is the first stage. */
   readonly matches: number;
-  /** The stage that it was started in. */
+  /** Index of the stage in which the collector was started. */
   readonly startedIn: number | undefined;
-  /** Whether it can be upgraded, or has been. */
+  /** Whether the collector can be upgraded or was upgraded. */
   readonly eligible: boolean;
-  /** Whether it is at the target without having been started in a stage. */
+  /** Whether the collector runs the target without having been started in a stage. */
   readonly isThere: boolean;
 }
 
 const noIndexes: ReadonlyMap<string, number> = new Map();
 
-/** The stages of a policy, compiled once for each text of it. */
+/** Stages of a policy, compiled once per generation of the spec. */
 export class StageList {
   readonly stages: readonly Stage[];
   readonly #matchers: readonly (Matcher | undefined)[];
@@ -47,7 +48,7 @@ export class StageList {
     return name === undefined ? undefined : this.#indexes.get(name);
   }
 
-  /** For `StageCandidate.matches`. */
+  /** Bit mask for `StageCandidate.matches`. */
   matches(collector: Collector): number {
     let bits = 0;
     for (const [index, matches] of this.#matchers.entries()) if (matches?.(collector)) bits |= 1 << index;
@@ -55,12 +56,12 @@ export class StageList {
   }
 
   /**
-   * The stage of each candidate, in their order; `noStage` where none has it.
+   * Stage index of each candidate, in the order of the candidates; `noStage` when no stage takes it.
    * @param candidates in the order of `stageOrder`
-   * @param vanished the stages of those who were started in them and are no candidates any more
-   * @param settled how many a stage has that is settled; undefined of one that is not. Places that are free in it are for those who are at
-   *   the target by then: whoever is to be upgraded is the next stage's, or would be past its approval. It takes more only of those whom no
-   *   other stage has
+   * @param vanished stages of the collectors that were started in them and are no candidates any more
+   * @param settled frozen number of members of a stage, or undefined while it is not frozen. Free places of a frozen stage go only
+   * to collectors that already run the target; a collector to upgrade would skip the approval, so it goes to the next stage. Beyond
+   * its number, a frozen stage takes only collectors that no other stage takes
    */
   assign(
     candidates: readonly StageCandidate[],
@@ -75,7 +76,10 @@ export class StageList {
     return assigned;
   }
 
-  /** Gives those who have no stage to the first one that takes them. @param most how many each may have, where that is less than its size */
+  /**
+   * Assigns the remaining candidates to the first stage that takes them.
+   * @param most maximum number of members of each stage, when smaller than its size
+   */
   #fill(
     assigned: Int8Array,
     candidates: readonly StageCandidate[],
@@ -107,7 +111,7 @@ export class StageList {
   }
 }
 
-/** Where a collector stands in the order in which sizes take; equal ones by id. An FNV-1a hash, its bits mixed. */
+/** Sort key of a collector for sizes of stages; ties are broken by id. An FNV-1a hash with mixed bits. */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
@@ -116,13 +120,13 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A number of collectors, or a percentage of so many: rounded up, at least 1. */
+/** A number of collectors, or a percentage of `of`, rounded up and at least 1. */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));
 }
 
-/** A stage's own limit as a number, of its members by how they stand; undefined where it sets none. */
+/** `maxInProgress` of a stage as a number, relative to its members; undefined when the stage sets none. */
 export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
   return maxInProgress === undefined ? undefined : shareOf(maxInProgress, totalOf(counts));
 }

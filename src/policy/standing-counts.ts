@@ -1,21 +1,21 @@
-/** How many collectors stand how. */
+/** Number of collectors by state. */
 import type { Standing } from './standing.ts';
 
 export type Counts = { readonly [S in Standing]: number };
 
 export type MutableCounts = { [S in Standing]: number };
 
-/** Of all standings together. */
+/** Sum over all states. */
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Collectors that are still to be brought to the target, or on their way. */
+/** Number of collectors that wait for an upgrade or are being upgraded. */
 export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** The counts once attempts that were written ahead, and never sent, are withdrawn. */
+/** Counts after the withdrawal of attempts that were written ahead and never sent. */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };

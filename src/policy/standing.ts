@@ -1,6 +1,6 @@
 /**
- * How one collector stands towards a policy: the one place where a listing's row, the ledger's entry, ownership and the spec
- * come together. Each collector has exactly one standing; the counts in status are counts of these.
+ * Computes the state of one collector in a policy from its listing row, ledger entry, ownership and the spec. Each collector has
+ * exactly one state, and the counts in status are counts of these states.
  */
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { unreachable } from '../base/assert.ts';
@@ -10,10 +10,17 @@ import { type Ending, type Entry, hasFailed } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 
 /**
- * - `updated`: at the target. - `inProgress`: an upgrade runs, ours or somebody's.
- * - `pending`: may be upgraded at once. - `retrying`: failed, with attempts left. - `drifting`: was at the target and left it.
- * - `failed`: no attempts left. - `offline`: not running. - `newer`: beyond the target, and no leave to go back.
- * - `skipped`: cannot be upgraded, for a reason. - `foreign`: belongs to another policy.
+ * States of a collector.
+ * - `updated`: runs the target.
+ * - `inProgress`: an upgrade runs, started by logfleet or by someone else.
+ * - `pending`: may be upgraded at once.
+ * - `retrying`: failed, with attempts left.
+ * - `drifting`: ran the target and left it.
+ * - `failed`: retries exhausted.
+ * - `offline`: not running.
+ * - `newer`: newer than the target, and downgrades are not allowed.
+ * - `skipped`: cannot be upgraded, for a reason.
+ * - `foreign`: belongs to another policy.
  */
 export type Standing =
   | 'updated'
@@ -48,21 +55,21 @@ export interface StandingContext {
 export interface StandingInput {
   readonly row: Row | undefined;
   readonly entry: Entry | undefined;
-  /** Whether the collector belongs to this policy. */
+  /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether it will belong to this policy once the upgrade of another policy, which is in flight, has ended (U13). */
+  /** Whether this policy will own the collector when the upgrade in flight of another policy has ended (U13). */
   readonly awaited: boolean;
-  /** Whether an upgrade that is not in this ledger is in flight, as far as this process knows (U13). */
+  /** Whether an upgrade that this ledger does not have is in flight (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether it was at the target before, in this rollout, and was then seen elsewhere (U8). */
+  /** Whether the collector ran the target in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
-  /** Whether no stage has it, although the policy has stages. */
+  /** Whether the policy has stages and none takes the collector. */
   readonly unstaged: boolean;
-  /** Whether windows open by its own time zone, and it has none that can be read. */
+  /** Whether windows use the collector's time zone and it has no readable one. */
   readonly zoneless: boolean;
 }
 
-/** Twice is once too often (U8). */
+/** Drifts that are corrected in one rollout; the next one makes the collector `Contested` (U8). */
 const maxDrifts = 1;
 
 export function standingOf(input: StandingInput, context: StandingContext): Standing {
@@ -75,9 +82,9 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // Who failed and reached the target after all is no failure any more (U6): leaving it again is a drift.
+  // A failed collector that reached the target is no longer failed (U6). If it leaves the target, that is a drift.
   if (entry && hasFailed(ending) && !input.drifted) {
-    // It is at the target already: what killed it would kill it again.
+    // A dead collector already runs the target, and the same upgrade would kill it again.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -85,7 +92,7 @@ export function standingOf(input: StandingInput, context: StandingContext): Stan
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Whether one that stands so can be upgraded or has been, and proves something for those after it in their stages. */
+/** Whether a collector in this state can be upgraded or was upgraded, so that it counts for its stage. */
 export function isEligible(
   standing: Standing,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -109,12 +116,12 @@ export function isEligible(
   }
 }
 
-/** Whether the last attempt brought it to the target, wherever it is now. */
+/** Whether the last attempt brought the collector to the target, whatever it runs now. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: StandingContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
 
-/** Whether it was taken back to the version that it had before. */
+/** Whether the collector was rolled back to its former version. */
 function isBack({ ending }: Entry, { targetVersion }: StandingContext): boolean {
   return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
 }
@@ -123,7 +130,7 @@ function isAtTarget(row: Row | undefined, { targetVersion }: StandingContext): b
   return row?.collector.collectorVersion === targetVersion;
 }
 
-/** Why a collector is left alone, or undefined where it is not. */
+/** Reason why a collector is skipped, or undefined. */
 export function skipReason(input: StandingInput, context: StandingContext): SkipReason | undefined {
   const { row, entry } = input;
   const ending = entry?.ending;
@@ -140,7 +147,7 @@ export function skipReason(input: StandingInput, context: StandingContext): Skip
   return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 
-/** Whether it waits for a listing that will not show it: it may well be at the only build of the service by now (U7). */
+/** Whether the collector waits for a listing that cannot show it, because it may run the only build of the service (U7). */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: StandingContext): boolean {
   const ending = entry?.ending;
   return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);
@@ -148,22 +155,22 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: StandingConte
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: StandingContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // Who died and runs again is as any other; a death is seen by a row that may be as old as it.
+    // A collector that died and is alive again is treated like all others. The row that shows the death may be as old as the death.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // What a listing showed before the attempt failed is older than the failure.
+    // A row from before the failure does not refute the failure.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether it fell silent at the target after this rollout had brought it there. */
+/** Whether the collector fell silent at the target after this rollout had upgraded it. */
 export function isSilent({ row, entry }: Pick<StandingInput, 'row' | 'entry'>, context: StandingContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
   return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
 }
 
-/** Whether it is at the target although its last attempt did not end so (U6), lives again, or came back: it failed no more. */
+/** Whether the collector runs the target after a failed attempt (U6), is alive again, or came back. It is then no longer failed. */
 export function isMended({ row, entry }: Pick<StandingInput, 'row' | 'entry'>, context: StandingContext): boolean {
   if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);

@@ -1,6 +1,6 @@
 /**
- * What has to happen before more of a rollout is started, and when: the one answer to "why is nothing happening?" while it goes on.
- * Rules and stages say what they wait for; which of them is told is decided here.
+ * Explains why a running rollout starts nothing at the moment, and until when. Start rules and stages report what they wait for;
+ * this file chooses the wait that is shown.
  */
 import { reasons } from '../api/conditions.ts';
 import type { Health } from '../controller/health.ts';
@@ -14,9 +14,9 @@ import type { Roster } from './roster.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 import type { Refusal } from './start-rules.ts';
 
-/** What a decision has found out by the time that this is asked. */
+/** Results of the decision so far. */
 export interface Standstill {
-  /** Why nothing of the policy may start; undefined where something may. */
+  /** Reason why the policy may start nothing; undefined when it may start attempts. */
   readonly refusal: Refusal | undefined;
   readonly admission: Admission;
   readonly course: Course;
@@ -25,12 +25,12 @@ export interface Standstill {
   readonly now: Moment;
 }
 
-/** Undefined where nothing has to happen first. */
+/** The wait that is shown; undefined when the rollout waits for nothing. */
 export function waitOf(found: Standstill): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }
 
-/** Whether all that is left waits for somebody to approve it, or to look at what died. */
+/** Whether all remaining collectors wait for an approval, or for a person to examine a failure. */
 export function isLeftToPeople(found: Standstill, { reason }: Health): boolean {
   const { refusal, admission, draft, course } = found;
   if (draft.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
@@ -39,15 +39,16 @@ export function isLeftToPeople(found: Standstill, { reason }: Health): boolean {
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/** When something may start that may not now, on the monotonic clock: a window opens, a back-off or a soak ends. */
+/** Monotonic ms at which attempts may start again: a window opens, a back-off or a soak ends. */
 export function nextStartMs({ refusal, admission, course, now }: Standstill): number {
   const gateMs = monotonicOf(course.stages.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
- * What all wait for who are left, since they belong to later stages, whether a window is open or not; and the soak of the last stage,
- * which nobody is behind, so that what keeps others from being started does not matter. A death in it is told as what it is (`health.ts`).
+ * The wait of the next stage, when all remaining collectors belong to later stages, whether a window is open or not.
+ * Also the soak of the last stage. No collector comes after it, so reasons not to start collectors do not matter. `health.ts`
+ * reports a death during this soak.
  */
 function waitAtGate({ refusal, course, roster, draft, now }: Standstill): RolloutWait | undefined {
   const { gate, reached } = course.stages;
@@ -80,13 +81,13 @@ function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: Sta
 
 type Waits = Pick<Refusal, 'waitsFor'> & {
   readonly reason?: string | undefined;
-  /** Monotonic. */
+  /** Monotonic ms. */
   readonly untilMs?: number | undefined;
 };
 
 function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Moment): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
-  // What names a time of its own says it better.
+  // Some texts contain a more precise time themselves.
   const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };

@@ -1,9 +1,9 @@
 /**
- * What may be started: rules, each a named function that refuses with a reason that a person understands, or has nothing to say.
+ * Start rules: each is a named function that returns a refusal with a reason for display, or undefined.
  *
- * The two lists are the whole of it, and their order is the order in which reasons are told. Rules for all are asked once a
- * decision, and none of a policy's collectors starts while one of them refuses; rules for one are asked about each collector that
- * could be started, in the strategy's order. Whether it is in the line at all is its standing (`standing.ts`).
+ * The order of the two lists is the order in which reasons are reported. Rules for all are evaluated once per decision; when one
+ * refuses, no collector of the policy starts. Rules for one are evaluated for each candidate, in the order of the strategy. The
+ * state of a collector (`standing.ts`) decides whether it is a candidate.
  */
 
 import { reasons } from '../api/conditions.ts';
@@ -11,33 +11,36 @@ import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collect
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { pausedByOf } from '../controller/pauses.ts';
-import type { AdmissionInput } from './admission.ts';
 import { type Moment, monotonicOf } from './attempt.ts';
-import type { Observation } from './decide.ts';
+import type { Observation } from './decide-input.ts';
+import type { Draft } from './draft.ts';
 import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
+import type { Course } from './rollout-course.ts';
+import type { Roster } from './roster.ts';
+import type { PolicySettings } from './settings.ts';
 import { needsApproval } from './stage-progress.ts';
 import { shareOf } from './stages.ts';
 
 export interface Refusal {
-  /** Completes the sentence "waiting for …"; undefined where it is over in a moment. */
+  /** Completes the sentence "waiting for …"; undefined for a wait that ends within moments. */
   readonly waitsFor: string | undefined;
-  /** Of the condition, where nothing else happens meanwhile; the usual one where absent. */
+  /** Reason of the condition while nothing else happens; absent for the default reason. */
   readonly reason?: string;
-  /** Monotonic: nothing changes before then; undefined where something that we hear of ends it. */
+  /** Monotonic ms before which nothing changes; undefined when an event ends the wait. */
   readonly untilMs?: number;
-  /** The collector has to be seen in a listing sent at or after this. */
+  /** The collector needs a listing that was sent at or after this monotonic time. */
   readonly unseenSinceMs?: number;
-  /** Nobody who comes later in the line can start, either. */
+  /** Set when no later candidate can start either. */
   readonly forAll?: true;
 }
 
 type RuleForAll = (policy: CollectorVersionPolicy, known: KnownOfAll) => Refusal | undefined;
 
-/** What rules for all go by. */
+/** Inputs of the rules for all. */
 export interface KnownOfAll {
   readonly observation: Observation;
-  /** Absent while the rollout goes on. */
+  /** Absent while the rollout continues. */
   readonly stop: RolloutStop | undefined;
   readonly calendar: MaintenanceCalendar;
   readonly now: Moment;
@@ -57,21 +60,38 @@ const rulesForAll: readonly RuleForAll[] = [
   windowClosed,
 ];
 
-/** A collector that could be started, and why. */
+/** A collector that may be started, and the reason for its attempt. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
-  /** To be taken back to its former version. */
+  /** Rollback to the former version. */
   | { readonly because: 'rollback' }
   | { readonly because: 'failed'; readonly ending: Ending; readonly used: number }
-  /** Monotonic: when it was first seen off the target. */
+  /** Monotonic ms at which the collector was first seen off the target. */
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
-/** What has been admitted so far, and what the rules go by. */
+export interface AdmissionInput {
+  readonly spec: CollectorVersionPolicySpec;
+  readonly targetVersion: string;
+  readonly roster: Roster;
+  readonly draft: Draft;
+  /** Highest number of an attempt so far. */
+  readonly attempts: number;
+  /** Maximum number of attempts in this batch. */
+  readonly room: number;
+  /** Collectors with an unanswered POST of this process. */
+  readonly flying: ReadonlySet<string>;
+  readonly now: Moment;
+  readonly settings: PolicySettings;
+  readonly course: Course;
+  readonly calendar: MaintenanceCalendar;
+}
+
+/** Attempts admitted so far, and the inputs of the rules for one. */
 export interface Line extends AdmissionInput {
-  /** How many of a stage are in upgrade, and how many may be; undefined where it sets no limit. */
+  /** Attempts in flight of a stage and their maximum; undefined when the stage sets none. */
   readonly stagePlaces: (stage: number) => { readonly open: number; readonly most: number } | undefined;
-  /** How many have been written ahead in this batch. */
+  /** Number of attempts written ahead in this batch. */
   readonly batched: number;
 }
 
@@ -92,7 +112,7 @@ const rulesForOne: readonly RuleForOne[] = [
   batchFull,
 ];
 
-/** Why nothing of this policy may start; undefined where something may. */
+/** Reason why the policy may start nothing; undefined when it may start attempts. */
 export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll): Refusal | undefined {
   for (const rule of rulesForAll) {
     const refusal = rule(policy, known);
@@ -101,7 +121,7 @@ export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll):
   return undefined;
 }
 
-/** Why this collector may not start now; undefined where it may. */
+/** Reason why this collector may not start now; undefined when it may. */
 export function refusalOf(candidate: Candidate, line: Line): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, line);
@@ -110,16 +130,14 @@ export function refusalOf(candidate: Candidate, line: Line): Refusal | undefined
   return undefined;
 }
 
-/** A directory has a manifest that cannot be used and has no former version (D1). */
+/** Refuses while a directory has an unusable manifest without a former version (D1). */
 function heldByManifest(_: CollectorVersionPolicy, { observation: { policiesHold } }: KnownOfAll): Refusal | undefined {
-  return policiesHold === undefined
-    ? undefined
-    : { waitsFor: 'a manifest that cannot be used to be corrected or deleted' };
+  return policiesHold === undefined ? undefined : { waitsFor: 'a person to correct or delete an unusable manifest' };
 }
 
-/** R10: the kill switch of the operator. */
+/** Refuses while the operator's kill switch is set (R10). */
 function allPaused(_: CollectorVersionPolicy, { observation: { pausedForAll: by } }: KnownOfAll): Refusal | undefined {
-  return by === undefined ? undefined : { waitsFor: `the end of the pause of everything by ${by}` };
+  return by === undefined ? undefined : { waitsFor: `the end of the pause of all policies by ${by}` };
 }
 
 function paused(policy: CollectorVersionPolicy): Refusal | undefined {
@@ -137,17 +155,19 @@ function observing({ spec }: CollectorVersionPolicy): Refusal | undefined {
   return spec.mode === 'Enforce' ? undefined : { waitsFor: 'spec.mode to be Enforce' };
 }
 
-/** What takes collectors back goes on although nothing new begins. */
+/** Refuses after a stop. A rollback continues although no upgrade begins. */
 function stopped(_: CollectorVersionPolicy, { stop }: KnownOfAll): Refusal | undefined {
-  return stop === undefined || stop.kind === 'rollback' ? undefined : { waitsFor: 'a person, since it is stopped' };
+  return stop === undefined || stop.kind === 'rollback'
+    ? undefined
+    : { waitsFor: 'a retry or another target, because the rollout is stopped' };
 }
 
 function targetNotOffered(
   _: CollectorVersionPolicy,
   { observation: { notOffered }, stop }: KnownOfAll,
 ): Refusal | undefined {
-  // Who is taken back does not need the build that it came from.
-  return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the build that is wanted' };
+  // A rollback does not need the target.
+  return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the target build' };
 }
 
 function serviceUnusable(_: CollectorVersionPolicy, { observation: { problem } }: KnownOfAll): Refusal | undefined {
@@ -158,16 +178,16 @@ function held(_: CollectorVersionPolicy, { observation: { heldBy } }: KnownOfAll
   return heldBy === undefined ? undefined : { waitsFor: heldBy };
 }
 
-/** U1: what cannot be remembered must not be started. */
+/** Refuses when the attempt could not be recorded (U1). */
 function ledgerFull(_: CollectorVersionPolicy, { observation }: KnownOfAll): Refusal | undefined {
-  return observation.ledgerFull ? { waitsFor: 'room in the ledger' } : undefined;
+  return observation.ledgerFull ? { waitsFor: 'free space in the ledger' } : undefined;
 }
 
 function windowClosed(_: CollectorVersionPolicy, { calendar, now }: KnownOfAll): Refusal | undefined {
   return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
 }
 
-/** R8, where windows open by the collectors' own zones. */
+/** Refuses while the window of the collector's own time zone is closed (R8). */
 export function ownWindowClosed({ id }: Candidate, { calendar, roster, now }: Line): Refusal | undefined {
   return calendar.byCollector ? closedAt(calendar, now, roster.row(id)?.collector.timeZone) : undefined;
 }
@@ -183,16 +203,16 @@ function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | und
       return { waitsFor, reason, ...(opensAtMs !== undefined && { untilMs: monotonicOf(opensAtMs, now) }) };
     }
     case 'zoneUnreadable':
-      return { waitsFor: 'a time zone of its own that can be read', reason };
+      return { waitsFor: 'a readable time zone of the collector', reason };
   }
 }
 
-/** Whether its stage has not come yet, or waits for a person. */
+/** Reason why the stage of the collector has not begun or is not approved; undefined when neither holds. */
 export function ownStageAhead(candidate: Candidate, line: Line): Refusal | undefined {
   return stageNotReached(candidate, line) ?? stageNotApproved(candidate, line);
 }
 
-/** R2: one stage after the other. Who came late to a stage that has ended need not wait; who is taken back, neither (R7). */
+/** Stages run one after the other (R2). Late joiners of an ended stage do not wait, and neither do rollbacks (R7). */
 function stageNotReached({ id }: Candidate, { course, roster, now }: Line): Refusal | undefined {
   const { gate, reached } = course.stages;
   if (course.wayBack || !gate || roster.stageOf(id) <= reached) return undefined;
@@ -204,7 +224,7 @@ function stageNotReached({ id }: Candidate, { course, roster, now }: Line): Refu
   };
 }
 
-/** Approval stands before a stage, also for who comes to one that was passed over without it. */
+/** A stage that needs an approval starts nothing before it, including late joiners of a stage that was passed over. */
 function stageNotApproved({ id }: Candidate, { course, roster }: Line): Refusal | undefined {
   const index = roster.stageOf(id);
   const stage = roster.stages.stages[index];
@@ -219,33 +239,36 @@ function postUnanswered({ id }: Candidate, { flying }: Line): Refusal | undefine
 
 function backingOff(candidate: Candidate, { now, spec }: Line): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
-  // Whom a person has tried again does not wait.
+  // After a person's retry there is no back-off.
   if (candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/** U6: a listing sent G after the end has to show the old version still. */
+/** Requires a listing sent G after the failure that still shows the old version (U6). */
 function failedUnseen(candidate: Candidate, line: Line): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
   const sentAfterMs = candidate.ending.sinceMs + line.settings.graceMs;
-  return unseen(candidate, sentAfterMs, 'a look at what a failed upgrade left behind', line);
+  return unseen(candidate, sentAfterMs, 'a listing that confirms the version after the failed upgrade', line);
 }
 
-/** U8: drift is acted on after two listings this far apart. */
+/** Requires a second listing that confirms the drift (U8). */
 function driftUnconfirmed(candidate: Candidate, line: Line): Refusal | undefined {
   if (candidate.because !== 'drifted') return undefined;
   const sentAfterMs = candidate.sinceMs + line.settings.driftConfirmMs;
-  return unseen(candidate, sentAfterMs, 'a second look at who left the target', line);
+  return unseen(candidate, sentAfterMs, 'a second listing that confirms the drift', line);
 }
 
-/** A list that shows the former version may be of before the upgrade, or of after the way back that a restored ledger does not know. */
+/**
+ * A list that shows the former version may be older than the upgrade. It may also be newer than a rollback that a restored ledger
+ * does not know.
+ */
 function perhapsBack(candidate: Candidate, line: Line): Refusal | undefined {
   if (candidate.because !== 'rollback') return undefined;
   const { before, ending } = line.draft.entry(candidate.id) ?? {};
   if (line.roster.row(candidate.id)?.collector.collectorVersion !== before) return undefined;
   const sentAfterMs = (ending?.sinceMs ?? 0) + line.settings.graceMs;
-  return unseen(candidate, sentAfterMs, 'a look at who may be back already', line);
+  return unseen(candidate, sentAfterMs, 'a listing that shows whether the rollback is still needed', line);
 }
 
 function unseen({ id }: Candidate, sentAfterMs: number, waitsFor: string, { roster, now }: Line): Refusal | undefined {
@@ -259,34 +282,34 @@ function noPlaceInStage({ id }: Candidate, { stagePlaces, roster, course }: Line
   const places = stagePlaces(stage);
   if (places === undefined || places.open < places.most) return undefined;
   const { name } = roster.stages.stages[stage] as Stage;
-  const waitsFor = `a place: stage ${name} allows no more than ${places.most} at once`;
-  // Those after it in the line are of the same stage.
+  const waitsFor = `an upgrade to end: stage ${name} allows at most ${places.most} at once`;
+  // The following candidates belong to the same stage.
   return stage === course.stages.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
 function noPlace(_: Candidate, { draft, spec, roster }: Line): Refusal | undefined {
   const most = maxInProgressOf(spec, roster.matched);
   if (draft.openCount < most) return undefined;
-  return { waitsFor: `a place: strategy.maxInProgress allows no more than ${most} at once`, forAll: true };
+  return { waitsFor: `an upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** U1: of what is in flight a ledger holds so much. */
+/** Limits the number of open attempts, because a ledger has a limited size (U1). */
 function tooManyOpen(_: Candidate, { draft, settings }: Line): Refusal | undefined {
   if (draft.openCount < settings.maxOpen) return undefined;
-  return { waitsFor: `a place: no policy has more than ${settings.maxOpen} in flight`, forAll: true };
+  return { waitsFor: `an upgrade to end: a policy has at most ${settings.maxOpen} in flight`, forAll: true };
 }
 
-/** U2: attempts are written ahead in batches, so that none waits for its turn for longer than it lives. */
+/** Limits the batch, so that no written-ahead attempt expires before its POST (U2). */
 function batchFull(_: Candidate, { batched, room }: Line): Refusal | undefined {
   return batched < room ? undefined : { waitsFor: undefined, forAll: true };
 }
 
-/** `maxInProgress` as a number: a percentage is of the matched ones, rounded up, at least 1. */
+/** `maxInProgress` as a number. A percentage refers to the matched collectors, rounded up and at least 1. */
 export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
   return shareOf(spec.strategy.maxInProgress, matched);
 }
 
-/** The wait before the attempt after `used` ones: grows by the factor from one to the next, up to the cap. */
+/** Delay before the attempt that follows `used` attempts. Grows by the factor with each attempt, up to the cap. */
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;
   const firstMs = parseDuration(duration) ?? 0;

@@ -1,7 +1,8 @@
 /**
- * When a policy's status is written: at once where conditions, target or rollout changed, at most once in a while where only
- * figures did, and not at all where nothing did or only the estimated end moved a little, since every write is an event for
- * everybody who watches.
+ * Decides when a policy's status is written, because each write is an event for all watchers:
+ * - at once after a change of conditions, target or rollout;
+ * - at limited intervals after a change of figures;
+ * - not at all without a change, or when only the estimated end moved a little.
  */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -11,7 +12,7 @@ import type { Health } from '../controller/health.ts';
 import { StatusPublisher as KindPublisher } from '../controller/status-publisher.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { describeVerdictAlone, type Essentials, stateWord } from './describe.ts';
+import { describeVerdictAlone, type Essentials } from './describe.ts';
 import type { Figures } from './describe-figures.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -20,11 +21,11 @@ export interface StatusPublisherOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   readonly owner: OwnerRef;
-  /** Whether this is the end: figures that are held back now are never written. */
+  /** Whether the process is about to end, so that held-back figures would never be written. */
   readonly draining: () => boolean;
 }
 
-/** The end of a rollout is an estimate: it is no news while it moves by less than this, or by less than this share of what is left. */
+/** The estimated end of a rollout is written when it moves by more than this, and by more than this ratio of the remaining time. */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
@@ -38,17 +39,17 @@ export class StatusPublisher {
     this.#publisher = new KindPublisher({ ...options, rules, intervalMs: settings.statusIntervalMs });
   }
 
-  /** Whether there are figures that wait to be written. */
+  /** Whether figures wait to be written. */
   get heldBack(): boolean {
     return this.#publisher.heldBack;
   }
 
-  /** The policy with the newest status that is known. */
+  /** The policy with its newest known status. */
   latest(policy: CollectorVersionPolicy): CollectorVersionPolicy {
     return this.#publisher.latest(policy);
   }
 
-  /** Writes the status where it is due. Returns after how many ms to look again; Infinity where nothing is held back. */
+  /** Writes the status when it is due. Returns the delay in ms until the next check; Infinity when nothing is held back. */
   publish(
     policy: CollectorVersionPolicy,
     essentials: Essentials,
@@ -58,13 +59,28 @@ export class StatusPublisher {
     return this.#publisher.publish(policy, essentials, figures, health);
   }
 
-  /** Writes that a request of a person was heard, where that is news, and leaves all else as it was. */
-  publishEcho(policy: CollectorVersionPolicy): Promise<number> {
-    const essentials = { ...this.#publisher.known(policy), ...echoOfRequest(policy) };
+  /**
+   * Returns the delay in ms until the next check when the policy already shows this status; undefined when it shows another status.
+   */
+  confirm(
+    policy: CollectorVersionPolicy,
+    essentials: Essentials,
+    figures: () => Partial<Figures> & Pick<Essentials, 'rollout'>,
+  ): number | undefined {
+    return this.#publisher.confirm(policy, essentials, figures);
+  }
+
+  /** Writes that the request of a person was seen, unless status shows it already. All other fields stay. */
+  async publishEcho(policy: CollectorVersionPolicy): Promise<number> {
+    const known = this.#publisher.known(policy);
+    const echo = echoOfRequest(policy);
+    const { lastHandledReconcileAt: handled = known?.lastHandledReconcileAt } = echo;
+    if (!this.heldBack && handled === known?.lastHandledReconcileAt) return Number.POSITIVE_INFINITY;
+    const essentials = { ...known, ...echo };
     return this.#publisher.publish(policy, essentials, () => ({}), undefined);
   }
 
-  /** Writes the verdict on health alone, and leaves the figures as they were. */
+  /** Writes only the health verdict. The figures stay. */
   async publishHealth(
     policy: CollectorVersionPolicy,
     health: Health,
@@ -81,12 +97,7 @@ export class StatusPublisher {
       ...(targetVersion === undefined ? {} : { targetVersion }),
       ...describeVerdictAlone(before, health, generation, now),
     };
-    return this.publish(
-      policy,
-      essentials,
-      () => ({ summary: { ...before?.summary, state: stateWord(health) } }),
-      health,
-    );
+    return this.publish(policy, essentials, () => ({ summary: { ...before?.summary, state: health.reason } }), health);
   }
 }
 
@@ -99,20 +110,20 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/** What is written at once: everything but figures, and the words that only repeat them. */
+/** Fields that are written at once: all but figures and the messages that repeat figures. */
 function verdicts(status: Essentials): unknown {
-  const { observedGeneration, lastHandledReconcileAt, targetVersion, rollout, history, nextWindow, conditions } =
-    status;
+  const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
+  const { nextWindow, conditions } = status;
   const found = conditions?.map((condition) => {
     const { type, status, reason, observedGeneration } = condition;
     return { type, status, reason, observedGeneration };
   });
   const { id, stage, actions, stopped } = rollout ?? {};
   const begun = { id, stage, actions, stopped };
-  return { observedGeneration, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
+  return { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 
-/** When the rollout is expected to end; undefined where nobody can say. */
+/** Estimated end of the rollout; undefined when there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);

@@ -1,10 +1,10 @@
 /**
- * Which version a policy asks for, given the builds that the service offers now (4.7).
+ * Chooses the version that a policy asks for from the builds that the service offers (4.7).
  *
- * A channel has candidates: the build that the service calls its latest, or with a pattern all that match it, the newest by
- * version first. With `minAge` a candidate counts once this policy has seen it offered for so long. While the newest is too young,
- * the newest one that is old enough is the target; yet a policy that has a target never goes back from it for the sake of age.
- * How long builds have been seen is kept by `seen-builds.ts`.
+ * The candidates of a channel are the latest build of the service, or with a pattern all matching builds, newest version first.
+ * With `minAge`, a candidate counts when this policy has seen it offered for that long. Until the newest candidate is old enough,
+ * the newest candidate that is old enough is the target. A policy never returns from its present target to an older version because
+ * of age. `seen-builds.ts` records since when builds have been seen.
  */
 import type { Target } from '../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -13,19 +13,19 @@ import { isoTime } from '../controller/status-text.ts';
 import type { Build } from '../service/upgrade-service.ts';
 import { matchesGlob } from './selector.ts';
 
-/** What has been, as far as it counts for a channel. */
+/** Past observations that count for a channel. */
 export interface TargetPast {
-  /** The target that the policy has; undefined where it has had none. */
+  /** Present target of the policy; undefined when it never had one. */
   readonly current: string | undefined;
-  /** Since when (wall time) the policy has seen each build offered without a break; who is not in it counts as seen just now. */
+  /** Wall ms since which the policy has seen each build offered without interruption. A missing build counts as first seen now. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
 
-/** A build that becomes the target once it is old enough, unless another comes before. */
+/** The next build: it becomes the target when it is old enough, unless a better build appears. */
 export interface Heir {
   readonly version: string;
-  /** Wall time. */
+  /** Wall ms. */
   readonly atMs: number;
 }
 
@@ -34,7 +34,7 @@ export type TargetVerdict =
   | { readonly kind: 'notOffered'; readonly wanted: string; readonly message: string }
   | { readonly kind: 'tooYoung'; readonly heir: Heir; readonly message: string };
 
-/** How many builds a message names. */
+/** Maximum number of builds in a message. */
 const namedBuilds = 10;
 
 export function resolveTarget(target: Target, builds: readonly Build[], past: TargetPast): TargetVerdict {
@@ -51,17 +51,17 @@ export function resolveTarget(target: Target, builds: readonly Build[], past: Ta
   return ageMs === 0 ? { kind: 'offered', version: newest } : oldEnough(target, builds, candidates, past);
 }
 
-/** Milliseconds for which a build must have been seen before it counts (`minAge`); 0 where any counts at once. */
+/** `minAge` in ms; 0 when any age is enough. */
 export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }
 
-/** Whether a channel may come to this build, by its version alone. */
+/** Whether the channel may choose this version, regardless of age. */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/** The versions that a channel chooses from, the best first. A version that cannot be read has no place in an order. */
+/** Candidate versions of a channel, best first. Versions that cannot be parsed have no order and are left out. */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);
@@ -70,7 +70,7 @@ function candidatesOf(target: Target, builds: readonly Build[]): readonly string
   return newestFirst(builds.map(({ version }) => version).filter((version) => isCandidate(target, version)));
 }
 
-/** Only those that can be read, which alone have an order. */
+/** Versions in descending order, without those that cannot be parsed. */
 export function newestFirst(versions: Iterable<string>): readonly string[] {
   const parsed: (readonly [string, BuildVersion])[] = [];
   for (const version of versions) {
@@ -98,18 +98,18 @@ function oldEnough(
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
   const grown = candidates.findIndex((version) => readyMs(version) <= past.wallMs);
   const kept = candidates.indexOf(past.current ?? '');
-  // The places are by version: the current target stays where it is before any that is old enough, so that it is never left for an older one.
+  // Candidates are sorted by version. The present target wins against older candidates that are old enough.
   const place = kept >= 0 && (grown < 0 || kept < grown) ? kept : grown;
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const heir = firstHeir(better, readyMs);
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(heir ? { heir } : {}) };
-  // Without a place all candidates are better, and there is one at least.
+  // No candidate is eligible, so all are younger than `minAge`, and there is at least one.
   return tooYoung(target, heir as Heir, past);
 }
 
-/** Who is old enough first; of those that are so at the same time, the one that stands first. */
+/** The first version to become old enough; among equals, the first in the list. */
 function firstHeir(candidates: readonly string[], readyMs: (version: string) => number): Heir | undefined {
   let first: Heir | undefined;
   for (const version of candidates) {
@@ -119,7 +119,7 @@ function firstHeir(candidates: readonly string[], readyMs: (version: string) => 
   return first;
 }
 
-/** Also where there has been a target: it is offered no longer, or it would have been kept. */
+/** Also reached with a present target when that target is no longer offered. */
 function tooYoung({ minAge }: Target, heir: Heir, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting for build ${heir.version}, which becomes the target at ${isoTime(heir.atMs)}, once it has been offered for ${minAge}; for an earlier start write a shorter spec.target.minAge, or spec.target.version instead of channel.`;

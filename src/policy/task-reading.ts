@@ -1,4 +1,7 @@
-/** Reads the status of tasks in the background (4.8), a bounded number at once; readings wait until a decision took them in. */
+/**
+ * Reads the status of tasks in the background (4.8), with a limited number of concurrent requests. Readings are kept until a
+ * decision has used them.
+ */
 
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
@@ -8,13 +11,13 @@ import type { UpgradeService } from '../service/upgrade-service.ts';
 import type { TaskReading } from './attempt.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** More than fit the budget would only wait in line. */
+/** Concurrent reads. The budget allows no more. */
 const maxAtOnce = 8;
 
 export interface TaskReadingsOptions {
   readonly clock: Clock;
   readonly onNews: () => void;
-  /** The service answered what was asked. */
+  /** The service answered a request. */
   readonly onRead: () => void;
   readonly onProblem: (error: LogfleetError) => void;
 }
@@ -22,11 +25,11 @@ export interface TaskReadingsOptions {
 export class TaskReadings {
   readonly #options: TaskReadingsOptions;
   readonly #abort = new AbortController();
-  /** Collectors whose task is being read, with the task's id. */
+  /** Collectors with a read in progress, with the task's id. */
   readonly #underWay = new SparseMap<string, string>();
   readonly #readings = new SparseMap<string, TaskReading>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** The task that each collector's reading and reads are about. */
+  /** Task id that each collector's reading and read counts belong to. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(options: TaskReadingsOptions) {
@@ -37,7 +40,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether an upgrade is known to have failed, and no decision has taken it in. */
+  /** Whether a failed upgrade is known that no decision has used yet. */
   get hasFailures(): boolean {
     for (const reading of this.#readings.values()) {
       if (reading.kind === 'task' && reading.task.status === 'failed') return true;
@@ -45,7 +48,7 @@ export class TaskReadings {
     return false;
   }
 
-  /** How often and when last each collector's open task was read. */
+  /** Number and times of the reads of each collector's open task. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }
@@ -54,7 +57,10 @@ export class TaskReadings {
     for (const [id, reading] of taken) if (this.#readings.get(id) === reading) this.#readings.delete(id);
   }
 
-  /** The attempt has ended: the next one of this collector is counted anew, and not judged by what comes in of this one. */
+  /**
+   * Forgets an ended attempt. The reads of the collector's next attempt are counted from zero, and late answers for this attempt
+   * are ignored.
+   */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);
@@ -62,7 +68,7 @@ export class TaskReadings {
     this.#taskIds.delete(collectorId);
   }
 
-  /** The ledger was read anew. What the service said of tasks that the ledger has open stays; the rest is forgotten. */
+  /** Called after the ledger was read again. Keeps readings of tasks that the ledger has open, and forgets all others. */
   keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
     for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }

@@ -1,18 +1,18 @@
 /**
- * How long an upgrade takes, learnt from looking: tasks tell when they were requested and never when they ended, so all that is
- * known of one is an age by which it had ended, and perhaps one at which it had not. The estimate follows the age by which
- * nearly all have ended. Upgrades that failed or hang teach nothing.
+ * Estimates the duration of an upgrade from observations. Tasks have a time of request and no end time, so each observation gives
+ * only bounds: an age at which the upgrade had ended, and perhaps one at which it had not. The estimate follows the age by which
+ * nearly all upgrades have ended. Failed and stuck upgrades do not count.
  */
 
-/** What was seen of one upgrade that ended well; ages in ms from its acceptance. */
+/** Observation of one successful upgrade; ages in ms from its acceptance. */
 export interface Look {
-  /** It had ended by then. */
+  /** Age at which the upgrade had ended. */
   readonly endedByMs: number;
-  /** It had not ended then; 0 where nobody looked before. */
+  /** Age at which the upgrade had not ended; 0 without an earlier read. */
   readonly unendedAtMs: number;
 }
 
-/** How far one look moves the estimate: little towards those that ended sooner, more towards one that took longer. */
+/** Ratio by which one observation moves the estimate: small for shorter upgrades, larger for longer ones. */
 const downShare = 0.02;
 const upShare = 0.1;
 /** Upgrades time out after 30 minutes (section 8). */
@@ -21,7 +21,7 @@ const longestMs = 30 * 60_000;
 export class UpgradeDuration {
   #typicalMs: number | undefined;
 
-  /** The age by which nearly all upgrades have ended, in ms; undefined before the first one has. */
+  /** Age in ms by which nearly all upgrades have ended; undefined before the first has ended. */
   get typicalMs(): number | undefined {
     return this.#typicalMs;
   }

@@ -1,75 +1,75 @@
 /**
- * What to read next so that every open attempt comes to its end, at the least cost (U9): one page shows all attempts whose
- * collectors lie on it, so a page is read once those that should have ended lie together; a task's own status is
- * read where that is cheaper, or where the page cannot tell.
+ * Plans the reads that bring every open attempt to its end with few requests (U9). One page shows all attempts with collectors on
+ * it, so a page is read when several of them should have ended. A single task status is read when that costs less, or when the page
+ * cannot show the end.
  *
- * It says what is due now and when to look again; it sends nothing.
+ * The plan contains the reads that are due and the time of the next check. It sends nothing.
  */
 import type { Row } from '../fleet/fleet-rows.ts';
 import { evidenceFromMs } from './attempt.ts';
 import type { Attempt, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** What was read about an attempt by its task id, by this process. */
+/** Reads of an attempt's task by this process. */
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** The read before the last one; undefined where there was none. */
+  /** Monotonic ms of the second to last read; undefined when there was none. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
   readonly row: (collectorId: string) => Row | undefined;
-  /** The page that shows a collector, or undefined where its place is not known. */
+  /** The page that shows a collector, or undefined when its place is not known. */
   readonly pageOf: (collectorId: string) => number | undefined;
-  /** When a page was last read, as the time of its sending. */
+  /** Send time of the last read of a page, in monotonic ms. */
   readonly pageReadMs: (page: number) => number | undefined;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Whether listings show who is at this version (U7). */
+  /** Whether listings show collectors that run this version (U7). */
   readonly observes: (version: string) => boolean;
   readonly typicalMs: number | undefined;
-  /** Whether somebody waits for a place, or for the end: then ended ones are looked for sooner. */
+  /** Whether collectors wait for attempts to end. Then ended attempts are looked for sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Page → the request must be sent at or after this. */
+  /** Pages to read, with the earliest send time of each request. */
   readonly pages: ReadonlyMap<number, number>;
-  /** Collectors whose open attempt's task is to be read. */
+  /** Collectors whose open task is to be read. */
   readonly tasks: readonly string[];
-  /** A sweep is needed whose requests are sent at or after this. */
+  /** Earliest send time of a needed sweep, or undefined. */
   readonly sweepAfterMs: number | undefined;
-  /** When to look again. */
+  /** Monotonic ms of the next check. */
   readonly nextMs: number;
 }
 
-/** While nothing is known of how long upgrades take, this many are watched closely. */
+/** Number of attempts that are read often while durations of upgrades are not known. */
 export const samples = 3;
-/** So often is a sample read before another one has its turn. */
+/** Number of reads of a sample before the next sample takes its turn. */
 const readsPerTurn = 20;
-/** Fewer attempts than this on a page are cheaper to read one by one. */
+/** Minimum number of due attempts for which a page read costs less than task reads. */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/** How long an ended attempt waits for others on its page, as a share of what an upgrade takes. */
+/** Maximum time that an ended attempt waits for others on its page, as a ratio of the duration of an upgrade. */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Accepted attempts on this page that are not due yet, but will be within the wait. */
+  /** Accepted attempts on this page that become due within the wait. */
   soon: number;
   oldestDueMs: number;
-  /** Of those that are due: a page sent then shows them all. */
+  /** Latest due time: a page sent from then on shows all due attempts. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** How long an ended attempt waits at most for others of its page. */
+/** Maximum time in ms that an ended attempt waits for others of its page. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -145,10 +145,10 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = observes(open.toVersion) ? pageOf(id) : undefined;
-    // A page that hides who still runs the old version says that it has not ended by not showing it.
+    // On a page that hides collectors of the old version, absence shows that the upgrade has not ended.
     const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // It should have ended and has not: its own status tells, asked for ever more rarely.
+      // The upgrade should have ended and has not. Its task is read, at growing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.min(longestRereadMs, Math.max(shortestRereadMs, (typicalMs / 4) * 2 ** Math.min(reads, 8)));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -171,7 +171,7 @@ class PlanBuilder {
     }
   }
 
-  /** A page is read when all on it that will be due soon are, or when the oldest has waited enough. */
+  /** Reads a page when no more of its attempts become due soon, or when the oldest has waited long enough. */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
     const { nowMs } = this.#input;
@@ -186,8 +186,8 @@ class PlanBuilder {
   }
 
   /**
-   * Before anything is known, a few of the oldest are read closely; the rest waits for what they teach. Those that have taught
-   * nothing for long, as upgrades that hang, give way to the next.
+   * Samples a few of the oldest attempts often until durations are known; all others wait. A sample that gives no result for long,
+   * such as a stuck upgrade, is replaced by the next attempt.
    */
   #sample(): void {
     const { reads, settings } = this.#input;
@@ -211,7 +211,7 @@ class PlanBuilder {
     }
     const { pageOf, pageReadMs } = this.#input;
     const page = pageOf(id);
-    // A page that was read since and does not show it hides it: only a sweep looks everywhere.
+    // The page was read since and does not show the collector, so only a sweep can find it.
     const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

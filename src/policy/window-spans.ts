@@ -1,12 +1,12 @@
 /**
- * The times in which at least one of several maintenance windows is open, as spans that neither touch nor overlap, in order.
+ * Computes the spans in which at least one of several maintenance windows is open. Spans are ordered and neither touch nor overlap.
  *
- * A window opens at the instants of its local times (`../base/time-zone.ts`) and is open for its duration, in time that passes.
+ * A window opens at its local times (`../base/time-zone.ts`) and stays open for its duration in elapsed time.
  */
 import type { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
-/** Half-open, in wall ms. */
+/** Half-open span in wall ms. */
 export interface Span {
   readonly startMs: number;
   readonly endMs: number;
@@ -16,7 +16,7 @@ export interface Span {
 export class Recurrence {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
-  /** When it is open that has opened on one of the schedule's days, in ms since the day began, while no clock is changed. */
+  /** Open spans of the windows that open on one day of the schedule, in ms since the start of the day, without clock changes. */
   readonly spansOfDay: readonly Span[];
 
   constructor(schedule: CronSchedule, durationMs: number) {
@@ -26,7 +26,7 @@ export class Recurrence {
   }
 }
 
-/** A window in the zone that it is in. */
+/** A window with its time zone. */
 export interface Opening {
   readonly recurrence: Recurrence;
   readonly zone: TimeZone;
@@ -34,19 +34,19 @@ export interface Opening {
 
 const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 
-/** No clock has been set further than this at once: a local time that is left out comes so much later at most. */
+/** Upper bound of a clock change. A skipped local time moves by at most this. */
 const longestChangeMs = 24 * 3_600_000;
-/** Of a span whose end is further away than this nobody needs to know it: some have none. */
+/** Ends further away than this are not computed. Some spans have no end. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** How far is looked back for when a window opened: first, and at most. */
+/** Distance of the first look back for the opening of a window. The second constant is the maximum. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
-/** Nor where so many windows have opened on the way to it. */
+/** Maximum number of openings that are examined. */
 const mostOpenings = 50_000;
 
 /**
- * The spans that end after `fromMs`, of which the first may begin sooner than is said; one whose end is not in sight ends with
- * Infinity, and is the last. Without windows it is open at any time.
+ * Yields the spans that end after `fromMs`. The first may begin earlier than stated. A span without a visible end has the end
+ * Infinity and is the last. Without windows there is one span without end.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
   if (!openings) {
@@ -71,9 +71,9 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
   if (current) yield current;
 }
 
-/** When the span that covers `atMs` began; where it has been open for longer than anybody looks back, some time in it. */
+/** Start of the span that covers `atMs`. For a span that began before the maximum look back, some time inside it. */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // Twice as far each time: windows that follow each other every few minutes are walked through once, and not from each one back.
+  // The distance doubles, so that windows in quick succession are walked through once instead of once per window.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const fromMs = atMs - backMs;
     for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
@@ -85,10 +85,10 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - longestLookBackMs;
 }
 
-/** What the openings of a window give that ends after `fromMs`, in order. */
+/** Yields the spans of one window that end after `fromMs`, in order. */
 function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
   const { schedule, durationMs } = recurrence;
-  // Readings of the clock for local times that a change of it leaves out: they come after some that are later by the clock.
+  // Openings at skipped local times. They may come after openings that are later by the clock.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
@@ -122,7 +122,7 @@ function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span
   }
 }
 
-/** What opens at these times, less what overlaps or touches: so a day of windows every few minutes is one span, or a few. */
+/** Merged spans of openings at these times. A day of windows every few minutes becomes one span or a few. */
 function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
   const spans: Span[] = [];
   for (const startMs of timesMs) {
@@ -134,7 +134,7 @@ function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Sp
   return spans;
 }
 
-/** Merges by their starts. */
+/** Merges sorted sources by start. */
 function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
   const heads = sources.map((source) => ({ source, span: first(source) }));
   for (;;) {

@@ -1,8 +1,9 @@
 /**
- * The body of one answer on its way from the transport to whoever takes it, and the time limits on that way: for its head, for silence
- * between two pieces, and for how long the taker may hold it up (protocol B3). The limit of the whole is `exchange.ts`'s.
+ * Body of one answer on its way from the transport to its sink, with the time limits for the head, for silence between two chunks,
+ * and for a sink that accepts no more data (B3). The deadline of the whole request is in `exchange.ts`.
  *
- * Invariant: at most one timer is set; a piece sets none and makes no promise, since they come by the ten thousand a second.
+ * Invariant: at most one timer is set. A chunk creates neither a timer nor a promise, since tens of thousands of chunks arrive per
+ * second.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -10,15 +11,15 @@ import { DeadlineError } from './deadline.ts';
 import type { StreamLimits } from './operation.ts';
 import type { BodyReceiver, ResponseHead } from './transport.ts';
 
-/** Takes the body of one answer of success. What it throws ends the call. */
-export interface BodyTaker<T> {
-  /** A piece, which is written over after the call. A promise holds the answer up until it is fulfilled. */
+/** Receives the body of a successful answer. An error that it throws ends the call. */
+export interface BodySink<T> {
+  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer until it is fulfilled. */
   write(chunk: Uint8Array): Promise<void> | undefined;
-  /** The body is whole: what it came to. */
+  /** Called at the end of the body. Returns its value. */
   end(): T;
 }
 
-/** The reason with which an answer is given up whose taker had no room for too long. */
+/** Abort reason for an answer whose sink accepted no data for too long. */
 export class HeldUpError extends LogfleetError {
   override readonly name = 'HeldUpError';
 
@@ -31,31 +32,31 @@ export class HeldUpError extends LogfleetError {
 export class AnswerStream<T> implements BodyReceiver {
   readonly #clock: Clock;
   readonly #limits: StreamLimits;
-  readonly #begin: (head: ResponseHead) => BodyTaker<T>;
+  readonly #begin: (head: ResponseHead) => BodySink<T>;
   readonly #giveUp = new AbortController();
-  /** Of the answer, once its head has come. */
+  /** Status of the answer, once its head has arrived. */
   status: number | undefined;
-  #taker: BodyTaker<T> | undefined;
+  #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** When the last piece came, or the last room was made. */
+  /** Time of the last chunk, or at which the sink last became ready. */
   #movedAtMs = 0;
-  /** How many promises of room are open. */
+  /** Number of pending promises of the sink. */
   #waits = 0;
   #ended = false;
 
-  /** `begin` is called with the head of an answer of success (2xx); the body of any other is left to the response. */
-  constructor(clock: Clock, limits: StreamLimits, begin: (head: ResponseHead) => BodyTaker<T>) {
+  /** `begin` is called with the head of a successful answer (2xx). The bodies of other answers stay in the response. */
+  constructor(clock: Clock, limits: StreamLimits, begin: (head: ResponseHead) => BodySink<T>) {
     this.#clock = clock;
     this.#limits = limits;
     this.#begin = begin;
   }
 
-  /** Aborted when a limit is passed. */
+  /** Aborted when a time limit is exceeded. */
   get signal(): AbortSignal {
     return this.#giveUp.signal;
   }
 
-  /** The request goes out. */
+  /** Called when the request is sent. */
   sent(): void {
     const { headMs } = this.#limits;
     this.#setTimer(headMs, () => this.#fail(new DeadlineError(headMs)));
@@ -65,7 +66,7 @@ export class AnswerStream<T> implements BodyReceiver {
     this.#timer?.cancel();
     this.status = head.status;
     if (this.#ended || head.status < 200 || head.status > 299) return false;
-    this.#taker = this.#begin(head);
+    this.#sink = this.#begin(head);
     this.#movedAtMs = this.#clock.monotonic();
     this.#watchSilence();
     return true;
@@ -74,16 +75,16 @@ export class AnswerStream<T> implements BodyReceiver {
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#ended) return undefined;
     this.#movedAtMs = this.#clock.monotonic();
-    const room = this.#taker?.write(chunk);
+    const room = this.#sink?.write(chunk);
     return room && this.#holdUp(room);
   }
 
-  /** What the body came to; undefined where the answer was none of success. */
+  /** Value of the body. Undefined if the answer was not successful. */
   end(): { readonly value: T } | undefined {
-    return this.#taker && { value: this.#taker.end() };
+    return this.#sink && { value: this.#sink.end() };
   }
 
-  /** The call is over: no timer is left, and nothing is taken any more. */
+  /** Ends the call: clears the timer and ignores further data. */
   stop(): void {
     this.#ended = true;
     this.#timer?.cancel();

@@ -1,6 +1,6 @@
 /**
- * Calls of operations: each is as many requests as the outcome table lets it have, and ends in an answer or a `ServiceError`. No call
- * sleeps: long waits are the caller's, who gets them as the error's handling.
+ * Performs the calls of operations. A call sends as many requests as the outcome table allows, and ends with an answer or a
+ * `ServiceError`. A call never sleeps: the error's handling tells the caller how long to wait.
  */
 import type { Call, Reading } from './call.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
@@ -10,7 +10,7 @@ import type { SettingNames } from './setting-names.ts';
 import type { Answer } from './upgrade-service.ts';
 
 export interface CallsOptions extends ExchangeOptions {
-  /** What messages call the settings; members of a Secret where nothing else is said. */
+  /** Names of the settings in messages. Default: keys of a Secret. */
   readonly names?: SettingNames;
 }
 

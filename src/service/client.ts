@@ -1,6 +1,7 @@
 /**
- * The client of the service: its nine operations over a transport and a request budget. Reads are sent again where the outcome table
- * says so; the creation of a task never is, and that of a job only after a 401, which made none (5.4). A search job that was created goes on in `job-client.ts`.
+ * Client of the service: its nine operations on a transport and a request budget. Reads are repeated as the outcome table says. The
+ * creation of a task is never repeated, and the creation of a job only after a 401, which creates none (5.4). Further requests of a
+ * search job are in `job-client.ts`.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -45,7 +46,7 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#clock = options.clock;
   }
 
-  /** From now on nothing is sent of upgrades (4.6 to 4.9), also of what waits for its turn; search jobs go on. */
+  /** Ends all upgrade operations (4.6 to 4.9), including waiting ones. Search jobs continue. */
   endUpgrades(): void {
     this.#areUpgradesOver = true;
   }
@@ -106,12 +107,12 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 }
 
-/** By hand, because JSON.stringify knows no integers beyond 2^53. */
+/** Built by hand, since JSON.stringify does not support integers beyond 2^53. */
 function renderTask(collectorId: string, toVersion: string): string {
   return `{"collectorId":${BigInt(collectorId)},"toVersion":${JSON.stringify(toVersion)}}`;
 }
 
-/** Times in milliseconds alone, as strings (4.1, protocol E12); the members that have a default are sent all the same. */
+/** Times are strings of milliseconds (4.1, E12). Members with a default are always sent. */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
   assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'a range is one of whole milliseconds');

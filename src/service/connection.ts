@@ -1,4 +1,4 @@
-/** How a client of the service is made from what a Secret says: the seam between accounts and the wire. */
+/** Creation of a service client from the settings of a Secret. Separates accounts from the network. */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { SecretText } from '../base/secret-text.ts';
@@ -10,17 +10,17 @@ import type { SettingNames } from './setting-names.ts';
 import type { Transport } from './transport.ts';
 import type { UpgradeService } from './upgrade-service.ts';
 
-/** What one credential needs to be spoken for. */
+/** Settings for one set of credentials. */
 export interface ConnectionSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** PEM; replaces the machine's own authorities. */
+  /** PEM. Replaces the certificate authorities of the machine. */
   readonly caCertificates: string | undefined;
-  /** Where redirects may lead: `host` or `host:port`. */
+  /** Hosts that redirects may lead to: `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** What messages call these settings; members of a Secret where nothing else is said. */
+  /** Names of these settings in messages. Default: keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -28,11 +28,11 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Sends nothing more of upgrades, and of searches what those need that are under way: their jobs would be lost, and all their work.
-   * Resolves once these have ended, what is under way has its answer and every socket is closed.
+   * Stops new upgrade requests, and new search jobs. Running search jobs continue, since they would lose their results. Resolves
+   * when they have ended, all answers have arrived and every socket is closed.
    */
   drain(): Promise<void>;
-  /** Destroys every socket; calls under way end as broken. */
+  /** Closes every socket. Calls in flight end as broken. */
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface ConnectOptions {
   readonly metrics: Metrics;
   /** `logfleet/<version>`. */
   readonly userAgent: string;
-  /** A pool of connections of its own for each credential. */
+  /** Creates the transport of one set of credentials, with its own connection pool. */
   readonly transport: (settings: ConnectionSettings) => Transport;
 }
 

@@ -1,17 +1,17 @@
 /**
- * Warnings of the service without the notice about cookies that it puts into every one of them (2.2, 10.2): what is left is news.
+ * Removes the notice about cookies that the service adds to every warning (2.2, 10.2), so that only new warnings remain.
  *
- * The notice is known by the creation of the job, which carries it by specification: the same text in a later answer is no news,
- * in whatever words or language it stands. Beyond that a sentence is taken for it that speaks of a cookie *and* of what comes without
- * (a 404, a request that is not found), so that a warning about a field named `cookie` is not lost.
+ * The notice is known from the answer to the job's creation: the same text in a later answer is removed in any language. In
+ * addition, a sentence counts as notice if it mentions a cookie and a missing request or a 404. A warning about a field named
+ * `cookie` is kept.
  */
 
-/** The end of a sentence, and the space behind it. */
+/** End of a sentence, including the whitespace after it. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
 const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
-/** The warning without sentences that are the notice; undefined where nothing is left. */
+/** Removes sentences of the notice. Returns undefined if nothing is left. */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
   const news = warning
@@ -20,10 +20,10 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/** Anything shorter is no notice, and might stand in other texts by chance. */
+/** Minimum length of a notice. Shorter texts could occur in other warnings by chance. */
 const shortestNotice = 16;
 
-/** What a later answer of the job warns of beyond what its creation said, `known`. */
+/** Returns the part of a later warning that the creation's warning, `known`, does not contain. */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

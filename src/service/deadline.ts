@@ -1,8 +1,8 @@
-/** A deadline round a piece of work, on the clock of the port. */
+/** Deadline for an asynchronous operation, on the clock port. */
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 
-/** The reason with which a deadline aborts. */
+/** Abort reason of an exceeded deadline. */
 export class DeadlineError extends LogfleetError {
   override readonly name = 'DeadlineError';
 
@@ -12,7 +12,7 @@ export class DeadlineError extends LogfleetError {
   }
 }
 
-/** The reason with which a question is given up whose place another one needs. */
+/** Abort reason of a status request that gives its request slot to another one. */
 export class YieldedError extends LogfleetError {
   override readonly name = 'YieldedError';
 
@@ -23,8 +23,8 @@ export class YieldedError extends LogfleetError {
 }
 
 /**
- * Runs `work` with a signal that is aborted after `deadlineMs`, or as soon as `signal` is. Settles then at once, whether or not
- * `work` heeds its signal: with a `DeadlineError`, or with the reason of `signal`.
+ * Runs `work` with a signal that is aborted after `deadlineMs` or together with `signal`. Then rejects immediately with a
+ * `DeadlineError` or the reason of `signal`, even if `work` ignores its signal.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -1,7 +1,7 @@
 /**
- * Answers about search jobs (4.1, 4.2, 4.4), from unknown JSON to types that cannot hold nonsense. Unknown members are ignored, `null`
- * counts as missing, an unknown state is kept as it came. A wrong type is a `DecodeError` that names the place. Pages of messages
- * are read while they come, by `page-scanner.ts`.
+ * Decodes answers about search jobs (4.1, 4.2, 4.4). Unknown members are ignored, `null` counts as missing, and an unknown state is
+ * kept as text. A wrong type is a `DecodeError` with the JSON path. Pages of messages are decoded while they arrive, see
+ * `page-scanner.ts`.
  */
 import {
   arrayIn,
@@ -20,11 +20,11 @@ import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-
 
 export interface CreatedJob {
   readonly id: string;
-  /** As it came: the notice about cookies is in it. */
+  /** As received, including the notice about cookies. */
   readonly warning: string | undefined;
 }
 
-/** 2.2 */
+/** Decodes a created job (2.2). */
 export function decodeCreatedJob(body: Uint8Array): CreatedJob {
   const members = decodeDocument(body);
   return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
@@ -40,13 +40,13 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['CANCELLED', 'cancelled'],
 ]);
 
-/** A state as the service writes it. */
+/** Renders a state as the service writes it. */
 export function renderJobState(state: JobState): string {
   if (typeof state !== 'string') return state.unknown;
   return [...states].find(([, known]) => known === state)?.[0] ?? state;
 }
 
-/** Of a state that nobody knows so much is kept. */
+/** Maximum length of an unknown state that is kept. */
 const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
@@ -54,10 +54,10 @@ function decodeState(members: Members): JobState {
   return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** Without a search under way, or once nobody may read what it found, there is nothing to count. */
+/** States without a message count: the search has not started, or its results are no longer readable. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
-/** Of any other job a count that is missing would be taken for none. */
+/** In any other state the count is required, since a missing count could be mistaken for zero. */
 function decodeMessageCount(members: Members, state: JobState): number {
   const count = optionalCount(members, 'messageCount', '');
   if (count !== undefined) return count;
@@ -85,7 +85,7 @@ function texts(members: Members, name: string): readonly string[] {
   });
 }
 
-/** 2.3; `warning` as it came. */
+/** Decodes a job's status (2.3). `warning` is returned as received. */
 export function decodeJobStatus(body: Uint8Array): JobStatus {
   const members = decodeDocument(body);
   const state = decodeState(members);
@@ -107,7 +107,7 @@ export function decodeJobStatus(body: Uint8Array): JobStatus {
   };
 }
 
-/** 2.6; `warning` as it came. */
+/** Decodes a page of records (2.6). `warning` is returned as received. */
 export function decodeRecordPage(body: Uint8Array): RecordPage {
   const members = decodeDocument(body);
   return {
@@ -127,10 +127,10 @@ function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string>
   return record;
 }
 
-/** Every value is a string (2.6); a service that writes numbers and truth values as such means the same. */
+/** Values are strings (2.6). Numbers and booleans are accepted as well. */
 function fieldText(value: unknown, path: string): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // A field's name is data, and stays out of messages.
+  // The name of a field is user data, so messages do not contain it.
   throw mismatch(`${path}.*`, 'a string', value);
 }

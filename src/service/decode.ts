@@ -1,9 +1,9 @@
 /**
- * Answers about collectors (4.6 to 4.9), from unknown JSON to types that cannot hold nonsense. Unknown members are ignored; members that
- * the specification does not promise may be missing, and `null` counts as missing. A wrong type is a `DecodeError`
- * that names the place.
+ * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored. Members that the specification does not guarantee may
+ * be missing, and `null` counts as missing. A wrong type is a `DecodeError` with the JSON path.
  *
- * Invariant: ids are decimal strings, whole (`json.ts`); objects of one kind have one shape, so that many stay small.
+ * Invariant: ids are decimal strings without loss of digits (`json.ts`). All objects of a type have the same shape, so large
+ * numbers of them use little memory.
  */
 import {
   arrayIn,
@@ -43,13 +43,13 @@ function decodeCollector(value: unknown, path: string, pool: StringPool): Collec
   };
 }
 
-/** 4.6: `{collectors: […]}`. */
+/** Decodes a collector list (4.6): `{collectors: […]}`. */
 export function decodeCollectors(body: Uint8Array, pool: StringPool): readonly Collector[] {
   const list = arrayIn(decodeDocument(body), 'collectors');
   return list.map((value, index) => decodeCollector(value, `collectors[${index}]`, pool));
 }
 
-/** 4.7: `{targets: […]}`. */
+/** Decodes the list of builds (4.7): `{targets: […]}`. */
 export function decodeBuilds(body: Uint8Array): readonly Build[] {
   return arrayIn(decodeDocument(body), 'targets').map((value, index) => {
     const path = `targets[${index}]`;
@@ -66,7 +66,7 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
   [6, 'progressing'],
 ]);
 
-/** As seconds this is the year 5138, as milliseconds 1973: what is smaller is in seconds. */
+/** Boundary between seconds and milliseconds: as seconds the year 5138, as milliseconds 1973. Smaller values are seconds. */
 const secondsLimit = 100_000_000_000;
 
 function instantMs(timestamp: number | undefined): number | undefined {
@@ -74,7 +74,10 @@ function instantMs(timestamp: number | undefined): number | undefined {
   return timestamp < secondsLimit ? timestamp * 1000 : timestamp;
 }
 
-/** 4.8: `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in seconds or in milliseconds. */
+/**
+ * Decodes an upgrade task (4.8): `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in seconds or in
+ * milliseconds.
+ */
 export function decodeTask(body: Uint8Array): UpgradeTask {
   const path = 'upgrade';
   const members = membersAt(decodeDocument(body)[path], path);
@@ -92,7 +95,7 @@ export function decodeTask(body: Uint8Array): UpgradeTask {
   };
 }
 
-/** 4.9: `{id, link}`. */
+/** Decodes a created task (4.9): `{id, link}`. */
 export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string } {
   return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
 }

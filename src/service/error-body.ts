@@ -1,21 +1,21 @@
 /**
- * What the body of a refusal says. The specification leaves its shape open (chapter 7); seen are one object with `code`, an
- * object with an array `errors`, an HTML page of a proxy, and nothing at all. Reading one never fails.
+ * Reads the body of an error answer. The specification does not define its format (7). Known formats: an object with `code`, an
+ * object with an array `errors`, the HTML page of a proxy, and an empty body. Reading never fails.
  */
 import { parseJson } from './json.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
-  /** An identifier of chapter 7 in the specification's spelling, where it is one; else as the service wrote it. */
+  /** Error code of chapter 7 in the specification's spelling, or the code as the service wrote it. */
   readonly serviceCode: string | undefined;
-  /** The service's own id of this error. */
+  /** Id that the service assigned to this error. */
   readonly errorId: string | undefined;
-  /** For people: one line, at most `maxMessageLength` characters. */
+  /** Message for people: one line, at most `maxMessageLength` characters. */
   readonly message: string | undefined;
 }
 
 const maxMessageLength = 300;
-/** Longer bodies are no error documents. */
+/** Maximum size of an error document. Longer bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
 
@@ -30,7 +30,7 @@ function textIn(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** One line without control characters, cut to its limit. */
+/** Replaces line breaks and control characters, and cuts the text to its limit. */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line ? line.slice(0, maxMessageLength) : undefined;

@@ -1,10 +1,10 @@
 /**
- * One request and its answer, with all that goes round it: a connection that stands, the budget's slot, the deadline, the
- * credentials, cookies, and redirects. What comes back is a whole answer of success, or a failure that has a row in the outcome table.
- * A body may be taken while it comes (`answer-stream.ts`); the slot is kept until its end.
+ * One request and its answer, with everything around it: connection, request slot, deadline, credentials, cookies and redirects.
+ * The result is a complete successful answer, or a failure of the outcome table. A body can be read as a stream
+ * (`answer-stream.ts`); the slot is kept until its end.
  *
- * Invariant: each write has a slot of its own, started in the same turn of the event loop (protocol B1, L1), and each slot ends.
- * Sending something again is left to `client.ts`.
+ * Invariant: each write has its own slot, which starts in the same turn of the event loop (B1, L1), and each slot ends. Repeated
+ * requests are the task of `calls.ts`.
  */
 import { assert } from '../base/assert.ts';
 import { crossing } from '../base/boundary.ts';
@@ -34,7 +34,7 @@ import {
   type TransportResponse,
 } from './transport.ts';
 
-/** How many redirects one call follows. */
+/** Maximum number of redirects for one call. */
 const maxHops = 3;
 
 export interface ExchangeOptions {
@@ -45,7 +45,7 @@ export interface ExchangeOptions {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** `host` or `host:port`, as in `URL.host`. */
+  /** Hosts as `host` or `host:port`, like `URL.host`. */
   readonly allowedHosts: readonly string[];
   readonly userAgent: string;
 }
@@ -54,13 +54,13 @@ interface Answered<T> {
   readonly kind: 'response';
   readonly response: TransportResponse;
   readonly sentAtMs: number;
-  /** The header `Cookie` that went with it. */
+  /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Where the body was taken as it came. */
+  /** Stream of the body, if it was read as a stream. */
   readonly stream: AnswerStream<T> | undefined;
 }
 
-/** What one write brought: any answer at all, or why there is none. */
+/** Result of one write: an answer of any status, or the failure. */
 type Attempt<T> = Answered<T> | { readonly kind: 'failure'; readonly failure: Failure };
 
 export class Exchange {
@@ -69,7 +69,7 @@ export class Exchange {
   readonly #authorization: string;
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Where the deployment is: as the Secret says, or where a permanent redirect sent us. */
+  /** Address of the deployment: from the Secret, or from a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
 
@@ -93,7 +93,7 @@ export class Exchange {
     );
   }
 
-  /** Throws only what `beforeSend` or the taker of a body threw, and what the budget refused. */
+  /** Performs a call. Throws only errors of `beforeSend`, of the body's sink, and of the budget. */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
     this.#calls += 1;
     try {
@@ -106,7 +106,7 @@ export class Exchange {
   }
 
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
-    // A job stays where it was created, wherever the deployment moves.
+    // A job keeps the address of its creation, even if the deployment moves.
     const { address: home } = call.home ?? {};
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);
@@ -179,7 +179,7 @@ export class Exchange {
     return { kind: 'failure', failure };
   }
 
-  /** A service that repeats what it was sent must not get the key, or what stands for it, into a status. */
+  /** Removes credentials and cookies from a text, in case the service repeats them in an error message. */
   #withoutSecrets(text: string | undefined, cookie: string | undefined): string | undefined {
     const credentials = this.#authorization.slice('Basic '.length);
     const secrets = [this.#options.accessKey.reveal(), credentials, ...valuesOf(cookie)];
@@ -187,7 +187,7 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // Who writes a date means it by the clock that stands beside it.
+    // A date in a header refers to the clock of the answer's `Date` header.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
@@ -263,7 +263,7 @@ export class Exchange {
     assert(limits !== undefined, `${call.operation} is not read as it comes`);
     return new AnswerStream(this.#options.clock, limits, (head) => {
       slot.heard(head.headAtMs);
-      // The body may break off, and the cookies have come.
+      // The body may break off, so the cookies are stored first.
       call.home?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
@@ -292,7 +292,7 @@ export class Exchange {
       path: url.pathname + url.search,
       headers: {
         accept: 'application/json',
-        // Where nothing is said any encoding may come (RFC 9110, 12.5.3), and none is read.
+        // Without this header any encoding may be used (RFC 9110, 12.5.3), but none is supported.
         'accept-encoding': 'identity',
         authorization: this.#authorization,
         'user-agent': this.#options.userAgent,
@@ -310,7 +310,10 @@ export class Exchange {
     };
   }
 
-  /** Nothing was written. What is neither the transport's nor a deadline nor the caller's abort belongs to the caller. */
+  /**
+   * Failure of a request that was not written. Errors other than those of the transport, a deadline or an abort belong to the
+   * caller.
+   */
   #unsent(call: Call, url: URL, error: unknown): Failure {
     const outcome = this.#outcomeOfUnsent(call, error);
     if (outcome === undefined) throw error;
@@ -325,7 +328,7 @@ export class Exchange {
   }
 }
 
-/** What one write of a call has of its own. */
+/** Properties of one write of a call. */
 interface Write {
   readonly signal: AbortSignal;
   readonly beforeWrite: () => Departure;
@@ -333,12 +336,12 @@ interface Write {
   readonly stream: BodyReceiver | undefined;
 }
 
-/** No way led there: nothing was sent, and neither its caller nor the end of the client was the reason. */
+/** Whether no connection was possible: nothing was sent, and the cause is neither the caller nor the end of the client. */
 function isUnreachable({ sentAtMs, outcome }: Failure): boolean {
   return sentAtMs === undefined && outcome !== 'withdrawn' && outcome !== 'closed' && outcome !== 'notLeading';
 }
 
-/** Values of cookies that are long enough to be a secret. */
+/** Cookie values that are long enough to be secrets. */
 function valuesOf(cookie = ''): readonly string[] {
   return cookie
     .split('; ')
@@ -365,7 +368,7 @@ function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream 
   }
 }
 
-/** What is wrong with an answer whose body is encoded, for which no request asks; undefined where it is not. */
+/** Problem of an answer with an encoded body, which no request asks for. Otherwise undefined. */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
@@ -373,7 +376,10 @@ function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | u
   return `${what}: check whether a proxy compresses answers`;
 }
 
-/** What is neither the wire's nor a limit's nor the caller's abort was thrown by who takes the body: it is theirs. */
+/**
+ * Failure of a request without a complete answer. Errors other than those of the network, a limit or an abort come from the body's
+ * sink and belong to the caller.
+ */
 function unanswered(call: Call, url: URL, error: unknown, sentAtMs: number): Failure {
   const outcome = outcomeOfLost(call, error);
   if (outcome === undefined) throw error;

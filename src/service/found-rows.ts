@@ -1,30 +1,30 @@
 /**
- * Rows of a page of messages (2.5) that were found at once (`row-finder.ts`) and are given out together: what takes them need not look at
- * the bytes of each, and writes many at a time. Nearly all rows of a page come this way.
+ * Rows of a page of messages (2.5) that `row-finder.ts` has found in one pass. They are passed on together, so that the sink can
+ * write many rows at once without looking at each. Nearly all rows of a page are read this way.
  *
- * Invariant: a row that is among them is the same as if it came alone.
+ * Invariant: a row in a batch equals the row read alone.
  */
 import { assert } from '../base/assert.ts';
-import { isInteger, type PageRow, type PageRows, type RowFields, type RowTaker, readDigits } from './page-row.ts';
-import { entryLength, found, gapLength, mostRows, RowFinder } from './row-finder.ts';
+import { isInteger, type PageRow, type PageRows, type RowFields, type RowSink, readDigits } from './page-row.ts';
+import { entryLength, found, gapLength, maxFoundRows, RowFinder } from './row-finder.ts';
 
 export class FoundRows implements PageRows {
-  /** Rows that were taken last. */
+  /** Number of rows in the current batch. */
   length = 0;
   readonly #finder = new RowFinder();
   readonly #row = new FoundRow(this);
-  /** ms since the epoch, by entry of the finder's table. */
-  readonly #messageTimesMs = new Float64Array(mostRows);
-  readonly #receiptTimesMs = new Float64Array(mostRows);
-  /** By entry, too. */
-  readonly #sizes = new Float64Array(mostRows);
+  /** Message times in ms since the epoch, by entry of the finder's table. */
+  readonly #messageTimesMs = new Float64Array(maxFoundRows);
+  readonly #receiptTimesMs = new Float64Array(maxFoundRows);
+  /** Message sizes, by entry of the finder's table. */
+  readonly #sizes = new Float64Array(maxFoundRows);
   #page: Buffer = Buffer.alloc(0);
-  /** Entry of the first row of those that were taken, and of the first one that was not. */
+  /** First entry of the batch, and first entry after it. */
   #first = 0;
   #at = 0;
   #found = 0;
 
-  /** Looks for rows from `at` on, where one has its `{`. */
+  /** Finds rows from `at` on, where a row must begin with `{`. */
   find(page: Buffer, at: number, end: number): void {
     this.#page = page;
     this.#found = this.#finder.find(page, at, end);
@@ -32,24 +32,24 @@ export class FoundRows implements PageRows {
     this.length = 0;
   }
 
-  /** Rows that were found and neither taken nor passed. */
+  /** Number of found rows that were neither taken nor skipped. */
   get left(): number {
     return this.#found - this.#at;
   }
 
-  /** Where the row begins behind those that were found. */
+  /** Start of the first row after the found ones. */
   get next(): number {
     return this.#finder.next;
   }
 
-  /** Takes those that can be read without care and are not longer: as far as the first one that cannot, which may be none. */
+  /** Takes the leading rows that need no special handling and are at most `maxBytes` long. The batch can be empty. */
   take(maxBytes: number): void {
     this.#first = this.#at;
     while (this.#at < this.#found && this.#isRead(this.#at, maxBytes)) this.#at++;
     this.length = this.#at - this.#first;
   }
 
-  /** Passes over the next one, to be read with care: where it begins and ends in the page. */
+  /** Skips the next row, which needs special handling. Returns its position in the page. */
   pass(fields: RowFields): { readonly start: number; readonly end: number } {
     const { table } = this.#finder;
     const row = this.#at++;
@@ -57,15 +57,15 @@ export class FoundRows implements PageRows {
     return { start: this.#place(row, found.row), end: this.#place(row, found.row + 1) };
   }
 
-  /** Gives out those that were taken, and tells how many have been given. */
-  giveTo(taker: RowTaker, tellGiven: (rows: number) => void): void {
-    if (taker.run && this.length > 0) {
-      taker.run(this);
+  /** Passes the batch to the sink, and reports the number of rows passed so far. */
+  giveTo(sink: RowSink, tellGiven: (rows: number) => void): void {
+    if (sink.run && this.length > 0) {
+      sink.run(this);
       tellGiven(this.length);
       return;
     }
     for (let index = 0; index < this.length; index++) {
-      taker.row(this.row(index));
+      sink.row(this.row(index));
       tellGiven(1);
     }
   }
@@ -91,17 +91,17 @@ export class FoundRows implements PageRows {
     return this.#finder.lines(this.#first + from, this.#first + to);
   }
 
-  /** ms since the epoch. */
+  /** Message time of a row in ms since the epoch. */
   messageTimeMs(index: number): number {
     return this.#messageTimesMs[this.#first + index] as number;
   }
 
-  /** ms since the epoch. */
+  /** Receipt time of a row in ms since the epoch. */
   receiptTimeMs(index: number): number {
     return this.#receiptTimesMs[this.#first + index] as number;
   }
 
-  /** Undefined where the row has no `_size`. */
+  /** Size of a message, or undefined if the row has no `_size`. */
   size(index: number): number | undefined {
     const size = this.#sizes[this.#first + index] as number;
     return size < 0 ? undefined : size;
@@ -120,32 +120,32 @@ export class FoundRows implements PageRows {
     this.#receiptTimesMs[row] = receiptTimeMs;
     const size = this.#number(row, found.size);
     this.#sizes[row] = size;
-    // A number may be written otherwise, as with an exponent.
+    // The number may have another form, such as an exponent.
     if (size < 0 && this.#hasText(row, found.size)) return false;
     const isId = isInteger(this.#page, this.#place(row, found.messageId), this.#place(row, found.messageId + 1));
     return messageTimeMs >= 0 && receiptTimeMs >= 0 && isId;
   }
 
-  /** Whether the row has the field, with a value that is not empty. */
+  /** Whether the row has a non-empty value for the field. */
   #hasText(row: number, field: number): boolean {
     const { table } = this.#finder;
     const start = table[row * entryLength + field] as number;
     return start !== 0 && start !== table[row * entryLength + field + 1];
   }
 
-  /** -1 where it is not of digits alone, or missing. */
+  /** Number in a field, or -1 if it is missing or does not consist of digits only. */
   #number(row: number, field: number): number {
     return readDigits(this.#page, this.#place(row, field), this.#place(row, field + 1));
   }
 
-  /** Where something of a row stands in the page. */
+  /** Position of a field of a row in the page. */
   #place(row: number, field: number): number {
     const { table, origin } = this.#finder;
     return origin + (table[row * entryLength + field] as number);
   }
 }
 
-/** One for all rows: to make one for each takes longer than all that most of them are asked. */
+/** View of one row, reused for all rows: a new object for each row would take longer than most uses of it. */
 class FoundRow implements PageRow {
   index = 0;
   readonly #rows: FoundRows;
@@ -180,7 +180,7 @@ class FoundRow implements PageRow {
   }
 }
 
-/** One for all pages: what it has found of one is given out before another one comes. */
+/** Shared instance for all pages. The rows of a page are passed on before the next page is read. */
 export function sharedFoundRows(): FoundRows {
   shared ??= new FoundRows();
   return shared;

@@ -1,6 +1,6 @@
-/** The header `Date` (RFC 9110, 6.6.1): what the service's clock said when it answered, to the second. */
+/** Header `Date` (RFC 9110, 6.6.1): the service's time of the answer, in whole seconds. */
 
-/** Milliseconds since the epoch; undefined where there is no header or it cannot be read. */
+/** Returns milliseconds since the epoch, or undefined if the header is missing or invalid. */
 export function parseHttpDate(header: string | undefined): number | undefined {
   const dateMs = header === undefined ? Number.NaN : Date.parse(header);
   return Number.isNaN(dateMs) ? undefined : dateMs;

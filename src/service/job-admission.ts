@@ -1,27 +1,27 @@
 /**
- * How many search jobs of one user may be active at once (B4, B5): as many as its rate can keep alive, fewer after the service
- * refused one for its limit of active jobs (chapter 8), which is the organisation's and which we cannot see.
+ * Limits the number of active search jobs of one user (B4, B5): as many as its request rate can keep alive, and fewer after the
+ * service has rejected a job because of its own limit (8), which applies to the organisation and is unknown.
  *
- * Invariant: no job is admitted while as many as `limit` are active; jobs that run are never taken back. First come, first
- * admitted. Leaves to others: which refusal means the jobs (`refusals.ts`), and polling them.
+ * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of
+ * arrival. The meaning of a rejection is decided in `refusals.ts`.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** After a refusal one more job is admitted with each of these. */
+/** Time in ms after which the limit grows by one job after a rejection. */
 const jobGrowthMs = 60_000;
-/** What a rate keeps alive may change at any time; those who wait look again this often. */
-const lookAgainMs = 10_000;
+/** Interval in ms at which waiting jobs check the limit again, since the sustainable number can change at any time. */
+const recheckMs = 10_000;
 
-/** The right to have one job, from before its creation to its end. */
+/** Permit for one job, from before its creation to its end. */
 export interface JobPermit {
-  /** The job has ended, or never came to be. Harmless when said twice. */
+  /** Releases the permit when the job has ended or was not created. Repeated calls have no effect. */
   end(): void;
 }
 
 export interface JobAdmissionOptions {
   readonly clock: Clock;
-  /** How many jobs can be kept alive at present; asked again each time. */
+  /** Returns the number of jobs that the current rate can keep alive. */
   readonly sustainable: () => number;
 }
 
@@ -30,7 +30,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** The limit right after the last refusal; infinity before the first. */
+  /** Limit right after the last rejection. Infinity before the first. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -40,18 +40,18 @@ export class JobAdmission {
     this.#sustainable = options.sustainable;
   }
 
-  /** Jobs that hold a permit. */
+  /** Number of jobs with a permit. */
   get active(): number {
     return this.#active;
   }
 
-  /** How many may be active now; at least 1. */
+  /** Current maximum of active jobs, at least 1. */
   get limit(): number {
     const grown = this.#base === Number.POSITIVE_INFINITY ? this.#base : this.#base + this.#growth();
     return Math.max(1, Math.min(grown, this.#sustainable()));
   }
 
-  /** Waits for its turn; rejects with the signal's reason when it is aborted first. */
+  /** Waits for a permit. Rejects with the signal's reason if it is aborted first. */
   admit(signal?: AbortSignal): Promise<JobPermit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -64,22 +64,25 @@ export class JobAdmission {
       };
       const onAbort = () => {
         this.#waiting.delete(admit);
-        this.#look();
+        this.#admitWaiting();
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(admit);
-      this.#look();
+      this.#admitWaiting();
     });
   }
 
-  /** A creation sent at `sentAtMs` was refused for the number of jobs: halves it, once for all that were sent before. */
+  /**
+   * Records that a creation sent at `sentAtMs` was rejected because of the number of jobs. Halves the limit, but only once for all
+   * creations sent before.
+   */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;
     const limit = this.limit;
     this.#base = Math.max(1, Math.floor(Math.min(limit, Math.max(1, this.#active)) / 2));
     this.#refusedAtMs = this.#clock.monotonic();
-    this.#look();
+    this.#admitWaiting();
   }
 
   #growth(): number {
@@ -94,25 +97,26 @@ export class JobAdmission {
         if (ended) return;
         ended = true;
         this.#active--;
-        this.#look();
+        this.#admitWaiting();
       },
     };
   }
 
-  /** Admits who may come in, and sets the one timer for those who may not. */
-  #look(): void {
+  /** Admits waiting jobs, and sets the timer for the others. */
+  #admitWaiting(): void {
     for (const admit of this.#waiting) {
       if (this.#active >= this.limit) break;
       this.#waiting.delete(admit);
       admit();
     }
     this.#timer?.cancel();
-    this.#timer = this.#waiting.size === 0 ? undefined : this.#clock.after(this.#nextLookMs(), () => this.#look());
+    this.#timer =
+      this.#waiting.size === 0 ? undefined : this.#clock.after(this.#nextLookMs(), () => this.#admitWaiting());
   }
 
   #nextLookMs(): number {
-    if (this.#base === Number.POSITIVE_INFINITY) return lookAgainMs;
+    if (this.#base === Number.POSITIVE_INFINITY) return recheckMs;
     const grownAtMs = this.#refusedAtMs + (this.#growth() + 1) * jobGrowthMs;
-    return Math.min(lookAgainMs, grownAtMs - this.#clock.monotonic());
+    return Math.min(recheckMs, grownAtMs - this.#clock.monotonic());
   }
 }

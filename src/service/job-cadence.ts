@@ -1,55 +1,55 @@
 /**
- * When a job is asked for its status. Two reasons there are:
+ * Schedule of a job's status requests. There are two reasons for a request:
  *
- * - **To keep it alive** (protocol B4): 12 s after the sending of the last answered request for its status or results, pages too.
- * - **To look how far it is.** The first look is when whoever knows the searches of this service expects the job to be done, 2 s after the
- *   creation at the earliest, and 2.5 s where nobody knows: how long searches take is a round number more often than not, and a look right
- *   before the end costs another one, which may be long after. A job finds its buckets from the end of its range to the
- *   beginning (2.3), so from then on the histogram shows what part is done, and the next look comes a little after the moment when
- *   all of it should be. Where that shows nothing, or too little to be believed, when a short search is over, 10.5 s after the creation;
- *   later in twice the time that has gone by. Where it showed too much, so that the second look came too soon, the third is not
- *   before that time either. Never later than 12 s.
+ * - **Keep-alive** (B4): 12 s after the sending of the last answered request for its status or results.
+ * - **Progress.** The first request is sent when the search is expected to be done, judged by other searches of the service: at
+ *   least 2 s after the creation, and 2.5 s if nothing is known. A job finds its messages from the end of its range to the
+ *   beginning (2.3), so its histogram shows the completed share. The next request is sent shortly after the estimated end. Without
+ *   a usable estimate it is sent 10.5 s after the creation, or after twice the elapsed time. If the estimate was too early, the
+ *   third request is not sent before that time either. No request is later than 12 s.
  *
- * A search that is done within 10 s thus takes two looks at most, wherever its messages lie, or three where its histogram shows more
- * than is done. One of less than 2 s, or 2.5 s, takes a single one, and a long one no more than its keep-alive. A question that failed is
- * asked again at once, and once more, then less often. One that is merely not answered yet is left to itself while the job has
- * time: a look until a poll is due, a poll until 16 s. Then another goes out beside it, which reaches the service before 20 s are over.
+ * So a search of less than 2 s (or 2.5 s) needs one status request. A search of less than 10 s needs at most two, or three if its
+ * histogram runs ahead. A long search needs only its keep-alives.
+ *
+ * A failed request is repeated immediately, once more after that, and then less often. A request without an answer is not repeated
+ * while the job has time: a progress request until a keep-alive is due, and a keep-alive until 16 s. Then another request is sent
+ * in parallel, which reaches the service within its limit of 20 s.
  */
 
-/** After the sending of the last answered request of the job. */
+/** Time in ms from the last answered request to the next keep-alive. */
 export const keepAliveMs = 12_000;
 
 const soonestLookMs = 2_000;
-/** Of a search of which nobody knows how long it takes. */
+/** Default time of the first progress request in ms, if the duration of searches is unknown. */
 const usualLookMs = 2_500;
-/** An estimate may be short by this part of the whole, and by this time. */
+/** Safety margins for an estimate: a share of the whole time, and a fixed time. */
 const overshootPart = 0.1;
 const overshootMs = 250;
-/** However near the end seems, the next look is not earlier than after this part of the time that has gone by. */
+/** Minimum wait before the next progress request, as a share of the elapsed time. */
 const leastPart = 0.1;
 const leastLookMs = 500;
-/** After the creation a search of 10 s is over, its way and its start included. */
+/** Time after the creation at which a search of 10 s is over, including its start and network delays. */
 const shortSearchMs = 10_500;
 
-/** How far a job is at a status. */
-export interface Course {
-  /** From the sending of the creation to that of the status. */
+/** Progress of a job at the time of a status. */
+export interface SearchProgress {
+  /** Time from the sending of the creation to the sending of the status request. */
   readonly elapsedMs: number;
-  /** The part of that time since which the search may have begun: since it was last seen not to have. */
+  /** Time during which the search may have been running: since the last status that showed it as not started. */
   readonly searchingMs: number;
-  /** The part of its range that is done, 0 to 1; undefined while nothing shows it. */
+  /** Completed share of the range, 0 to 1. Undefined if unknown. */
   readonly donePart: number | undefined;
-  /** Statuses that were answered, this one too. */
+  /** Number of answered status requests, including this one. */
   readonly looks: number;
 }
 
-/** How long after the creation the first look comes. `expectedMs` after it the search should be over, as far as anybody knows. */
+/** Returns the time in ms from the creation to the first status request. `expectedMs` is the expected duration of the search. */
 export function firstLookMs(expectedMs = usualLookMs): number {
   return Math.min(keepAliveMs, Math.max(soonestLookMs, expectedMs));
 }
 
-/** How long after a status the next look comes. */
-export function nextLookMs(course: Course): number {
+/** Returns the time in ms from a status to the next progress request. */
+export function nextLookMs(course: SearchProgress): number {
   const { elapsedMs, looks } = course;
   const untilShortMs = shortSearchMs - elapsedMs;
   const leastMs = Math.max(leastLookMs, leastPart * elapsedMs, looks > 1 ? untilShortMs : 0);
@@ -57,16 +57,16 @@ export function nextLookMs(course: Course): number {
   return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(course))));
 }
 
-/** Infinity while nothing is known. */
-function remainingMs({ searchingMs, donePart }: Course): number {
+/** Estimated remaining time in ms. Infinity if unknown. */
+function remainingMs({ searchingMs, donePart }: SearchProgress): number {
   if (!donePart) return Number.POSITIVE_INFINITY;
   return (searchingMs / donePart) * (1 + overshootPart) + overshootMs - searchingMs;
 }
 
-/** After the sending of the last answered request, a poll that is not answered yet is followed by another. */
+/** Time in ms from the last answered request to a second keep-alive, if the first one has no answer yet. */
 export const secondTryMs = 16_000;
 
-/** How long the `tries`th question in a row is waited for before the next one may go out beside it. */
+/** Time in ms that the `tries`th consecutive request may take before another one is sent in parallel. */
 export function patienceMs(tries: number): number {
   return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;
 }
@@ -74,7 +74,7 @@ export function patienceMs(tries: number): number {
 const patiences: readonly number[] = [2_000, 2_000, 4_000];
 const lastPatienceMs = 8_000;
 
-/** How long after the `tries`th question in a row has failed the next one goes out. */
+/** Delay in ms after the `tries`th consecutive failed request. */
 export function delayAfterFailure(tries: number): number {
   return delays[tries - 1] ?? lastDelayMs;
 }

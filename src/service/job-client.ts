@@ -1,15 +1,15 @@
 /**
- * One search job as the service knows it: the four operations on it (4.2 to 4.5), with its cookies, and with what tells the reasons
- * apart for which the service may no longer know it. It does nothing by itself: `search-job.ts` keeps it alive.
+ * Requests of one search job (4.2 to 4.5), with its cookies, and with the facts that explain why the service does not know the job.
+ * It sends nothing on its own; `search-job.ts` keeps the job alive.
  */
 import { assert } from '../base/assert.ts';
-import type { BodyTaker } from './answer-stream.ts';
-import type { JobRefusal, Streaming } from './call.ts';
+import type { BodySink } from './answer-stream.ts';
+import type { Streaming } from './call.ts';
 import type { Calls } from './calls.ts';
 import { newsOf, withoutCookieNotice } from './cookie-notice.ts';
 import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-search.ts';
 import type { JobHome } from './job-home.ts';
-import { type MissingJob, missingJob } from './missing-job.ts';
+import { type JobRefusal, type MissingJob, missingJob } from './missing-job.ts';
 import type { JobOperation } from './operation.ts';
 import type { Outcome } from './outcome.ts';
 import { PageScanner } from './page-scanner.ts';
@@ -27,13 +27,13 @@ import { ServiceError } from './service-error.ts';
 import type { Answer, CallOptions } from './upgrade-service.ts';
 
 export const jobsPath = '/v1/search/jobs';
-/** The code of a job that is not there after its deletion was asked for. */
+/** Error code for a job that does not exist after its deletion was requested. */
 const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 
 export interface JobClientOptions extends CreatedJob {
   readonly calls: Calls;
   readonly home: JobHome;
-  /** When its creation was sent, on the monotonic clock. */
+  /** Monotonic sending time of the job's creation. */
   readonly createdAtMs: number;
 }
 
@@ -43,12 +43,12 @@ export class JobClient implements OpenJob {
   readonly #calls: Calls;
   readonly #home: JobHome;
   readonly #createdAtMs: number;
-  /** `warning` of the creation as it came. */
+  /** `warning` of the creation, as received. */
   readonly #notice: string | undefined;
   readonly #path: string;
   #heardAtMs: number;
   #isHeard = false;
-  /** That may have come through. */
+  /** Number of deletions that may have been received. */
   #deletionsSent = 0;
 
   constructor(options: JobClientOptions) {
@@ -114,7 +114,7 @@ export class JobClient implements OpenJob {
       if (!(error instanceof ServiceError)) throw error;
       if (error.code === notThere && error.sentAtMs !== undefined)
         return { value: undefined, sentAtMs: error.sentAtMs };
-      // One of it alone: a write before it may have come through, and its answer be lost.
+      // Only if the creation had no effect for certain: an earlier write may have created the job, with its answer lost.
       if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
       throw error;
     }
@@ -161,8 +161,8 @@ function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
   return new URLSearchParams({ offset: String(offset), limit: String(limit) });
 }
 
-/** Scans a page while it comes. What the receiver throws goes through the scanner to the caller as it is. */
-function takeRows(receiver: RowReceiver): BodyTaker<MessagePage> {
+/** Creates a sink that scans a page while it arrives. Errors of the receiver reach the caller unchanged. */
+function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   const scanner = new PageScanner(receiver);
   return {
     write(chunk) {

@@ -1,22 +1,22 @@
 /**
- * The cookies of one search job (5.3): filled by every answer to its requests, sent with each of them by the rules of RFC 6265, so that
- * a host to which a request is redirected gets only what is meant for it. Credentials go beside them (5.1).
+ * Cookies of one search job (5.3). Every answer updates them, and each request sends them by the rules of RFC 6265, so a redirect
+ * target receives only its own cookies. Credentials are sent separately (5.1).
  *
- * Invariant: expiry is judged by our clock port, and never by the machine's. What is no cookie is passed over, as browsers do.
+ * Invariant: expiry uses the clock port, never the machine's clock. Invalid cookies are ignored, as browsers do.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../base/clock.ts';
 
-/** More, or longer ones, no service sends; they would be sent back with every request. */
+/** Limits for the number and length of cookies, since all cookies are sent with every request. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
-/** What may stand in a header (RFC 9110, 5.5). */
+/** Characters that are valid in a header (RFC 9110, 5.5). */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class JobCookies {
   readonly #clock: Clock;
   readonly #jar = new CookieJar();
-  /** Names that have been stored. */
+  /** Names of stored cookies. */
   readonly #names = new Set<string>();
   #wereSent = false;
 
@@ -24,12 +24,12 @@ export class JobCookies {
     this.#clock = clock;
   }
 
-  /** Whether any was ever asked for to be sent. */
+  /** Whether any cookie was ever requested for sending. */
   get wereSent(): boolean {
     return this.#wereSent;
   }
 
-  /** Takes in the `Set-Cookie` headers of an answer to a request to `url`. */
+  /** Stores the `Set-Cookie` headers of an answer to a request to `url`. */
   store(url: URL, setCookies: readonly string[]): void {
     const nowMs = this.#clock.now();
     for (const text of setCookies) {
@@ -42,7 +42,7 @@ export class JobCookies {
     }
   }
 
-  /** The header `Cookie` of a request to `url`; undefined where no cookie is meant for it. */
+  /** Returns the `Cookie` header for a request to `url`, or undefined if no cookie applies. */
   header(url: URL): string | undefined {
     const nowMs = this.#clock.now();
     const cookies = this.#jar.getCookiesSync(url.href, { expire: false, sort: true });
@@ -53,10 +53,13 @@ export class JobCookies {
   }
 }
 
-/** The last moment that a date can be. */
+/** Latest time that a `Date` can represent. */
 const latestMs = 8_640_000_000_000_000;
 
-/** `Max-Age` wins over `Expires` and counts from when the cookie came; the library counts it from when it was last used. */
+/**
+ * Converts `Max-Age`, which takes precedence over `Expires`, to a fixed time after the arrival of the cookie. The library would
+ * count it from the last use.
+ */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;
   if (maxAge === null) return;

@@ -1,9 +1,9 @@
-/** Why a search job is over: which errors end it, and those that no single request has brought. */
+/** Errors that end a search job, including errors without a failed request. */
 import { LogfleetError } from '../base/errors.ts';
 import { jobMissings, type Outcome } from './outcome.ts';
 import { ServiceError } from './service-error.ts';
 
-/** A replica may hear of the job yet, and a job whose cookie did not go along goes on; all others stay without it. */
+/** After these outcomes the job may still exist: a replica may not know it yet, or a cookie was missing. */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
 const missing: ReadonlySet<string> = new Set(
   jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
@@ -12,12 +12,12 @@ export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome
 export const notKnownYetCode = `service.${'jobNotKnownYet' satisfies Outcome}`;
 const clientClosed = `service.${'closed' satisfies Outcome}`;
 
-/** The service does not know the job, and will not. */
+/** Whether the error shows that the job does not exist any more. */
 export function isMissing(error: LogfleetError): boolean {
   return missing.has(error.code) || error.code === cancelledCode;
 }
 
-/** No further request about the job can help. */
+/** Whether further requests for the job are useless after this error. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || error.code === clientClosed || kind === 'stall' || kind === 'bug';
@@ -25,7 +25,7 @@ export function isFinal(error: LogfleetError): boolean {
 
 const cancelledCode = 'job.cancelled';
 
-/** Somebody else has cancelled it, or the service itself (3.1). */
+/** Error for a job that was cancelled by the service (3.1) or by another client. */
 export function cancelledError(id: string): LogfleetError {
   return new LogfleetError({
     code: cancelledCode,
@@ -35,7 +35,7 @@ export function cancelledError(id: string): LogfleetError {
   });
 }
 
-/** Nothing was heard of it for longer than the service keeps a job that nobody asks for (3.1). */
+/** Error for a job without any answer for longer than the service keeps an idle job (3.1). */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
@@ -48,7 +48,7 @@ export function silencedError(id: string, silentMs: number, cause: LogfleetError
   });
 }
 
-/** We have closed it. */
+/** Error for a job that logfleet has closed. */
 export function closedError(id: string): LogfleetError {
   return new LogfleetError({
     code: 'job.closed',
@@ -58,7 +58,7 @@ export function closedError(id: string): LogfleetError {
   });
 }
 
-/** Records cannot be read to their end where nobody says how many there are. */
+/** Error for a job whose records cannot be read completely, since the service does not count them. */
 export function uncountedError(id: string): LogfleetError {
   return new LogfleetError({
     code: 'job.recordsUncounted',

@@ -1,46 +1,46 @@
 /**
- * What the statuses of one job have brought together: each hands out its errors, warnings and buckets once (2.3), so that they are
- * kept here; and whether one was lost on its way, with whatever it held (protocol E5). Bounded, whatever the service sends.
+ * Accumulated content of a job's statuses. The service returns each error, warning and bucket only once (2.3), so they are
+ * collected here, in limited numbers. Also records whether a status was lost and with it possibly an error (E5).
  */
 import { type Histogram, JobHistogram } from './job-histogram.ts';
 import type { JobState, JobStatus } from './search-service.ts';
 import type { Answer } from './upgrade-service.ts';
 
-/** So many different texts are kept, the first ones, and so many characters of each. */
+/** Limits for the number of different texts and for the length of each. The first ones are kept. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Says that the search was cut at the message limit (10.2). */
+/** Matches a warning that the search was cut at the message limit (10.2). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
-/** Different texts, in the order in which they came. */
+/** Different texts, in order of arrival. */
 export interface GatheredTexts {
   readonly texts: readonly string[];
-  /** Whether there were more than are kept. */
+  /** Whether there were more texts than are kept. */
   readonly isCut: boolean;
 }
 
-/** What is known of a job at a moment. */
+/** Known state of a job at one time. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Undefined where the service counts messages alone. */
+  /** Undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   readonly errors: GatheredTexts;
-  /** Those that the status, the creation and pages carried by themselves, too. */
+  /** Includes warnings of the creation and of pages. */
   readonly warnings: GatheredTexts;
   /**
-   * The service has said that the message limit cut the search: it is FORCE PAUSED, or a warning said so. False proves nothing, since
-   * a service may say nothing (10.2, protocol E4).
+   * Whether the service has reported that the message limit cut the search, by FORCE PAUSED or a warning. False proves nothing,
+   * since the service may not report it (10.2, E4).
    */
   readonly isLimitReached: boolean;
-  /** The answer to a status request was lost, and maybe an error with it: the job proves nothing (protocol E5). */
+  /** Whether the answer to a status request was lost, possibly with an error. The job then proves nothing (E5). */
   readonly isTainted: boolean;
-  /** Statuses that were answered. */
+  /** Number of answered status requests. */
   readonly statuses: number;
   /**
-   * What the service's clock said with the answer that came last, or with the creation; undefined where that said nothing, or came late:
-   * an older one says by now how old it is, and not how far that clock is behind. See `Answer.dateMs`.
+   * Service time of the newest answer or of the creation. Undefined if the answer has no date or arrived late, since a late date
+   * does not show how far the service's clock is behind. See `Answer.dateMs`.
    */
   readonly dateMs: number | undefined;
 }
@@ -69,29 +69,29 @@ export class JobGathering {
   #messageCount = 0;
   #recordCount: number | undefined;
   #scannedBytes: number | undefined;
-  /** A warning said that the message limit was reached. */
+  /** Whether a warning reported that the message limit was reached. */
   #isLimitWarned = false;
   #isTainted = false;
   #statuses = 0;
   #dateMs: number | undefined;
-  /** When the status was asked for that is taken as the newest. */
+  /** Sending time of the newest status request with an answer. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
-  /** `dateMs` of the job's creation. */
+  /** @param dateMs service time of the job's creation */
   constructor(dateMs?: number) {
     this.#dateMs = dateMs;
   }
 
-  /** When the newest status was asked for that showed that the search itself had not begun; undefined where none did. */
+  /** Sending time of the newest status request which showed that the search had not started. Undefined if there is none. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
 
   /**
-   * The part of [fromMs, toMs) that the search has covered, 0 to 1; undefined while nothing shows it. A job works from the end of its range
-   * to the beginning. Its histogram may run ahead of its results (`doneGatheringHistogram`, 3.1): of what that covers only so much
-   * counts as its messages are found.
+   * Share of [fromMs, toMs) that the search has covered, 0 to 1. Undefined if unknown. A job works from the end of its range to the
+   * beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the share is reduced to the share of
+   * its messages that are found.
    */
   donePart({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -103,7 +103,8 @@ export class JobGathering {
   }
 
   /**
-   * Of one that comes late, after one that was asked for later, only what is handed out once counts. Returns whether it is the newest.
+   * Adds a status. A status that arrives after a newer one only adds its errors, warnings and buckets. Returns whether it is the
+   * newest.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     this.#statuses++;
@@ -124,14 +125,14 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** A warning from elsewhere than a status. */
+  /** Adds a warning from another answer than a status. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     this.#warnings.add(text);
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** A status was asked for, and its answer did not come. */
+  /** Records that the answer to a status request was lost. */
   lost(): void {
     this.#isTainted = true;
   }
@@ -156,7 +157,7 @@ export class JobGathering {
   }
 }
 
-/** What it searches is still to be found out, or nothing is done at all. */
+/** Whether the search itself has not started. */
 function isIdle(state: JobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }

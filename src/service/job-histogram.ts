@@ -1,21 +1,21 @@
 /**
- * The histogram of a job from what its statuses bring (2.3): only what is new by the specification, so that a bucket that comes again
- * brings more of it; everything each time by one report (10.2), so that a bucket that comes again replaces what it was.
+ * Histogram of a job, accumulated from its statuses (2.3). By the specification a status contains only new counts, so repeated
+ * buckets must be added. By one report it contains the totals (10.2), so repeated buckets must be replaced.
  *
- * Both are kept for each bucket: all of its counts together, and the largest of them. Which one is meant is told by the job's own
- * count of messages, which is the total in either case: the reading that adds up to it holds. Where every bucket came once they are
- * the same, and since neither is ever below the other's part of a bucket, equal sums are equal buckets.
+ * For each bucket both the sum and the maximum of its counts are kept. The job's own message count decides: the interpretation
+ * whose total equals it is correct. If each bucket occurred only once, both are the same. Neither is ever below its true value, so
+ * equal totals mean equal buckets.
  */
 import type { HistogramBucket } from './search-service.ts';
 
-/** More buckets no service makes; those beyond are not kept, and the histogram does not add up. */
+/** Maximum number of buckets. Further ones are dropped, and the histogram then does not add up. */
 const maxBuckets = 20_000;
 
 export interface Histogram {
-  /** In order of time. */
+  /** Ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /** Whether the total is the job's count of messages. Otherwise something is missing, or counted twice. */
+  /** Whether the total equals the job's message count. Otherwise buckets are missing or counted twice. */
   readonly addsUp: boolean;
 }
 
@@ -27,11 +27,11 @@ interface Tally {
 }
 
 export class JobHistogram {
-  /** By start and length: the service may cut its buckets otherwise at any time. */
+  /** Tallies by start and length, since the service may change the bucket size at any time. */
   readonly #tallies = new Map<string, Tally>();
   #reachedMs: number | undefined;
 
-  /** The oldest time that a bucket has shown: how far the job has come from its end (2.3). */
+  /** Start of the oldest bucket so far. A job works backwards from its end (2.3). */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }
@@ -40,7 +40,7 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /** In the reading that adds up to `messageCount`; where none does, the one that comes closer. */
+  /** Returns the interpretation whose total equals `messageCount`, or else the closer one. */
   read(messageCount: number): Histogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

@@ -1,9 +1,9 @@
 /**
- * Where one search job is: the address at which its creation was answered, and the cookies that lead to it (5.3). Whatever moves later,
- * all requests of the job go there, since most cookies are good for the host alone that set them.
+ * Address and cookies of one search job (5.3). All requests of the job go to the address that answered its creation, since most
+ * cookies are valid only for the host that set them.
  *
- * A redirect of one of its own requests is followed for that request. The job moves only where a permanent one led to an answer of
- * success, for somebody knows the job there.
+ * A redirect of a single request is followed for that request. The job moves only if a permanent redirect leads to a successful
+ * answer, which shows that the job is known there.
  */
 import type { JobCookies } from './job-cookies.ts';
 import type { ServiceAddress } from './service-address.ts';
@@ -18,12 +18,12 @@ export class JobHome {
     this.#address = address;
   }
 
-  /** Undefined before the creation was answered: the deployment's own address. */
+  /** Undefined until the creation is answered. Then the deployment's own address applies. */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }
 
-  /** An answer of success came from `address`; `forGood`: straight, or over permanent redirects alone. */
+  /** Records a successful answer from `address`. `forGood`: reached directly or by permanent redirects only. */
   answered(address: ServiceAddress, forGood: boolean): void {
     if (forGood || !this.#address) this.#address = address;
   }

@@ -1,12 +1,11 @@
 /**
- * The questions for the status of one job: when the next one goes out, and what came of those before (protocol B4). The times are
- * `job-cadence.ts`'s.
+ * Status requests of one job: when the next one is sent, and the results of earlier ones (B4). The times are in `job-cadence.ts`.
  *
- * A question that is not answered soon is asked again, and its answer is waited for all the same: it may hold what no other answer
- * does (protocol E5). So answers may come in another order than they were asked for, each with the time of its sending.
+ * A request without a timely answer is repeated, but its answer is still awaited, since it may contain errors that no other answer
+ * has (E5). So answers can arrive in another order than their requests. Each has its sending time.
  *
- * Invariant: at most one question waits for its turn in the budget; a later one goes out only when the one before it has had its time.
- * None goes out once it is stopped.
+ * Invariant: at most one request waits for a request slot. Another one is sent only after the one before has had its time. None is
+ * sent after `stop`.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
@@ -15,23 +14,23 @@ import type { JobStatus, OpenJob } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { Answer } from './upgrade-service.ts';
 
-/** A replica that has not heard of the job, and a service that cannot be reached, are not asked again sooner. */
+/** Delay in ms before a repeated request if a replica does not know the job, or the service is unreachable. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  /** How long after its creation the search should be over; see `firstLookMs`. */
+  /** Expected time from the creation to the end of the search, see `firstLookMs`. */
   readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** One question, from its turn in the line on. */
+/** One status request, from its place in the queue on. */
 interface Poll {
   readonly isLook: boolean;
   readonly withdrawal: AbortController;
-  /** Undefined while it waits for its turn. */
+  /** Undefined while it waits for a request slot. */
   sentAtMs: number | undefined;
 }
 
@@ -39,13 +38,13 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #underWay = new Set<Poll>();
   #inLine: Poll | undefined;
-  /** The one that was sent last, until its end. */
+  /** Last sent request, until its end. */
   #newest: Poll | undefined;
-  /** Questions since the last answer. */
+  /** Number of requests since the last answer. */
   #tries = 0;
-  /** After a failure: when to ask again. */
+  /** Time of the next request after a failure. */
   #againAtMs: number | undefined;
-  /** When to look how far the job is; infinity once that is known. */
+  /** Time of the next progress request. Infinity if none is needed. */
   #lookAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -56,19 +55,19 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** When the oldest question was sent whose answer may still come; infinity where there is none. */
+  /** Sending time of the oldest request whose answer may still arrive. Infinity if there is none. */
   get oldestSentMs(): number {
     const times = [...this.#underWay].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** The next look is at `atMs`; infinity: from now on the job is only kept alive. */
+  /** Sets the time of the next progress request. Infinity: only keep-alives are sent. */
   lookAt(atMs: number): void {
     this.#lookAtMs = atMs;
     this.#plan();
   }
 
-  /** Nothing more is asked; what is under way may end. */
+  /** Stops sending requests. Requests in flight may end. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -79,7 +78,7 @@ export class JobPolls {
     return this.#options.job.heardAtMs + keepAliveMs;
   }
 
-  /** Does what it is time for, and otherwise sees to it that it will be done. Pages that were answered meanwhile put a poll off. */
+  /** Sends a request that is due, or sets the timer for it. Answered pages postpone a keep-alive. */
   #plan(): void {
     this.#timer?.cancel();
     if (this.#isStopped) return;
@@ -92,7 +91,7 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A look that is still in line when the job needs a poll makes way for it.
+    // A waiting progress request gives way when the job needs a keep-alive.
     if (this.#inLine) return this.#inLine.isLook ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isLook } = this.#newest;
@@ -131,7 +130,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // An older one may be written a second time, after a spurious 401, while another is in line.
+    // An older request may be written again after a spurious 401, while another one waits.
     if (this.#inLine === poll) this.#inLine = undefined;
     this.#underWay.add(poll);
     this.#newest = poll;

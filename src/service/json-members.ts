@@ -1,11 +1,11 @@
 /**
- * Members of JSON documents of the service, one by one, from unknown to typed. `null` counts as missing; a wrong type is a
- * `DecodeError` that names the place, never the value.
+ * Typed access to members of JSON documents of the service. `null` counts as missing. A wrong type is a `DecodeError` that contains
+ * the JSON path, never the value.
  */
 import { LogfleetError } from '../base/errors.ts';
 import { parseJson } from './json.ts';
 
-/** An answer that is not what the specification says. The message names the JSON path, never a value. */
+/** Answer that violates the specification. The message contains the JSON path, never a value. */
 export class DecodeError extends LogfleetError {
   override readonly name = 'DecodeError';
 
@@ -16,14 +16,14 @@ export class DecodeError extends LogfleetError {
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The whole answer as an object; an empty body, an HTML page or half a document is a `DecodeError`. */
+/** Parses the whole answer as an object. Throws a `DecodeError` for an empty body, an HTML page or a truncated document. */
 export function decodeDocument(body: Uint8Array): Members {
   if (body.length === 0) throw new DecodeError('the body is empty');
   let document: unknown;
   try {
     document = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   } catch (error) {
-    throw new DecodeError(`the body is no JSON, or not all of it (${body.length} bytes)`, error);
+    throw new DecodeError(`the body is not JSON, or is truncated (${body.length} bytes)`, error);
   }
   return membersAt(document, 'the body');
 }
@@ -38,7 +38,7 @@ export function mismatch(path: string, expected: string, value: unknown): Decode
   return new DecodeError(`${path}: expected ${expected}, found ${typeName(value)}`);
 }
 
-/** `path.name`, or the name alone at the top of a document. */
+/** Path of a member: `path.name`, or only the name at the top level. */
 function placeOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
@@ -54,7 +54,7 @@ export function arrayIn(members: Members, name: string): readonly unknown[] {
   return value;
 }
 
-/** An array that may be left out. */
+/** Optional array. */
 export function optionalArray(members: Members, name: string): readonly unknown[] {
   const value = members[name];
   return value === undefined || value === null ? [] : arrayIn(members, name);
@@ -87,7 +87,7 @@ export function optionalNumber(members: Members, name: string, path: string): nu
   return value;
 }
 
-/** How many there are of something: a whole number, not negative; `parseJson` gives large ones as their digits. */
+/** Optional count: an integer of at least 0. `parseJson` returns large integers as digits. */
 export function optionalCount(members: Members, name: string, path: string): number | undefined {
   const value = members[name];
   if (value === undefined || value === null) return undefined;
@@ -100,7 +100,7 @@ export function optionalCount(members: Members, name: string, path: string): num
 
 const integerForm = /^-?\d+$/;
 
-/** A 64-bit integer, as a number or as a string of digits. */
+/** 64-bit integer as a number or as a string of digits. */
 export function integerId(members: Members, name: string, path: string): string {
   const value = members[name];
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
@@ -108,7 +108,7 @@ export function integerId(members: Members, name: string, path: string): string 
   throw mismatch(placeOf(path, name), 'an integer', value);
 }
 
-/** An id that is opaque: a string, or an integer (a task's id is the one when created and the other when read). */
+/** Opaque id: a string or an integer. The same task id can be an integer in one answer and a string in another. */
 export function opaqueId(members: Members, name: string, path: string): string {
   const value = members[name];
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);

@@ -1,7 +1,7 @@
-/** Numbers of JSON (RFC 8259, 6) byte by byte, as a state machine that can stop anywhere: `-0.5e+10`. */
+/** State machine for JSON numbers (RFC 8259, 6), byte by byte, so that it can pause anywhere: `-0.5e+10`. */
 import { char } from '../base/json-bytes.ts';
 
-/** What the bytes so far are: the places of the diagram `- 0 | 1-9 digits . digits e ± digits`. */
+/** State after the bytes so far, by the grammar `- 0 | 1-9 digits . digits e ± digits`. */
 export const numberState = {
   minus: 0,
   zero: 1,
@@ -13,14 +13,14 @@ export const numberState = {
   exponentDigits: 7,
 } as const;
 
-/** The state after the first byte of a number; -1 where a number cannot begin so. */
+/** State after the first byte of a number, or -1 if no number begins with it. */
 export function startNumber(byte: number): number {
   if (byte === char.minus) return numberState.minus;
   if (byte === char.zero) return numberState.zero;
   return isDigit(byte) ? numberState.integer : -1;
 }
 
-/** The state after one more byte; -1 where it does not belong to the number. */
+/** State after one more byte, or -1 if the byte does not belong to the number. */
 export function continueNumber(state: number, byte: number): number {
   switch (state) {
     case numberState.minus:
@@ -42,7 +42,7 @@ export function continueNumber(state: number, byte: number): number {
   }
 }
 
-/** Whether a number may end in this state. */
+/** Whether a number can end in this state. */
 export function isWholeNumber(state: number): boolean {
   switch (state) {
     case numberState.zero:

@@ -1,12 +1,12 @@
 /**
- * Reads JSON (RFC 8259) token by token from bytes that come in pieces, wherever these are cut: every state, also that within an escape
- * or a number, outlives a piece. It refuses what JSON.parse refuses, at the first byte that cannot be right.
+ * Tokenizer for JSON (RFC 8259) in chunks. It can pause at any byte, even inside an escape or a number. It rejects the same texts
+ * as JSON.parse, at the first wrong byte.
  *
- * Invariant: each byte is looked at once. No token is kept: whoever wants the text of one that crosses pieces keeps its bytes and
- * puts them in front of the next ones. Nothing recurses: a level of depth takes one byte, up to a limit.
+ * Invariant: each byte is read once. No token is stored: callers that need the text of a token across chunks keep its bytes and
+ * prepend them to the next chunk. There is no recursion: each nesting level takes one byte, up to a limit.
  *
- * Bytes of 0x80 and more are text, and text stands in strings only. So UTF-8 needs no decoding here, and what is no UTF-8
- * either passes inside strings as it came, as it would through a lenient decoder in front of JSON.parse.
+ * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as with a
+ * lenient decoder before JSON.parse.
  */
 import {
   char,
@@ -20,7 +20,7 @@ import {
 } from '../base/json-bytes.ts';
 import { continueNumber, isWholeNumber, startNumber } from './json-number.ts';
 
-/** What `next` found. `more`: the piece is used up. */
+/** Result of `next`. `more`: the chunk is used up. */
 export const token = {
   more: 0,
   name: 1,
@@ -36,10 +36,10 @@ export const token = {
 
 export type Token = (typeof token)[keyof typeof token];
 
-/** Makes the error for what is wrong at a byte; `offset` is its place, counted from the first byte of all. */
+/** Creates the error for a wrong byte. `offset` counts from the first byte of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** What may come next, between tokens. */
+/** Allowed tokens in the current state. */
 const expecting = {
   value: 0,
   itemOrEnd: 1,
@@ -50,33 +50,33 @@ const expecting = {
   nothing: 6,
 } as const;
 
-/** What is under way. `digits + n`: n hexadecimal digits of an escape are to come; from `number` on: the state of the number. */
+/** Unfinished token. `digits + n`: n hexadecimal digits of an escape are missing. From `number` on: state of the number. */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /** The token found last, or under way: from its first byte to behind its last one, as indices of the bytes taken. */
+  /** Current or last token: indexes of its first byte and of the byte after it, in the current chunk. */
   tokenStart = 0;
   tokenEnd = 0;
-  /** The name of a whole member. */
+  /** Name of the last complete member. */
   nameStart = 0;
   nameEnd = 0;
-  /** Whether the name or string has a backslash in it. */
+  /** Whether the name or string contains a backslash. */
   escaped = false;
-  /** How many objects and arrays are open. */
+  /** Number of open objects and arrays. */
   depth = 0;
-  /** The next byte to be looked at, as an index of the bytes taken. */
+  /** Index of the next byte in the current chunk. */
   at = 0;
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
-  /** Of each open object or array, the outermost first: 1 for an object. */
+  /** For each open object or array, outermost first: 1 for an object. */
   readonly #isObject: Uint8Array;
   #bytes: Uint8Array = noBytes;
   #view: DataView = new DataView(noBytes.buffer);
   #end = 0;
-  /** Which byte of all `#bytes[0]` is. */
+  /** Offset of `#bytes[0]` in the document. */
   #base = 0;
   #expecting: number = expecting.value;
   #within: number = within.nothing;
@@ -89,8 +89,8 @@ export class JsonReader {
   }
 
   /**
-   * Goes on in other bytes, from index `at` to `end`; `bytes[0]` is byte `base` of all. Nothing may be left out, nor come twice.
-   * Returns by how much indices of the bytes before have to be moved to mean the same bytes in these.
+   * Continues with other bytes, from index `at` to `end`. `bytes[0]` has offset `base` in the document. No byte may be missing or
+   * repeated. Returns the difference that converts old indexes to new ones.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -105,28 +105,27 @@ export class JsonReader {
     return moved;
   }
 
-  /** Whether a token is cut by the end of the bytes taken. */
+  /** Whether the end of the chunk is inside a token. */
   get insideToken(): boolean {
     return this.#within !== within.nothing;
   }
 
-  /** Whether one whole value was read, and nothing but whitespace behind it. */
+  /** Whether one complete value was read, followed only by whitespace. */
   get isDone(): boolean {
     return this.#expecting === expecting.nothing;
   }
 
-  /** Which byte of all stands at an index of the bytes taken. */
+  /** Offset in the document of an index in the current chunk. */
   offsetOf(index: number): number {
     return this.#base + index;
   }
 
   /**
-   * The next member whose name has a wanted length, of an object whose members are all like `"name":"value"`, without a space between: the
-   * name from `nameStart` to `nameEnd`, the value as the token. Others are passed over. False where the next one is not like
-   * that, or not there as a whole, which is for `next` to find out. Nearly all of a page are such members, and token by token they
-   * take twice as long.
+   * Finds the next member with a wanted name length in an object whose members all look like `"name":"value"` without spaces. Sets
+   * `nameStart`, `nameEnd` and the token. Skips other members. Returns false if the next member has another form or is incomplete;
+   * use `next` then. Most of a page consists of these members, and this is twice as fast as reading tokens.
    *
-   * `wanted` has a 1 at each length, the quotes among it; lengths beyond it are not wanted.
+   * `wanted` has a 1 at each wanted length, including the quotes. Greater lengths are never wanted.
    */
   nextStringMember(wanted: Uint8Array): boolean {
     const bytes = this.#bytes;
@@ -156,8 +155,8 @@ export class JsonReader {
   }
 
   /**
-   * Passes over `text` where it comes next, behind a member. The text has to lead out of the object into another one at the same depth, so
-   * that it is the only way there that needs no token; false where it does not stand there.
+   * Skips `text` if it follows here, after a member. The text must lead from the end of an object into another object at the same
+   * depth. Returns false if other text follows.
    */
   passInto(text: Uint8Array): boolean {
     if (this.#expecting !== expecting.commaOrEnd || this.at + text.length > this.#end) return false;
@@ -167,12 +166,12 @@ export class JsonReader {
     return true;
   }
 
-  /** Goes on at `at`, right behind the beginning of an object, as it is now: another one at the same depth. */
+  /** Continues at `at`, right after the beginning of another object at the same depth. */
   moveInto(at: number): void {
     this.at = at;
   }
 
-  /** Where the next member of the open object would begin with its quote; -1 where none can. */
+  /** Index of the quote that begins the next member of the open object, or -1 if no member can begin. */
   #memberStart(): number {
     if (this.#within !== within.nothing) return -1;
     if (this.#expecting === expecting.nameOrEnd) return this.at < this.#end ? this.at : -1;
@@ -180,7 +179,7 @@ export class JsonReader {
     return follows && this.at + 1 < this.#end && this.#bytes[this.at] === char.comma ? this.at + 1 : -1;
   }
 
-  /** The next token, or `more`. Throws what `complain` made of a byte that cannot stand where it stands. */
+  /** Returns the next token, or `more`. Throws the error of `complain` for an invalid byte. */
   next(): Token {
     if (this.#within !== within.nothing) return this.#goOn();
     const bytes = this.#bytes;
@@ -197,7 +196,7 @@ export class JsonReader {
     return token.more;
   }
 
-  /** What would have to follow for the text to go on, in words. */
+  /** Description of the expected continuation, for messages. */
   expected(): string {
     if (this.#within === within.literal) return this.#literal;
     if (this.#within >= within.number) return 'the rest of a number';
@@ -263,7 +262,7 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /** `ifEmpty` is what was expected where the object or array has nothing in it. */
+  /** `ifEmpty` is the expected state if the object or array is empty. */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||
@@ -340,7 +339,7 @@ export class JsonReader {
     return token.name;
   }
 
-  /** A number ends before the first byte that does not belong to it, and that byte is left for the next token. */
+  /** A number ends before the first byte that does not belong to it. That byte is read with the next token. */
   #readNumber(): Token {
     for (; this.at < this.#end; this.at++) {
       const byte = this.#bytes[this.at] as number;
@@ -383,7 +382,7 @@ const literals: ReadonlyMap<number, string> = new Map([
   [char.n, 'null'],
 ]);
 
-/** What each is called in errors. */
+/** Names of tokens in messages. */
 export const tokenNames: Readonly<Record<Token, string>> = {
   [token.more]: 'nothing',
   [token.name]: 'a name',

@@ -1,10 +1,9 @@
 /**
- * JSON whose integers stay whole. Ids of the service have 64 bits, doubles hold 53: an integer of 16 digits or more becomes a
- * string of its digits, everything else is what JSON.parse makes of it.
+ * JSON parsing that keeps large integers exact. Ids of the service have 64 bits, but doubles have 53, so an integer of 16 or more
+ * digits becomes a string of its digits. Everything else equals JSON.parse.
  *
- * A reviver that looks at every value costs five times a plain parse, and a large listing is full of such ids. So the digits are put in
- * quotes first. That is safe: where the pattern stands inside a string, the added quote ends that string with a digit right
- * behind it, which no JSON allows, and the text is read again the slow way.
+ * A reviver would take five times as long as a plain parse. Instead, large integers are put in quotes before parsing. If the
+ * pattern occurs inside a string, the added quote makes the JSON invalid, and the text is parsed again with a reviver.
  */
 
 const largeInteger = /([:,[]\s*)(-?[1-9]\d{15,})(?=\s*[,}\]])/g;
@@ -21,11 +20,11 @@ const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => 
 function keepWhole(_key: string, value: unknown, context: ReviverContext): unknown {
   const source = context.source;
   if (typeof value !== 'number' || source === undefined || !largeIntegerForm.test(source)) return value;
-  // Through BigInt, because the source is a slice that would keep the text of the whole page alive.
+  // Converted with BigInt, since the slice would keep the text of the whole page in memory.
   return BigInt(source).toString();
 }
 
-/** Throws a SyntaxError as JSON.parse does. */
+/** Throws a SyntaxError like JSON.parse. */
 export function parseJson(text: string): unknown {
   const quoted = text.replace(largeInteger, '$1"$2"');
   try {

@@ -1,46 +1,55 @@
 /**
- * What "there is no such job" means (7.3): the service gives one answer for a replica that has not heard of the job yet, for a cookie
- * that was not sent, for a job that was cancelled for silence or age, and for one that somebody deleted. Told apart by what we
- * know of the job ourselves.
+ * Explains an answer that a job does not exist (7.3). The service gives the same answer for a replica that does not know the job
+ * yet, a missing cookie, a job cancelled because of silence or age, and a deleted job. Our own records of the job distinguish these
+ * cases.
  */
-import type { JobRefusal } from './call.ts';
 import type { JobMissing } from './outcome.ts';
 
-/** For so long after the creation a replica may not have heard of the job (10.2). */
+/** Time in ms after its creation during which a replica may not know a job (10.2). */
 const replicaGraceMs = 10_000;
-/** Once the service has shown that it knows the job, the other replicas are not far behind. */
+/** Shorter limit in ms after the service has shown that it knows the job, since the other replicas follow soon. */
 const heardReplicaGraceMs = 4_000;
-/** The service cancels a job that nobody asks for within 20 to 30 seconds (3.1). */
+/** Minimum time of silence in ms after which the service cancels a job: 20 to 30 seconds (3.1). */
 const silenceMs = 20_000;
-/** A query ends after eight hours (3.1). */
+/** Maximum duration of a query: eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** What is known of a job; times on the monotonic clock. */
+/** Records of a job. All times are monotonic. */
 export interface JobFacts {
-  /** When its creation was sent. */
+  /** Sending time of the creation. */
   readonly createdAtMs: number;
-  /** When the newest request was sent on which the service showed that it knows the job; its creation at first. */
+  /** Sending time of the newest request with an answer showing that the service knows the job. Initially that of the creation. */
   readonly heardAtMs: number;
-  /** Whether the service has shown so since the creation. */
+  /** Whether the answer to a request after the creation showed that the service knows the job. */
   readonly isHeard: boolean;
-  /** Whether a deletion that was sent before may have come through. */
+  /** Whether an earlier deletion may have been received. */
   readonly isDeleted: boolean;
-  /** Whether it is a deletion that found no job. */
+  /** Whether the request that found no job is a deletion. */
   readonly isDeletion: boolean;
-  /** Whether a cookie went with any of its requests. */
+  /** Whether any request of the job had a cookie. */
   readonly hadCookie: boolean;
+}
+
+/** Request that found no job. */
+export interface JobRefusal {
+  /** Sending time, as in `Answer`. */
+  readonly sentAtMs: number;
+  /** Whether the request had a cookie. */
+  readonly hasCookie: boolean;
+  /** Whether a redirect led the request to another address than the job's. */
+  readonly isAstray: boolean;
 }
 
 export interface MissingJob {
   readonly outcome: JobMissing;
-  /** For the message. */
+  /** Detail for the message. */
   readonly detail: string;
 }
 
 export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: JobRefusal): MissingJob {
   const ageMs = sentAtMs - facts.createdAtMs;
   const silentMs = sentAtMs - facts.heardAtMs;
-  // Before all else: what does not know the job is not where it is.
+  // Checked first: an address that the job does not have cannot know it.
   if (isAstray && facts.hadCookie && !hasCookie) {
     return { outcome: 'jobCookieMissing', detail: 'a redirect led to where its cookies do not go' };
   }

@@ -1,41 +1,43 @@
-/** The operations of the service that this client speaks, by name: labels of metrics, names of boundaries, rows of the outcome table. */
+/**
+ * Names and limits of the service's operations. The names are labels of metrics, names of boundaries and rows of the outcome table.
+ */
 import type { RequestClass } from './request-slot.ts';
 
-/** Of search jobs (4.1 to 4.5). */
+/** Operations of search jobs (4.1 to 4.5). */
 export const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
-/** Of collectors (4.6 to 4.9). */
+/** Operations of collectors (4.6 to 4.9). */
 export const collectorOperations = ['listCollectors', 'listBuilds', 'getTask', 'createTask'] as const;
 
 export type JobOperation = (typeof jobOperations)[number];
 export type CollectorOperation = (typeof collectorOperations)[number];
 export type Operation = JobOperation | CollectorOperation;
 
-/** Limits of an answer whose body is taken as it comes. */
+/** Limits of an answer whose body is read as a stream. */
 export interface StreamLimits {
-  /** From the budget's grant to the head of the answer. */
+  /** Time in ms from the grant of the slot to the head of the answer. */
   readonly headMs: number;
-  /** Between two pieces of the body. */
+  /** Time in ms between two chunks of the body. */
   readonly silenceMs: number;
-  /** For how long whoever takes the rows may hold the answer up (protocol B3). */
+  /** Time in ms for which the sink may pause the answer (B3). */
   readonly heldUpMs: number;
 }
 
-/** Limits of a question that may wait long for its answer, and must not keep others from being asked. */
+/** Limits of a request that may wait long for its answer but must not block others. */
 export interface PollLimits {
-  /** From the budget's grant; after that it is given up as soon as a keep-alive poll needs its place. */
+  /** Time in ms from the grant of the slot after which the request is cancelled as soon as a keep-alive needs its slot. */
   readonly patienceMs: number;
 }
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** In whose turn its requests stand (protocol B3), where the call says nothing else. */
+  /** Class of its requests (B3), unless the call sets another one. */
   readonly requestClass: RequestClass;
-  /** From the budget's grant to the last byte of the answer; a drip of bytes does not prolong it. */
+  /** Time in ms from the grant of the slot to the last byte of the answer. Slowly arriving bytes do not extend it. */
   readonly deadlineMs: number;
-  /** Longer answers are not read: 1,000 collectors take about 400 KB, and pages may be larger. */
+  /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */
   readonly maxBodyBytes: number;
   readonly stream?: StreamLimits;
-  /** Of questions for a job's status, which are little work. */
+  /** Limits of a job's status requests. */
   readonly poll?: PollLimits;
 }
 
@@ -43,7 +45,7 @@ const mebibyte = 1024 * 1024;
 
 export const operations: { readonly [O in Operation]: OperationInfo } = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The next poll does not wait for it (B4), and a lost answer is a lost error (E5).
+  // The next request does not wait for the answer (B4), but a lost answer is a lost error (E5).
   getJob: {
     method: 'GET',
     requestClass: 'keepAlive',
@@ -66,5 +68,5 @@ export const operations: { readonly [O in Operation]: OperationInfo } = {
   createTask: { method: 'POST', requestClass: 'taskCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
 };
 
-/** Establishing a connection, through a proxy too, takes no longer. */
+/** Time limit in ms for establishing a connection, also through a proxy. */
 export const connectDeadlineMs = 10_000;

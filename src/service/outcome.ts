@@ -1,10 +1,9 @@
 /**
- * Every way in which a request can end, and what its caller gets: the one table of the client. For each operation and each
- * outcome it says which reason a condition shows, whether the service may have acted, how to go on, and how often
- * the client itself sends the request again.
+ * Outcome table: every way in which a request can end, and its result for the caller. For each operation and outcome, it contains
+ * the reason for a condition, whether the service may have acted, the handling, and the number of immediate retries by the client.
  *
- * Invariant: a request that may have had an effect is never sent again from here, but for a deletion, which has the same one twice.
- * Reads have none, but for a job's status: it hands out each pending error once (2.3), so that a lost answer is a lost error.
+ * Invariant: a request with a possible effect is never repeated here, except for a deletion, which has the same effect twice. Reads
+ * have no effect, except for a job's status: the service returns each pending error once (2.3), so a lost answer is a lost error.
  */
 import type { Handling } from '../base/errors.ts';
 import type { Operation } from './operation.ts';
@@ -21,12 +20,12 @@ import type { Effect } from './service-error.ts';
 import type { TransportFailure } from './transport.ts';
 
 export type Outcome =
-  // No connection, or none that may be used: nothing was sent.
+  // Not sent: no usable connection.
   | Exclude<TransportFailure, 'connectionLost' | 'answerTooLarge' | 'answerMalformed'>
   | 'connectTimeout'
   | 'withdrawn'
   | 'notLeading'
-  // Sent, and no whole answer.
+  // Sent, but without a complete answer.
   | 'connectionLost'
   | 'timeout'
   | 'abandoned'
@@ -34,10 +33,10 @@ export type Outcome =
   | 'answerTooLarge'
   | 'answerMalformed'
   | 'answerInvalid'
-  // An answer that says where else to go.
+  // Answers with another address.
   | 'redirectNotAllowed'
   | 'redirectInCircles'
-  // An answer that says no (7.1).
+  // Answers that reject the request (7.1).
   | 'badRequest'
   | 'unauthorized'
   | 'forbidden'
@@ -47,7 +46,7 @@ export type Outcome =
   | 'rateLimited'
   | 'clientError'
   | 'requestTimeout'
-  // An answer that says nothing for sure.
+  // Answers without a clear meaning.
   | 'internalError'
   | 'unavailable'
   | 'serverError'
@@ -55,45 +54,45 @@ export type Outcome =
   | TaskRefusal
   | JobRefusal
   | PageRefusal
-  // There is no such job (7.3): why, as far as it can be told (`missing-job.ts`).
+  // The job does not exist (7.3). The cause is found in `missing-job.ts`.
   | JobMissing;
 
 export const jobMissings = [
-  /** Just created: this replica has not heard of it yet (10.2). */
+  /** Just created, and not yet known to this replica (10.2). */
   'jobNotKnownYet',
-  /** We have deleted it ourselves. */
+  /** Deleted by logfleet. */
   'jobDeleted',
-  /** The service has given no cookie, or none that may be sent (5.3). */
+  /** The service set no cookie, or none that may be sent (5.3). */
   'jobCookieMissing',
-  /** Nobody asked for it for so long that the service cancelled it (3.1). */
+  /** Cancelled by the service because no request arrived for too long (3.1). */
   'jobSilenced',
-  /** A query ends after eight hours (3.1). */
+  /** Cancelled by the service after eight hours (3.1). */
   'jobTimedOut',
-  /** None of these: somebody deleted it, or the service lost it. */
+  /** Any other cause: deleted by another client, or lost by the service. */
   'jobGone',
 ] as const;
 
 export type JobMissing = (typeof jobMissings)[number];
 
-/** `retryAfter` in the table means: as `Retry-After` says, else `backoff`. */
+/** In the table, `retryAfter` means: as `Retry-After` says, otherwise `backoff`. */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
-  /** The CamelCase reason of the condition. */
+  /** CamelCase reason of the condition. */
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
-  /** How many times the client sends the request again at once, each time through the budget, before it gives the error out. */
+  /** Number of immediate retries by the client, each with its own slot, before it returns the error. */
   readonly again: number;
 }
 
-/** What holds of an outcome, and where it is otherwise for some operations. */
+/** Treatment of an outcome, with exceptions for some operations. */
 type Row = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/** What a lost or unreadable answer means: nothing for most reads, everything for a creation (protocol U3). */
+/** Treatment of a lost or unreadable answer. Harmless for most reads, but not for a creation (U3). */
 const unsure = {
   effect: 'none',
   handling: 'backoff',
@@ -126,7 +125,7 @@ const rows: { readonly [O in Outcome]: Row } = {
   certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
 
-  // Of a page of messages some rows may have been given out: whoever took them asks for the others.
+  // Some rows of a page may have been passed on. The reader requests the others.
   connectionLost: {
     ...unsure,
     again: 2,
@@ -144,7 +143,7 @@ const rows: { readonly [O in Outcome]: Row } = {
   redirectInCircles: { ...needsPerson, reason: 'RedirectNotAllowed' },
 
   badRequest: { ...refused },
-  // It may be spurious when many log in at once (10.1).
+  // Can be spurious when many clients log in at the same time (10.1).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -212,7 +211,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/** The outcome of a request that was never written: nothing that happens to its connection can have had an effect. */
+/** Outcome of a request that was not written. No failure of its connection can have had an effect. */
 export function outcomeOfUnsent(failure: TransportFailure): Outcome {
   switch (failure) {
     case 'connectionLost':
@@ -225,7 +224,7 @@ export function outcomeOfUnsent(failure: TransportFailure): Outcome {
   }
 }
 
-/** The outcome of a request that was written: whatever ends its connection, the answer is lost. */
+/** Outcome of a request that was written but has no complete answer. */
 export function outcomeOfUnanswered(failure: TransportFailure): Outcome {
   return failure === 'answerTooLarge' || failure === 'answerMalformed' ? failure : 'connectionLost';
 }
@@ -237,15 +236,15 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
   listRecords: pageRefusals,
 };
 
-/** Those that say what is wrong by themselves, whatever code comes with them. */
+/** Statuses whose meaning does not depend on an error code. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Operations on a job that must exist. */
+/** Operations on an existing job. */
 const jobOperations: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**
- * The outcome of an answer that is neither success (2xx) nor a redirect. `serviceCode` is what its body said, where it said it. Of a job
- * that is not known it says `jobGone`; whoever knows more of the job may know better.
+ * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body, if any. For an
+ * unknown job it returns `jobGone`, which callers with more information can refine.
  */
 export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {

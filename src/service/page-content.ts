@@ -1,9 +1,10 @@
 /**
- * What the tokens of a page of messages (2.5) mean: rows, which are given out as the bytes that they came as, a warning, and fields.
+ * Interpretation of the tokens of a page of messages (2.5): rows, which are passed on as their original bytes, a warning, and
+ * fields.
  *
- * Members may come in any order, and unknown ones may hold anything. `messages`, and `map` in each of its elements, stand once: which of
- * two counts would be known only after rows of the first were given out. Of other members that stand twice the last one
- * counts, as JSON.parse has it.
+ * Members may be in any order, and unknown members may have any content. `messages`, and `map` in each of its elements, must occur
+ * once: a second one could not replace rows that are already passed on. Of other repeated members the last one counts, as with
+ * JSON.parse.
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
@@ -18,16 +19,16 @@ import { DecodeError } from './json-members.ts';
 import { JsonReader, type Token, token, tokenNames } from './json-reader.ts';
 import { PageError } from './page-error.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
-import { nameLengths, RowFields, type RowTaker } from './page-row.ts';
+import { nameLengths, RowFields, type RowSink } from './page-row.ts';
 
 export interface PageLimits {
-  /** A row may have so many bytes, and so may each of the other texts that are read. */
+  /** Maximum size in bytes of a row, and of each other text that is read. */
   readonly maxRowBytes: number;
-  /** Of objects and arrays, the page among them. */
+  /** Maximum depth of objects and arrays, including the page itself. */
   readonly maxDepth: number;
 }
 
-/** Where the next token stands: inside of what, or as the value of which member. */
+/** Position of the next token: inside a structure, or as the value of a member. */
 type Place =
   | 'start'
   | 'page'
@@ -42,14 +43,14 @@ type Place =
   | 'skipped'
   | 'end';
 
-/** How many objects and arrays are open directly inside of each. */
+/** Number of open objects and arrays directly inside each structure. */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
 const betweenRows = Buffer.from('}},{"map":{');
 
 export class PageContent {
-  readonly #taker: RowTaker;
+  readonly #sink: RowSink;
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
@@ -57,9 +58,9 @@ export class PageContent {
   #place: Place = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   #end = 0;
-  /** Where the row, or the value of `fields`, begins in `#bytes`. */
+  /** Index in `#bytes` of the beginning of the row, or of the value of `fields`. */
   #start = 0;
-  /** Where to go on after what is skipped. */
+  /** Structure to return to after skipped content. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -72,35 +73,35 @@ export class PageContent {
   };
   readonly #complainOfRow = (at: number, problem: string) => this.error(this.#reader.offsetOf(at), problem);
 
-  constructor(taker: RowTaker, limits: PageLimits) {
-    this.#taker = taker;
+  constructor(sink: RowSink, limits: PageLimits) {
+    this.#sink = sink;
     this.#limits = limits;
     this.#reader = new JsonReader(limits.maxDepth, (offset, problem) => this.error(offset, problem));
   }
 
-  /** Rows given out. */
+  /** Number of rows passed on. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** What the page says beside its rows, as far as it has come. */
+  /** Warning and fields of the page, as far as read. */
   get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
     return { warning: this.#warning, fields: this.#fields };
   }
 
-  /** The next byte to be looked at, as an index of the bytes taken. */
+  /** Index of the next byte in the current chunk. */
   get at(): number {
     return this.#reader.at;
   }
 
-  /** Goes on in other bytes, as `JsonReader.take`. */
+  /** Continues with other bytes, see `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
     this.#end = end;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
-  /** Reads to the end of the bytes taken; or, with `whileHeld`, no further than they have to stay in one piece. */
+  /** Reads to the end of the chunk. With `whileHeld`, stops when the bytes no longer have to be contiguous. */
   read(whileHeld: boolean): void {
     for (;;) {
       if (this.#place === 'row') {
@@ -114,7 +115,7 @@ export class PageContent {
     }
   }
 
-  /** From which index on the bytes taken have to stay in one piece: of a row, or of a text that is read; -1 where they need not. */
+  /** First index of the bytes that must stay contiguous, because a row or a text is incomplete. -1 if there is none. */
   heldFrom(): number {
     switch (this.#place) {
       case 'row':
@@ -129,20 +130,20 @@ export class PageContent {
     }
   }
 
-  /** Throws where what is held has become too long. */
+  /** Throws if the incomplete row or text is too long. */
   checkLength(from: number, end: number): void {
     const { maxRowBytes } = this.#limits;
     if (end - from <= maxRowBytes) return;
     throw this.error(this.#reader.offsetOf(from) + maxRowBytes, `expected at most ${maxRowBytes} bytes in one piece`);
   }
 
-  /** Throws where a page of `length` bytes is not whole. */
+  /** Throws if a page of `length` bytes is incomplete. */
   end(length: number): void {
     if (this.#reader.isDone) return;
     throw this.error(length, `expected ${this.#reader.expected()}, found the end of the page`);
   }
 
-  /** At a byte of the page, and at the place in it where the reader is. */
+  /** Creates an error for a byte of the page and the reader's current position. */
   error(offset: number, problem: string): PageError {
     return new PageError(offset, this.#where(), problem);
   }
@@ -296,7 +297,7 @@ export class PageContent {
     this.#fieldsOfRow.value(found, tokenStart - this.#start, tokenEnd - this.#start, escaped);
   }
 
-  /** Members of a row that are written as the service writes them; what else comes is for `#meetInRow`. False inside of a value. */
+  /** Reads members of a row that have the usual form. `#meetInRow` handles others. Returns false inside a value. */
   #readMembers(): boolean {
     const reader = this.#reader;
     if (reader.depth > depthOf.row) return false;
@@ -308,7 +309,7 @@ export class PageContent {
     return true;
   }
 
-  /** At the beginning of a row: those rows from there on that can be found at once, and into the next one. */
+  /** At the beginning of a row: passes on the rows that can be found in one pass, and moves to the next row. */
   #giveOutFound(): void {
     if (this.#reader.at !== this.#start + 1) return;
     const rows = this.#found;
@@ -316,7 +317,7 @@ export class PageContent {
     if (rows.left === 0) return;
     while (rows.left > 0) {
       rows.take(this.#limits.maxRowBytes);
-      rows.giveTo(this.#taker, this.#count);
+      rows.giveTo(this.#sink, this.#count);
       if (rows.left === 0) break;
       const { start, end } = rows.pass(this.#fieldsOfRow);
       this.#start = start;
@@ -326,7 +327,7 @@ export class PageContent {
     this.#beginRow(rows.next);
   }
 
-  /** From the last member of a row into the row of the next element, where nothing else is between them. */
+  /** Moves from the last member of a row to the next row, if the text between them has the usual form. */
   #passToNextRow(): boolean {
     const end = this.#reader.at + 1;
     if (!this.#reader.passInto(betweenRows)) return false;
@@ -342,11 +343,11 @@ export class PageContent {
 
   #giveOut(end: number): void {
     this.checkLength(this.#start, end);
-    this.#taker.row(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
+    this.#sink.row(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
     this.#rows++;
   }
 
-  /** What the name or string says that was found last. */
+  /** Text of the last name or string. */
   #text(): string {
     const { tokenStart, tokenEnd } = this.#reader;
     this.checkLength(tokenStart, tokenEnd);
@@ -361,7 +362,7 @@ export class PageContent {
     return this.error(this.#reader.offsetOf(this.#reader.tokenStart), problem);
   }
 
-  /** The place as a JSON path. */
+  /** Current position as a JSON path. */
   #where(): string {
     switch (this.#place) {
       case 'start':
@@ -386,7 +387,7 @@ export class PageContent {
     }
   }
 
-  /** Each has one row, which may have been given out already. */
+  /** Path of the current element. Its row may have been passed on already. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }

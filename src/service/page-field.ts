@@ -1,15 +1,15 @@
-/** Descriptions of the fields that head a page of messages or records (2.4). */
+/** Descriptions of the fields in a page of messages or records (2.4). */
 import { membersAt, mismatch, optionalFlag, optionalText, text } from './json-members.ts';
 
 export interface PageField {
   readonly name: string;
-  /** `long`, `int` and `string` have been seen. */
+  /** Known values: `long`, `int` and `string`. */
   readonly fieldType: string | undefined;
-  /** True for what an aggregation groups by. */
+  /** Whether an aggregation groups by this field. */
   readonly keyField: boolean;
 }
 
-/** The member `fields` of a page; `null`, or none at all, means that nothing is described. */
+/** Decodes the member `fields` of a page. `null` and an absent member mean no descriptions. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

@@ -1,10 +1,10 @@
 /**
- * Results of a job from one row on to the last, page by page. A page advances by the rows that came, be they fewer than asked for
- * (10.3); one that breaks off is gone on with behind its last whole row; one that its taker holds up is given up, and gone on with
- * when there is room again (protocol B3). An empty page before the end, or a failure before the first row, is tried again a bounded
- * number of times.
+ * Reads the results of a job page by page, from one row to the last. Each page continues after the rows received so far, even if
+ * the page before had fewer than requested (10.3). A page that breaks off is continued after its last complete row. A page that its
+ * sink pauses for too long is cancelled, and continued when the sink is ready (B3). An empty page before the end, or a failure
+ * before the first row, is retried a limited number of times.
  *
- * Leaves to others: what becomes of the rows, keeping the job alive, and whether what came is what the job has counted.
+ * The caller handles the rows, keeps the job alive and compares the rows with the job's count.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { LogfleetError, mayPass } from '../base/errors.ts';
@@ -12,35 +12,35 @@ import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 
-/** So many times in a row may nothing be gained. */
+/** Maximum number of consecutive attempts without progress. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 
-/** One page, from whichever operation. */
+/** Source of pages, for messages or records. */
 export interface PageSource {
-  /** Asks for one page; resolves to how many rows came. */
+  /** Requests one page. Resolves to its number of rows. */
   readonly fetch: (query: PageQuery) => Promise<number>;
-  /** How many rows of the page under way have been given out; asked after a failure. */
+  /** Number of rows of the current page that were passed on. Used after a failure. */
   readonly given: () => number;
-  /** A promise while the taker has no room for more, fulfilled when it has. */
+  /** Promise while the sink accepts no more data, fulfilled when it does. */
   readonly room: () => Promise<void> | undefined;
 }
 
 export interface PageReadingOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The first row, from 0 on. */
+  /** First row, from 0. */
   readonly offset: number;
-  /** How many rows the job has, those before `offset` too. */
+  /** Number of rows of the job, including those before `offset`. */
   readonly total: number;
-  /** Rows to ask for at most; a full page where absent. */
+  /** Maximum number of rows in a request. Default: a full page. */
   readonly limit?: number | undefined;
 }
 
 /**
- * Resolves to the offset behind the last row that came, which is not less than `total`. Rejects with what the taker threw, with the
- * signal's reason, or with the `ServiceError` of a page that cannot be had; what was given out stands.
+ * Reads all rows. Resolves to the offset after the last row, which is at least `total`. Rejects with an error of the sink, with the
+ * signal's reason, or with the `ServiceError` of a page that cannot be read. Rows that were passed on stay valid.
  */
 export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
   const { clock, signal, total, limit = maxPageRows } = options;
@@ -82,7 +82,7 @@ async function roomIn(source: PageSource, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Whether asking again may help: the wire, the service's load, an answer that came spoilt. */
+/** Whether a retry can help: network failures, load of the service, or a damaged answer. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }
@@ -95,7 +95,7 @@ function delayAfter(error: unknown, tries: number): number {
 function nothingCame(offset: number, total: number): LogfleetError {
   return new LogfleetError({
     code: 'job.pagesEmpty',
-    message: `The service counts ${total} results of a search job, and gives none from number ${offset} on.`,
+    message: `The service counts ${total} results of a search job, but returns none from row ${offset} on.`,
     handling: { kind: 'backoff' },
     reason: 'ResultsMissing',
   });

@@ -1,53 +1,53 @@
 /**
- * One row of a page of messages (2.5), and how its id and its times are found in the bytes, which otherwise stay as they came.
+ * One row of a page of messages (2.5), and its id and times, found in the bytes, which otherwise stay unchanged.
  *
- * The case of names varies between deployments, and values are strings even where they are numbers. Of a field that stands twice in
- * a row the last one counts, as JSON.parse has it. A row without a readable time or id is an error (protocol E9).
+ * The case of field names differs between deployments, and all values are strings, even numbers. If a field occurs twice in a row,
+ * the last one counts, as with JSON.parse. A row without a valid time or id is an error (E9).
  */
 import { char } from '../base/json-bytes.ts';
 import { type Token, token } from './json-reader.ts';
 import { found } from './row-finder.ts';
 
 export interface PageRow {
-  /** The object `map` from `{` to `}`, as it came. Valid during the call only: the bytes are written over after it. */
+  /** The object `map` from `{` to `}`, as received. Valid only during the call, since the memory is reused. */
   readonly bytes: Uint8Array;
-  /** `_messagetime`, ms since the epoch. */
+  /** `_messagetime` in ms since the epoch. */
   readonly messageTimeMs: number;
-  /** `_messageid`, a signed decimal of 64 bits. As `bytes`: during the call only. */
+  /** `_messageid`, a signed 64-bit decimal. Valid only during the call. */
   readonly messageId: string;
-  /** `_receipttime`, ms since the epoch; undefined where it is absent, `null` or `""`. */
+  /** `_receipttime` in ms since the epoch. Undefined if absent, `null` or `""`. */
   readonly receiptTimeMs: number | undefined;
-  /** `_size`, the bytes of the message; undefined where the row has no such field, or something else than a whole number in it. */
+  /** `_size`, the number of bytes of the message. Undefined if absent or not an integer. */
   readonly size?: number | undefined;
-  /** `_messagetime` of the row behind it in the page, where that is known already. */
+  /** `_messagetime` of the next row in the page, if already known. */
   readonly nextTimeMs?: number | undefined;
 }
 
-/** Rows that follow one another in a page; everything about them is good during the call only. What has no comment is as in `RawRows`. */
+/** Consecutive rows of a page, valid only during the call. Other members are as in `RawRows`. */
 export interface PageRows {
   readonly length: number;
-  /** Good until the next one is asked for. */
+  /** Valid until the next call. */
   row(index: number): PageRow;
   bytes(index: number): Uint8Array;
   linesLength(from: number, to: number): number;
   lines(from: number, to: number): Uint8Array;
 }
 
-/** Takes the rows of a page, in its order. What it throws goes through to who gives the bytes. */
-export interface RowTaker {
+/** Receives the rows of a page in order. An error that it throws passes through to the caller of `write`. */
+export interface RowSink {
   row(row: PageRow): void;
-  /** Rows that follow one another, at once; without it each comes by itself. */
+  /** Receives consecutive rows together. Without it each row is passed separately. */
   run?(rows: PageRows): void;
 }
 
-/** Makes the error for a row; `at` is the index of the byte that it is about. */
+/** Creates an error for a row. `at` is the index of the byte concerned. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** What a row shows of a field: where its value stands, from the row's first byte on, with its quotes where it has any. */
+/** Value of a field in a row: its position from the row's first byte, including quotes. */
 class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** `more` until the row has shown the field. */
+  /** `more` until the field was found. */
   kind: Token = token.more;
   escaped = false;
   start = 0;
@@ -58,7 +58,7 @@ class FieldValue {
     this.expected = expected;
   }
 
-  /** A string without escapes that stands at so many bytes; its quotes are around them. */
+  /** Sets the value to a string without escapes from an entry of the finder's table. */
   take(table: Int32Array, at: number, row: number): void {
     const start = table[at] as number;
     this.kind = start === 0 ? token.more : token.string;
@@ -67,13 +67,16 @@ class FieldValue {
     this.end = (table[at + 1] as number) - row + 1;
   }
 
-  /** Not there, `null`, or `""`, which is how the service writes that there is no value. */
+  /** Whether the field is absent, `null`, or `""`, which is how the service writes a missing value. */
   get isAbsent(): boolean {
     const isEmpty = this.kind === token.string && this.end - this.start === 2;
     return isEmpty || this.kind === token.null || this.kind === token.more;
   }
 
-  /** The string, or the digits of the number; undefined of anything else. What is not ASCII comes out wrong, as no field has it. */
+  /**
+   * Returns the string or the digits of the number, otherwise undefined. Only ASCII is decoded correctly, which suffices for these
+   * fields.
+   */
   text(bytes: Buffer, row: number): string | undefined {
     const start = row + this.start;
     const end = row + this.end;
@@ -89,7 +92,7 @@ class FieldValue {
   }
 }
 
-/** Hardly anybody wants an id, and to make a text of it takes as long as all else that is read of a row. */
+/** Row that was read field by field. The id is decoded only on request, since that takes as long as reading the rest of the row. */
 class ReadRow implements PageRow {
   readonly bytes: Buffer;
   readonly messageTimeMs: number;
@@ -99,7 +102,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** The id stands in `id` from `idStart` to `idEnd`: mostly among the row's bytes. */
+  /** `id` contains the id from `idStart` to `idEnd`. Usually these are bytes of the row itself. */
   constructor(bytes: Buffer, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;
@@ -113,13 +116,13 @@ class ReadRow implements PageRow {
   }
 }
 
-/** Takes in where the members of one row stand, and then reads the four that are wanted. */
+/** Collects the positions of a row's members, then decodes the four known fields. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
   readonly #receiptTime = new FieldValue('_receipttime', 'milliseconds since the epoch');
   readonly #size = new FieldValue('_size', 'a number of bytes');
-  /** Whose value comes next; undefined where nobody wants it. */
+  /** Field whose value comes next. Undefined if it is not needed. */
   #named: FieldValue | undefined;
 
   begin(): void {
@@ -129,7 +132,7 @@ export class RowFields {
     this.#size.kind = token.more;
   }
 
-  /** A name of the row, from quote to quote. */
+  /** Handles a name of the row, including its quotes. */
   name(bytes: Buffer, start: number, end: number, escaped: boolean): void {
     if (escaped) {
       const name = Buffer.from(unescaped(bytes, start, end), 'utf8');
@@ -139,7 +142,7 @@ export class RowFields {
     }
   }
 
-  /** The value behind that name, from the row's first byte on; of an object or an array, its first byte. */
+  /** Handles the value after a name, with positions from the row's first byte. For an object or an array: its first byte. */
   value(kind: Token, start: number, end: number, escaped: boolean): void {
     const field = this.#named;
     if (field === undefined) return;
@@ -149,7 +152,7 @@ export class RowFields {
     field.end = end;
   }
 
-  /** What was found of a row, its entry of `RowFinder.table`. */
+  /** Takes the positions from an entry of `RowFinder.table`. */
   take(table: Int32Array, entry: number): void {
     const row = table[entry + found.row] as number;
     this.#messageTime.take(table, entry + found.messageTime, row);
@@ -158,7 +161,7 @@ export class RowFields {
     this.#size.take(table, entry + found.size, row);
   }
 
-  /** The row from `bytes[row]` to `end`. Throws what `complain` made where a field cannot be read. */
+  /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` if a field is invalid. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
@@ -171,7 +174,7 @@ export class RowFields {
     return read;
   }
 
-  /** Undefined where the id is none. */
+  /** Returns undefined if the id is invalid. */
   #readId(map: Buffer, messageTimeMs: number): ReadRow | undefined {
     const { kind, escaped, start, end } = this.#messageId;
     if (kind === token.string && !escaped) {
@@ -203,11 +206,11 @@ const receiptTime = Buffer.from('_receipttime');
 const messageId = Buffer.from('_messageid');
 const size = Buffer.from('_size');
 
-/** 1 at each length that the name of a field has which is read, its quotes among it and without escapes. */
+/** 1 at each length of a known field name, including quotes, without escapes. */
 export const nameLengths: Uint8Array = new Uint8Array(64);
 for (const { length } of [messageTime, receiptTime, messageId, size]) nameLengths[length + 2] = 1;
 
-/** Whether the name stands there, in small letters or in capitals: behind its underscore it has only letters. */
+/** Whether the name occurs there, ignoring case. After its underscore a known name has only letters. */
 function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let place = 1; place < name.length; place++) {
     if (((bytes[start + place] as number) | 0x20) !== name[place]) return false;
@@ -215,12 +218,12 @@ function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   return bytes[start] === name[0];
 }
 
-/** What a string with escapes says, from quote to quote. */
+/** Decodes a string with escapes, including its quotes. */
 function unescaped(bytes: Buffer, start: number, end: number): string {
   return JSON.parse(bytes.toString('utf8', start, end)) as string;
 }
 
-/** Computed numbers can look like `1.788E12`. */
+/** Computed numbers can have the form `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
@@ -231,18 +234,18 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
 }
 
-/** Undefined where it is no whole number from 0 on. */
+/** Returns undefined unless the value is an integer of at least 0. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readInstant(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Any number of so many digits is exact. */
-const mostDigits = 15;
+/** Any integer of up to 15 digits is exact in a double. */
+const maxDigits = 15;
 
-/** The number where only digits stand; otherwise -1. It makes no text, since every row has two of these. */
+/** Returns the number if the bytes are only digits, otherwise -1. Creates no string, since every row has two such fields. */
 export function readDigits(bytes: Uint8Array, start: number, end: number): number {
-  if (end - start > mostDigits || end === start) return -1;
+  if (end - start > maxDigits || end === start) return -1;
   let number = 0;
   for (let at = start; at < end; at++) {
     const digit = (bytes[at] as number) - char.zero;
@@ -255,7 +258,7 @@ export function readDigits(bytes: Uint8Array, start: number, end: number): numbe
 const largest = Buffer.from('9223372036854775807');
 const smallest = Buffer.from('9223372036854775808');
 
-/** Of 64 bits, with a sign. */
+/** Whether the bytes are a signed 64-bit integer. */
 export function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   const isNegative = bytes[start] === char.minus;
   const first = isNegative ? start + 1 : start;

@@ -1,54 +1,56 @@
 /**
- * Reads a page of messages (2.5) while it arrives, and gives out each row as the bytes that it came as. No page is ever in memory: what is
- * kept from one chunk to the next is what the end of a chunk cuts, mostly a row, up to a limit.
+ * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. A page is never completely in
+ * memory: between chunks only the incomplete part at the end of a chunk is kept, usually a row, up to a limit.
  *
- * Invariant: rows, values, and the byte at which a page is found wrong are the same however it is cut into chunks, but for where a
- * limit is passed. Rows that were given out before that byte are good. What a page is made of is left to `page-content.ts`, where
- * the bytes come from and what becomes of the rows to others.
+ * Invariant: rows, values and the offset of an error do not depend on the division into chunks, except when a limit is exceeded.
+ * Rows before the error are valid. `page-content.ts` interprets the page.
  */
 import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';
-import type { RowTaker } from './page-row.ts';
+import type { RowSink } from './page-row.ts';
 
-/** What a page says beside its rows. */
+/** Content of a page other than its rows. */
 export interface PageEnd {
   readonly rows: number;
   readonly warning: string | undefined;
   readonly fields: readonly PageField[];
-  /** Length of the page. */
+  /** Length of the page in bytes. */
   readonly bytes: number;
 }
 
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Some put it in front of UTF-8. It is no JSON, and means nothing. */
+/** Byte order mark, which may precede the page and is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** What was cut is first tried with so many bytes of the next chunk: mostly enough, and little to copy. */
+/** Number of bytes of the next chunk that are appended first to an incomplete part. Usually enough, and quick to copy. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
   readonly #content: PageContent;
-  /** What the end of a chunk cut, and how long it is. */
+  /** Incomplete part at the end of a chunk, and its length. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
-  /** Bytes of all chunks before this one. */
+  /** Number of bytes in all chunks before the current one. */
   #received = 0;
-  /** How much of a byte order mark has come; all of it where there is none. */
+  /** Number of bytes of a byte order mark that have arrived. All of them if there is none. */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** The taker is called from within `write`. What it throws `write` throws, and the scanner is of no more use. */
-  constructor(taker: RowTaker, limits: Partial<PageLimits> = {}) {
-    this.#content = new PageContent(taker, { ...usualLimits, ...limits });
+  /** The sink is called inside `write`. An error of the sink is thrown by `write`, and the scanner cannot be used afterwards. */
+  constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
+    this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
-  /** Rows given out so far; while one is given out, those before it. After a break the page is to be continued behind them. */
+  /**
+   * Number of rows passed on. Inside the sink, the rows before the current one. After a failure, continue the page after these
+   * rows.
+   */
   get rows(): number {
     return this.#content.rows;
   }
 
-  /** Takes the next bytes of the page. They may be written over afterwards. Throws a `PageError` where they can be of no page. */
+  /** Processes the next bytes of the page. Their memory may be reused afterwards. Throws a `PageError` for an invalid page. */
   write(chunk: Uint8Array): void {
     if (this.#failure) throw this.#failure.error;
     try {
@@ -59,7 +61,7 @@ export class PageScanner {
     }
   }
 
-  /** To be called after the last byte. Throws a `PageError` where the page is not whole. */
+  /** Must be called after the last byte. Throws a `PageError` if the page is incomplete. */
   end(): PageEnd {
     if (this.#failure) throw this.#failure.error;
     const content = this.#content;
@@ -94,8 +96,8 @@ export class PageScanner {
   }
 
   /**
-   * Puts bytes of the chunk from `at` on behind what was cut, as many again, and reads on until that is whole. Returns how many bytes of
-   * the chunk are done with.
+   * Appends bytes of the chunk to the incomplete part, doubling their number until the part is complete. Returns the number of
+   * bytes of the chunk that were processed.
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;

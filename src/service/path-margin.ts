@@ -1,39 +1,38 @@
 /**
- * How late requests come on their way, as far as round trips tell: how much longer than a second the fifth start has to wait after the
- * first of four (B1).
+ * Estimates how late requests arrive at the service, from round trips. The result is the margin in addition to one second between
+ * the first and the fifth request (B1).
  *
- * Seen from the server, two requests are closer together than their starts by as much as the earlier one was later on its
- * way. Nobody tells us how late a request came; the round trip bounds it. Lateness is measured against the quickest answer
- * of the same class of late, so that work which always takes long does not count as a slow path. In a class that is young the
- * quickest answer may have been late itself: it is compared with the quickest of any class, and the first of all with nothing.
+ * If an earlier request is delayed, the server sees it closer to later ones. The delay itself is unknown, but the round trip bounds
+ * it. A round trip is compared with the fastest recent one of the same class, so slow work does not count as a slow path. In a
+ * class with few answers the fastest one may itself be delayed, so the fastest of all classes is used.
  *
- * Invariant: `floorMs ≤ currentMs ≤ mostMs`; `currentMs` rises within a few late answers and falls over hundreds of quick ones.
- * Leaves to `rate-window.ts`: what to do with it.
+ * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
+ * `rate-window.ts` applies it.
  */
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Never less, for what no round trip shows: clocks that tick apart, milliseconds that are cut off. */
+  /** Minimum, for delays that round trips do not show: clock drift and rounding to milliseconds. */
   floorMs: 5,
-  /** Before anything has been measured. */
+  /** Margin before the first measurement. */
   initialMs: 20,
-  /** Never more. Beyond this it is known of each request by itself when it has arrived (`rate-window.ts`). */
+  /** Maximum. For larger delays the arrival of each request is known individually (`rate-window.ts`). */
   mostMs: 250,
-  /** What the first 429 adds; each further one doubles what is there. */
+  /** Margin added by the first 429. Each further 429 doubles the addition. */
   cautionStepMs: 25,
 } as const;
 
-/** Weight of one answer in the measured spread: a late one counts four times as much as a quick one. */
+/** Weight of one answer in the measured spread. A slow answer counts four times as much as a fast one. */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/** What an answer other than 429 leaves of the caution that a 429 brought: half is gone after 35. */
+/** Factor by which each other answer reduces the addition of a 429. Half of it remains after 35 answers. */
 const cautionDecay = 0.98;
-/** So many answers of a class, or of all, have to come before the quickest of them is taken for one that was not late. */
+/** Number of answers in a class, or in all, before the fastest one counts as not delayed. */
 const youngAnswers = 8;
-/** The quickest answer is forgotten after one to two of these, since paths change. */
+/** The fastest answer is forgotten after one to two of these periods in ms, since paths change. */
 const baselineWindowMs = 60_000;
 
-/** What round trips are compared within: requests of one class, or handshakes. */
+/** Group in which round trips are compared: requests of one class, or handshakes. */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
@@ -48,28 +47,28 @@ export class PathMargin {
   #cautionMs = 0;
   readonly #baselines = new Map<Kind, Baseline>();
 
-  /** How late a request is expected to come at most, in ms. */
+  /** Current estimate of the maximum delay of a request in ms. */
   get currentMs(): number {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** The part that round trips account for. */
+  /** Part of the margin that round trips explain. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** The part that answers of 429 brought: the server sees what we cannot measure. */
+  /** Part of the margin that answers with 429 added, for delays that cannot be measured. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
   /**
-   * Learns from a round trip. Returns how late the request may have come: later than the quickest of its class by that much, or
-   * than the quickest of all where its class is young.
+   * Learns from a round trip. Returns the possible delay of the request in ms, compared with the fastest of its class, or of all
+   * classes if its class has few answers.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // What is young says nothing of the path in general: its first answers may all have stood in one line.
+    // A class with few answers is not used for the spread: its first answers may all be delayed.
     if ((this.#baselines.get(requestClass)?.answers ?? 0) <= youngAnswers) return lateMs;
     const difference = Math.min(marginBounds.mostMs, lateMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -77,37 +76,37 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** How much longer than the quickest of its kind a round trip took, which is remembered for the next. */
+  /** Returns the excess of a round trip over the fastest one of its kind, and remembers the round trip. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** The same by what is known now: a path that has become quicker shows how late earlier round trips were. */
+  /** Returns the same with current knowledge: if the path became faster, earlier round trips turn out to be slow. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
     return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
-  /** The quickest round trip of a kind of late; undefined before the first. */
+  /** Fastest recent round trip of a kind. Undefined before the first. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
-  /** The server counted more than we did. */
+  /** Records a 429: the server counted more requests than expected. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
-  /** The server let one pass. */
+  /** Records an answer other than 429. */
   passed(): void {
     this.#cautionMs *= cautionDecay;
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** Adds a round trip to what is known of the kind. */
+  /** Adds a round trip to the baseline of its kind. */
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = this.#baselines.get(kind) ?? {
       answers: 0,
@@ -125,7 +124,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Zero for as long as hardly any answer has come. */
+  /** Zero while there are few answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= youngAnswers) return 0;

@@ -1,25 +1,25 @@
 /**
- * How fast we go: our share of the user's rate, and slower with all work after a 429, back by steps (B5, B7).
+ * Request rate of this process: its share of the user's rate, reduced after a 429 and restored in steps (B5, B7).
  *
- * Invariant: between a quarter of the share and the whole of it. Time is given with every question.
+ * Invariant: the rate is between a quarter of the share and the whole share. Callers pass the current time.
  */
 
-/** Never slower than this part of the share. */
+/** Minimum rate as a fraction of the share. */
 const slowestFactor = 0.25;
-/** What comes back of the share with each step. */
+/** Fraction of the share that each step restores. */
 const stepFactor = 0.25;
-/** How long a step takes. */
+/** Duration of a step in ms. */
 const paceStepMs = 10_000;
 
-/** At most `starts` in any `periodMs`. */
+/** At most `starts` requests in any `periodMs`. */
 export interface Pace {
   readonly starts: number;
   readonly periodMs: number;
 }
 
 /**
- * The pace of a rate. From 1 a second on only whole starts count: any other reading of 2.5 has a second with 3 in it, and shares
- * of one rate would no longer add up to it. Below 1 it is one start in so much longer a time.
+ * Converts a rate to whole requests per period. From 1 per second on the rate is rounded down, since 2.5 would otherwise allow a
+ * second with 3 requests, and the shares of one rate would exceed it. A lower rate is one request in a longer period.
  */
 export function paceOf(requestsPerSecond: number): Pace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
@@ -27,7 +27,7 @@ export function paceOf(requestsPerSecond: number): Pace {
 }
 
 export class RatePace {
-  /** Our share, in requests a second; more than 0. */
+  /** Share of this process in requests per second, greater than 0. */
   requestsPerSecond: number;
   #factor = 1;
   #slowedAtMs = Number.NEGATIVE_INFINITY;
@@ -36,17 +36,17 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** The pace of our share, whatever was refused. */
+  /** Pace of the whole share, without reductions. */
   get whole(): Pace {
     return paceOf(this.requestsPerSecond);
   }
 
-  /** The pace of all work. */
+  /** Current pace. */
   current(nowMs: number): Pace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
-  /** Halves the pace, unless the refused request was sent before it was last halved: that one is no news. */
+  /** Halves the pace. A request that was sent before the last reduction is ignored. */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
@@ -54,7 +54,7 @@ export class RatePace {
     return true;
   }
 
-  /** When the pace next changes by itself; infinity at full pace. */
+  /** Time of the next step. Infinity at full pace. */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;
@@ -71,8 +71,8 @@ export class RatePace {
 }
 
 /**
- * How many whole steps have passed. What is rounded must not matter: at `sinceMs + n * stepMs`, which is when timers look
- * again, n have passed, or they would look again at once, for ever.
+ * Number of completed steps. Rounding must not matter: at `sinceMs + n * stepMs`, where timers fire, the result must be n.
+ * Otherwise the timer would fire again immediately, forever.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

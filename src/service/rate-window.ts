@@ -1,54 +1,53 @@
 /**
- * When the next request may start, so that the server never sees more than our share in any second (B1), and no more work than the
- * pace allows after a 429 (B5). Keep-alive polls are not slowed down: there are no more of them than jobs need, and a job that misses
- * one is lost with all that it has found.
+ * Limits the start times of requests, so that the server never sees more than the share in any second (B1), and less after a 429
+ * (B5). Keep-alives are not reduced after a 429: their number is limited by the number of jobs, and a job without them is lost with
+ * its results.
  *
- * A start stands in the way of later starts until one period after the latest time at which it can have arrived. That time is known
- * only once something shows that the server has read the request:
+ * A request counts until one period after the latest time at which it can have arrived. The arrival is bounded by evidence:
  * - its own answer, or the end of its connection;
- * - the answer to a request to the same origin that was sent a quarter of a second later (`marginBounds.mostMs`), since two requests
- *   may overtake each other on their way;
- * - a handshake that began as much later (`Path.probe`).
- * Until then the request may arrive at any moment, together with all others of its kind, as when a server stalls and then reads
- * everything at once. So there are never more such requests than may arrive in one period.
+ * - the answer to a request to the same origin that was sent at least a quarter of a second later (`marginBounds.mostMs`), since
+ *   two requests can overtake each other;
+ * - a handshake that began at least as much later (`Path.probe`).
+ * Until then the request may arrive at any time, together with others, for example when a server stalls and then reads everything
+ * at once. So the number of these requests never exceeds the limit of one period.
  *
- * Invariant: a reservation that is not stamped yet may start at any moment from now on, so it counts as starting now.
+ * Invariant: a reservation that is not yet started counts as starting now.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { Pace, RatePace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** One start, reserved or made. Only `RateWindow` reads and writes it. */
+/** One reserved or started request. Only `RateWindow` reads and changes it. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Undefined for the requests of a former leader, which may have gone anywhere. */
+  /** Undefined for requests of a former leader, whose destination is unknown. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** From its start to the head of its answer; undefined before that. */
+  /** Time from the start to the head of the answer in ms. Undefined until then. */
   roundTripMs: number | undefined;
-  /** How much longer that was than the quickest when it came. */
+  /** Excess of the round trip over the fastest one at that time. */
   lateMs: number;
-  /** The latest time of its arrival by other evidence, as if all took the quickest way; undefined while there is none. */
+  /** Latest arrival according to other evidence, assuming the fastest path. Undefined without evidence. */
   arrivedByMs: number | undefined;
-  /** How long after its start a probe is worth the handshake, should nothing have shown the arrival by then. */
+  /** Time in ms after the start at which a probe is useful, if there is no evidence by then. */
   patienceMs: number;
-  /** How late it may be on its way, by what the path was like when it left. */
+  /** Estimated delay of the path when the request was sent. */
   marginMs: number;
-  /** What answers of 429 add. */
+  /** Margin that answers with 429 added. */
   cautionMs: number;
 }
 
-/** A class that is answered this quickly is not probed before. */
-const leastDoubtMs = 20;
-/** The same for a class that has never been answered. */
+/** Minimum of `patienceMs`. Faster classes are not probed earlier. */
+const minDoubtMs = 20;
+/** `patienceMs` of a class without any answer. */
 const unknownDoubtMs = 250;
 
 export class RateWindow {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
-  /** After this time a request has ended, whatever became of it. */
+  /** Time after which a request has certainly ended. */
   readonly #longestRequestMs: number;
-  /** What still stands in the way, in the order of reservation. */
+  /** Requests that still count, in order of reservation. */
   #live: Reservation[] = [];
 
   constructor(pace: RatePace, margin: PathMargin, longestRequestMs: number) {
@@ -73,7 +72,7 @@ export class RateWindow {
     return reservation;
   }
 
-  /** Gives back what never started. */
+  /** Releases a reservation that was not started. */
   cancel(reservation: Reservation): void {
     const index = this.#live.indexOf(reservation);
     if (index >= 0) this.#live.splice(index, 1);
@@ -87,8 +86,8 @@ export class RateWindow {
   }
 
   /**
-   * Counts the requests that a former leader may have left under way when this term began (B6): as many as one period holds. Nothing is
-   * known of the path yet.
+   * Counts the requests that a former leader may have in flight at the beginning of this term (B6): the maximum of one period.
+   * Their path is unknown.
    */
   inherit(sinceMs: number): void {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
@@ -98,56 +97,58 @@ export class RateWindow {
     }
   }
 
-  /** The head of the answer came `roundTripMs` after the start at `sentAtMs`. */
+  /** Records the head of an answer, `roundTripMs` after the start at `sentAtMs`. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** The connection broke: nothing comes after that, and no answer tells more. */
+  /** Records the end of the connection. Nothing arrives afterwards. */
   broken(reservation: Reservation, nowMs: number): void {
-    settle(reservation, nowMs);
+    boundArrival(reservation, nowMs);
   }
 
-  /** A handshake with the origin began at `startedAtMs` and was completed now: the server has read what was sent before. */
+  /**
+   * Records a handshake with the origin that began at `startedAtMs` and is complete. The server has read all that was sent before.
+   */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // The first message that the server itself has to read leaves after half of it.
+    // The first message that the server itself must read is sent after half of the handshake.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
   }
 
-  /** When a request that was sent has arrived at the latest, as far as it is known by now: the earliest bound counts. */
+  /** Latest arrival of a sent request by current knowledge. The earliest bound applies. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + this.#longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall the quickest answer says too little: only the answer itself came later for sure.
+    // After a stall the fastest answer is not a safe bound, so the answer itself is used.
     const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** The margin has grown after a 429: what has left already waits longer, too. */
+  /** Applies a margin that has grown after a 429 to requests already sent. */
   widen(): void {
     for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
   }
 
-  /** The requests of which a probe would show whether they have arrived, and which may stand in the way until then. */
+  /** Yields the requests whose arrival a probe could show and which may delay others until then. */
   *doubtful(nowMs: number): IterableIterator<Reservation> {
     for (const reservation of this.#live) {
       if (doubtAtMs(reservation) <= nowMs) yield reservation;
     }
   }
 
-  /** When a request next becomes doubtful; infinity when none will. */
+  /** Time at which the next request becomes doubtful. Infinity if there is none. */
   nextDoubtMs(nowMs: number): number {
     return Math.min(...this.#live.map(doubtAtMs).filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
   }
 
-  /** When one more of the class may be reserved: `nowMs` if at once, infinity if only after one is stamped or given back. */
+  /** Time at which one more request of the class may be reserved. Infinity if an answer or a release must come first. */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
     this.#live = this.#live.filter((reservation) => this.#clearAtMs(reservation, pace.periodMs) > nowMs);
@@ -157,23 +158,23 @@ export class RateWindow {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** A request that was sent to the origin earlier, by more than it may have been late on its way, has arrived by then. */
+  /** Bounds the arrival of requests to the origin that were sent long enough before this one. */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
-      if (reservation.path === undefined || reservation.path.origin === origin) settle(reservation, arrivedByMs);
+      if (reservation.path === undefined || reservation.path.origin === origin) boundArrival(reservation, arrivedByMs);
     }
   }
 
-  /** For how long an answer of the class is nothing to wonder about; no time where it comes too late to be of use anyway. */
+  /** Time in ms without an answer that is normal for the class. 0 if the answer would come too late to be useful. */
   #patienceMs(requestClass: RequestClass): number {
     const quickestMs = this.#margin.quickestMs(requestClass);
     if (quickestMs === undefined) return unknownDoubtMs;
     const usualMs = quickestMs + this.#margin.measuredMs;
-    return usualMs < this.#pace.whole.periodMs ? Math.max(leastDoubtMs, usualMs) : 0;
+    return usualMs < this.#pace.whole.periodMs ? Math.max(minDoubtMs, usualMs) : 0;
   }
 
-  /** When there are fewer than the pace allows in a period. */
+  /** Time at which fewer requests count than the pace allows in a period. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: Pace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -182,25 +183,25 @@ export class RateWindow {
     return times[excess] as number;
   }
 
-  /** When a start no longer stands in the way. */
+  /** Time at which a request no longer counts. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + reservation.cautionMs + periodMs;
   }
 }
 
-/** When a request has come to the server at the latest, were it not for a stall; infinity before it is sent. */
+/** Latest arrival of a request without a stall. Infinity before it is sent. */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/** From when on a probe would show whether it has arrived; infinity where that is known. */
+/** Time from which a probe could show the arrival. Infinity if it is known. */
 function doubtAtMs(reservation: Reservation): number {
   const { sentAtMs, roundTripMs, arrivedByMs, patienceMs } = reservation;
   if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;
   return Math.max(latestMs(reservation), sentAtMs + patienceMs);
 }
 
-/** Each piece of evidence bounds the arrival; the earliest bound counts. */
-function settle(reservation: Reservation, arrivedByMs: number): void {
+/** Adds a bound for the arrival. The earliest bound applies. */
+function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Redirects, followed by hand: the method and the body stay, and credentials go only to the origin that the Secret names or to
- * a host that it allows. A wrong deployment address gives 301 (7.1).
+ * Handling of redirects. Method and body are kept, and credentials are sent only to the origin in the Secret or to an allowed host.
+ * A wrong deployment address is answered with 301 (7.1).
  */
 import type { ServiceAddress } from './service-address.ts';
 
@@ -12,7 +12,7 @@ export function isRedirect(status: number): boolean {
 }
 
 export type Redirect =
-  /** `address` is that of the deployment there, unless the path is another one, too; `forGood`: it is not to be asked here again. */
+  /** `address` is the new address of the deployment, unless the path differs as well. `forGood`: use it for later requests, too. */
   | {
       readonly kind: 'follow';
       readonly url: URL;
@@ -25,11 +25,11 @@ export type Redirect =
 export interface RedirectQuestion {
   readonly status: number;
   readonly location: string | undefined;
-  /** Where the request went. */
+  /** URL of the redirected request. */
   readonly from: URL;
-  /** Path and query below the base path: `/v1/…`. */
+  /** Path and query after the base path: `/v1/…`. */
   readonly path: string;
-  /** The origin that the Secret names. */
+  /** Origin in the Secret. */
   readonly home: string;
   readonly allowedHosts: ReadonlySet<string>;
 }
@@ -54,15 +54,15 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   };
 }
 
-/** The base address to write for a redirect that is not allowed: without what belongs to the single request. */
+/** Base address that a person should write after a forbidden redirect, without the path of the request. */
 export function newBaseAddress(url: URL, path: string): string {
   const whole = url.origin + url.pathname + url.search;
   return whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : url.origin + url.pathname;
 }
 
 /**
- * The hosts of the Secret's `allowedHosts`: separated by commas or white space; each a host, `host:port` where the port is
- * not 443, or a whole https address. Undefined stands for an entry that is none of them.
+ * Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace, as `host`, `host:port` if the port is not 443, or an
+ * https address. An invalid entry becomes undefined.
  */
 export function parseAllowedHosts(text: string): readonly (string | undefined)[] {
   return text

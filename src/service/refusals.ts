@@ -1,16 +1,22 @@
 /**
- * What an answer of 429 means (B5), and for how long `Retry-After` keeps us waiting (B4).
+ * Meaning of an answer with 429 (B5), and the effect of `Retry-After` (B4).
  *
- * It looks the same whether too many requests came or too many search jobs are active. To a job's creation while other
- * calls pass it means the jobs; otherwise the rate.
+ * Too many requests and too many active search jobs have the same answer. For the creation of a job it means too many jobs,
+ * provided that other calls succeed. Otherwise it means too many requests.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** A call that passed says something about the rate for so long: the time between two polls of one job, and a little more. */
+/**
+ * Time in ms for which a successful call counts as evidence about the rate: slightly more than the interval between two keep-alives
+ * of a job.
+ */
 const evidenceMs = 15_000;
-/** We look again after this long, whatever `Retry-After` says. */
+/** Maximum wait in ms, regardless of `Retry-After`. */
 const longestRetryAfterMs = 300_000;
-/** A poll due 12 s after the last one leaves 6 s later at the latest, 18 s after it, whatever `Retry-After` says (B4). */
+/**
+ * Maximum delay of a keep-alive by `Retry-After` in ms. A keep-alive is due 12 s after the last one, so it is sent after at most 18
+ * s (B4).
+ */
 const keepAliveHoldMs = 6_000;
 
 export type RefusalCause = 'jobs' | 'rate';
@@ -18,7 +24,7 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /** When the newest call other than a job's creation left that passed, and that did not. */
+  /** Sending times of the newest successful and failed calls other than creations of jobs. */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 
@@ -35,7 +41,7 @@ export class Refusals {
     return cause;
   }
 
-  /** Until when `Retry-After` holds back a request of the class that is due at `dueMs`. */
+  /** Time until which `Retry-After` delays a request of the class that is due at `dueMs`. */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

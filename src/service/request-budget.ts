@@ -1,22 +1,22 @@
 /**
- * The request budget of one user of one service host (protocol B): who may send a request, and when.
+ * Request budget of one user of a service host (B): decides which request may be sent, and when.
  *
- * Rate is counted per user, concurrency per access key, so one `RequestBudget` has a `KeyBudget` for each key. Everything that
- * speaks as the user goes through it, whatever resource it serves.
+ * The rate is counted per user and the concurrency per access key, so a `RequestBudget` has a `KeyBudget` for each key. All
+ * requests of the user go through it.
  *
  * Invariants:
  * - Each request asks for the right to send in the turn in which it is written (L1).
- * - Seen from the server never more starts in a second than our share (`rate-window.ts`), nor more requests of a key at once than its
- *   share (`key-lane.ts`).
- * - While somebody waits exactly one timer is set; otherwise none.
+ * - The server never sees more requests per second than the share (`rate-window.ts`), nor more concurrent requests of a key than
+ *   its share (`key-queue.ts`).
+ * - Exactly one timer is set while a request waits, otherwise none.
  *
- * Leaves to others: deadlines, retries and what an answer means to its caller.
+ * Deadlines, retries and the meaning of answers are handled by callers.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { type Histogram, type Metrics, noMetrics } from '../base/metrics.ts';
 import { JobAdmission } from './job-admission.ts';
-import { KeyLane, type Waiter } from './key-lane.ts';
+import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
 import { RatePace } from './rate-pace.ts';
 import { RateWindow, type Reservation } from './rate-window.ts';
@@ -28,19 +28,19 @@ import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
 export type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
 
-/** The settings of a budget, each by its name. */
+/** Settings of a budget. */
 export interface BudgetSettings {
-  /** This process's share of the user's rate (B7): more than 0, may be a fraction. The service gives a user 4 (chapter 8). */
+  /** This process's share of the user's rate in requests per second (B7), greater than 0. The service allows 4 per user (8). */
   readonly requestsPerSecond: number;
-  /** This process's share of each key's concurrency (B7). The service gives a key 10 (chapter 8). */
+  /** This process's share of each key's concurrency (B7). The service allows 10 per key (8). */
   readonly maxConcurrentRequests: number;
-  /** How long a request that was given up, and has arrived, keeps its place (B2). */
+  /** Time in ms for which a cancelled request that has arrived keeps its slot (B2). */
   readonly abandonedHoldMs: number;
-  /** The same for a question for a job's status, which is little work; places that are held must not keep polls back (B2, B4). */
+  /** Time in ms for which a cancelled status request keeps its slot. Shorter, since it is little work and must not block keep-alives (B2, B4). */
   readonly abandonedPollHoldMs: number;
-  /** No request takes longer, of ours or of those before us (B6). */
+  /** Maximum duration of a request in ms, including those of former leaders (B6). */
   readonly longestRequestMs: number;
-  /** More may not wait at once, over all keys. */
+  /** Maximum number of waiting requests of all keys. */
   readonly maxWaiting: number;
 }
 
@@ -55,24 +55,24 @@ export const defaultBudgetSettings: BudgetSettings = {
 
 export interface RequestBudgetOptions extends Partial<BudgetSettings> {
   readonly clock: Clock;
-  /** Whether this process may send at all (L1). */
+  /** Right of this process to send requests (L1). */
   readonly right: SendRight;
   readonly metrics?: Metrics;
 }
 
-/** Half of the rate keeps jobs alive, the other half works; a poll due after 12 s may be 3 s late (B3, B4). */
+/** Share of the rate for keep-alives; the other half is for work. A keep-alive that is due after 12 s may be 3 s late (B3, B4). */
 const pollPart = 0.5;
 const pollCycleMs = 15_000;
-/** After a probe that failed, the next one waits for so long. */
+/** Wait in ms after a failed probe. */
 const probeRestMs = 1_000;
 
-/** Next of a class: the key whose turn it is, and how late the class is. */
+/** Next request of a class: the key whose turn it is, and the delay of the class. */
 interface Candidate extends ClassHead {
   readonly waiter: Waiter;
 }
 
 export class RequestBudget {
-  /** How many search jobs may be active at once. */
+  /** Limit for active search jobs. */
   readonly jobs: JobAdmission;
   readonly #clock: Clock;
   readonly #right: SendRight;
@@ -83,18 +83,18 @@ export class RequestBudget {
   readonly #window: RateWindow;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
-  /** Weak, so that the lane of a key that nobody speaks with any more goes away, and never while somebody does. */
-  readonly #lanes = new Map<string, WeakRef<KeyLane>>();
-  /** The lanes where somebody waits. */
-  readonly #queued = new Set<KeyLane>();
+  /** Queues by key. Weak, so that the queue of an unused key is freed. */
+  readonly #queues = new Map<string, WeakRef<KeyQueue>>();
+  /** Queues with waiting requests. */
+  readonly #queued = new Set<KeyQueue>();
   #waiting = 0;
   #arrivals = 0;
   #turn = 0;
-  /** The term in which requests were last granted. */
+  /** Term of the last granted requests. */
   #term: Term | undefined;
-  /** Keys have half of their concurrency until then (B6). */
+  /** Time until which keys have half of their concurrency (B6). */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins that are probed now, or were in vain, with the time from which they may be probed again. */
+  /** Origins with a running or failed probe, with the time from which they may be probed again. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -114,47 +114,47 @@ export class RequestBudget {
     );
   }
 
-  /** How much later than the quickest a request may come and still be counted right by the server, in ms. */
+  /** Delay in ms that a request may have without exceeding the limit at the server. */
   get marginMs(): number {
     return this.#margin.currentMs;
   }
 
   /**
-   * The budget of one access key: the same for the same id. `maxConcurrent` is this process's share (B7);
-   * where several are named, the smallest holds until `setMaxConcurrent`.
+   * Returns the budget of one access key. `maxConcurrent` is the share of this process (B7). If several shares are given, the
+   * smallest applies until `setMaxConcurrent`.
    */
   key(accessKeyId: string, maxConcurrent?: number): KeyBudget {
-    const lane = this.#lane(accessKeyId);
-    if (maxConcurrent !== undefined) lane.maxConcurrent = Math.min(lane.maxConcurrent, checkedPlaces(maxConcurrent));
+    const queue = this.#queue(accessKeyId);
+    if (maxConcurrent !== undefined) queue.maxConcurrent = Math.min(queue.maxConcurrent, checkedPlaces(maxConcurrent));
     return {
       jobs: this.jobs,
-      acquire: (request) => this.#acquire(lane, request),
+      acquire: (request) => this.#acquire(queue, request),
     };
   }
 
-  /** Changes our share of the rate (B7), with all that was sent still counted. */
+  /** Changes the share of the rate (B7). Requests that were sent still count. */
   setRequestsPerSecond(requestsPerSecond: number): void {
     this.#pace.requestsPerSecond = checkedRate(requestsPerSecond);
     this.#pump();
   }
 
-  /** Changes our share of a key's concurrency (B7), up or down; what is under way ends in its own time. */
+  /** Changes the share of a key's concurrency (B7). Requests in flight are not cancelled. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
-    this.#lane(accessKeyId).maxConcurrent = checkedPlaces(maxConcurrent);
+    this.#queue(accessKeyId).maxConcurrent = checkedPlaces(maxConcurrent);
     this.#pump();
   }
 
-  #lane(accessKeyId: string): KeyLane {
-    const known = this.#lanes.get(accessKeyId)?.deref();
+  #queue(accessKeyId: string): KeyQueue {
+    const known = this.#queues.get(accessKeyId)?.deref();
     if (known) return known;
-    for (const [id, lane] of this.#lanes) if (!lane.deref()) this.#lanes.delete(id);
-    const lane = new KeyLane(this.#settings.maxConcurrentRequests);
-    lane.halve(this.#halfUntilMs);
-    this.#lanes.set(accessKeyId, new WeakRef(lane));
-    return lane;
+    for (const [id, queue] of this.#queues) if (!queue.deref()) this.#queues.delete(id);
+    const queue = new KeyQueue(this.#settings.maxConcurrentRequests);
+    queue.halve(this.#halfUntilMs);
+    this.#queues.set(accessKeyId, new WeakRef(queue));
+    return queue;
   }
 
-  /** The current term; undefined while nothing may be sent. A new one begins with what the one before may have left (B6). */
+  /** Current term, or undefined while nothing may be sent. A new term counts the possible requests of the term before (B6). */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
@@ -162,11 +162,11 @@ export class RequestBudget {
     this.#window.inherit(term.sinceMs);
     if (!term.tookOverByForce) return term;
     this.#halfUntilMs = term.sinceMs + this.#settings.longestRequestMs;
-    for (const lane of this.#lanes.values()) lane.deref()?.halve(this.#halfUntilMs);
+    for (const queue of this.#queues.values()) queue.deref()?.halve(this.#halfUntilMs);
     return term;
   }
 
-  #acquire(lane: KeyLane, request: SlotRequest): Promise<Slot> {
+  #acquire(queue: KeyQueue, request: SlotRequest): Promise<Slot> {
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
@@ -176,7 +176,7 @@ export class RequestBudget {
       const waiter: Waiter = {
         class: request.class,
         path: request.path,
-        lane,
+        queue,
         sinceMs: nowMs,
         dueMs: request.dueMs ?? nowMs,
         order: this.#arrivals++,
@@ -202,21 +202,21 @@ export class RequestBudget {
   }
 
   #enqueue(waiter: Waiter, nowMs: number): void {
-    waiter.lane.push(waiter, nowMs);
-    this.#queued.add(waiter.lane);
+    waiter.queue.push(waiter, nowMs);
+    this.#queued.add(waiter.queue);
     this.#waiting++;
   }
 
   #dequeue(waiter: Waiter): void {
-    waiter.lane.remove(waiter);
-    if (waiter.lane.waiting === 0) this.#queued.delete(waiter.lane);
+    waiter.queue.remove(waiter);
+    if (waiter.queue.waiting === 0) this.#queued.delete(waiter.queue);
     this.#waiting--;
   }
 
-  /** Grants all that may go now, and sets the timer for the rest. */
+  /** Grants all requests that may be sent now, and sets the timer for the others. */
   #pump(): void {
     const nowMs = this.#clock.monotonic();
-    for (const lane of this.#queued) lane.expire(nowMs);
+    for (const queue of this.#queued) queue.expire(nowMs);
     const term = this.#currentTerm();
     if (!term) this.#refuseAll();
     while (term && this.#waiting > 0) {
@@ -226,22 +226,22 @@ export class RequestBudget {
       this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
       next.waiter.grant(term);
     }
-    for (const lane of this.#queued) lane.makeRoom(nowMs);
+    for (const queue of this.#queued) queue.makeRoom(nowMs);
     this.#probeDoubtful(nowMs);
     this.#setTimer(nowMs);
   }
 
-  /** Whoever leads now has its own requests to send. */
+  /** Rejects all waiting requests: another process leads now. */
   #refuseAll(): void {
-    for (const lane of this.#queued) {
-      for (const waiter of lane.all()) {
+    for (const queue of this.#queued) {
+      for (const waiter of queue.all()) {
         this.#dequeue(waiter);
         waiter.refuse(new NotLeadingError());
       }
     }
   }
 
-  /** Finds out whether requests have arrived that others wait for: one handshake for each origin at a time. */
+  /** Probes the arrival of requests that delay others: one handshake for each origin at a time. */
   #probeDoubtful(nowMs: number): void {
     if (this.#waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#window.doubtful(nowMs)) {
@@ -256,15 +256,15 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#window.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A server that does not even take connections has shown nothing; nor has a client that is being closed.
+      // A server that accepts no connections has shown nothing, and neither has a client that is being closed.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
   }
 
-  /** Where one of those goes that wait. */
+  /** Path of any waiting request. */
   #anyPath(): Path | undefined {
-    for (const lane of this.#queued) for (const { path } of lane.all()) if (path) return path;
+    for (const queue of this.#queued) for (const { path } of queue.all()) if (path) return path;
     return undefined;
   }
 
@@ -272,13 +272,16 @@ export class RequestBudget {
     return requestClasses.flatMap((requestClass) => this.#candidate(requestClass, nowMs) ?? []);
   }
 
-  /** The next of a class over all keys that have a place for it: the earliest due poll, or the key served longest ago. */
+  /**
+   * Next request of a class over all keys with a free slot: the keep-alive that is due first, or the key that was served longest
+   * ago.
+   */
   #candidate(requestClass: RequestClass, nowMs: number): Candidate | undefined {
     let next: Waiter | undefined;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const lane of this.#queued) {
-      const head = lane.head(requestClass);
-      if (!head || !lane.hasPlace(requestClass, nowMs)) continue;
+    for (const queue of this.#queued) {
+      const head = queue.head(requestClass);
+      if (!head || !queue.hasPlace(requestClass, nowMs)) continue;
       if (this.#refusals.heldUntilMs(requestClass, head.dueMs) > nowMs) continue;
       dueMs = Math.min(dueMs, head.dueMs);
       if (!next || goesBefore(head, next)) next = head;
@@ -300,17 +303,17 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** The next moment at which somebody may go without anybody's doing; infinity when all wait for an answer. */
+  /** Next time at which a request may be granted without an answer. Infinity if all wait for an answer. */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
       this.#window.nextDoubtMs(nowMs),
       ...this.#probed.values(),
     ];
-    for (const lane of this.#queued) {
-      changesMs.push(lane.nextChangeMs(nowMs));
+    for (const queue of this.#queued) {
+      changesMs.push(queue.nextChangeMs(nowMs));
       for (const requestClass of requestClasses) {
-        const head = lane.head(requestClass);
+        const head = queue.head(requestClass);
         if (!head) continue;
         changesMs.push(
           this.#refusals.heldUntilMs(requestClass, head.dueMs),
@@ -325,16 +328,16 @@ export class RequestBudget {
   }
 
   #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
-    const { lane } = waiter;
+    const { queue } = waiter;
     const occupant = { class: waiter.class, isPoll };
     const reservation = this.#window.reserve(waiter.class, waiter.path);
-    lane.enter(occupant, ++this.#turn, this.#clock.monotonic());
+    queue.enter(occupant, ++this.#turn, this.#clock.monotonic());
     let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
     let isHeard = false;
 
     const leave = () => {
       state = 'ended';
-      lane.leave(occupant);
+      queue.leave(occupant);
     };
     const stamp = (nowMs: number) => {
       if (state !== 'granted') return;
@@ -358,7 +361,7 @@ export class RequestBudget {
       this.#pump();
     };
     const finished = (outcome: SlotOutcome) => {
-      // What is over must have begun: counted from now on, which is the latest that it can have been.
+      // A request that has ended must have started. Now is the latest possible time.
       stamp(this.#clock.monotonic());
       if (state === 'ended') return;
       if (outcome.kind === 'abandoned') {
@@ -367,7 +370,7 @@ export class RequestBudget {
         const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
         const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
         const nowMs = this.#clock.monotonic();
-        lane.hold(occupant, () => Math.max(nowMs, this.#window.arrivedByMs(reservation)) + holdMs);
+        queue.hold(occupant, () => Math.max(nowMs, this.#window.arrivedByMs(reservation)) + holdMs);
       } else {
         leave();
         if (outcome.kind === 'answered') {
@@ -388,7 +391,7 @@ export class RequestBudget {
     };
     const yieldTo = (giveUp: () => void) => {
       if (state !== 'underWay') return;
-      lane.yieldTo(occupant, giveUp);
+      queue.yieldTo(occupant, giveUp);
       this.#pump();
     };
     return { started, heard, yieldTo, finished, release };
@@ -400,7 +403,7 @@ export class RequestBudget {
     this.#window.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
   }
 
-  /** Learns from an answer whether we are too fast or keep too many jobs. */
+  /** Learns from an answer whether the rate or the number of jobs is too high. */
   #answered(
     requestClass: RequestClass,
     reservation: Reservation,
@@ -428,10 +431,10 @@ export class RequestBudget {
   }
 }
 
-/** Polls go by their due time over all keys; of the others, the key whose class was served longest ago. */
+/** Order of two requests: keep-alives by due time over all keys, others by the key whose class was served longest ago. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
-  return left.lane.turnOf(left.class) < right.lane.turnOf(right.class);
+  return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);
 }
 
 function checkedRate(requestsPerSecond: number): number {
@@ -450,7 +453,7 @@ function checkedPlaces(maxConcurrent: number): number {
 function fullError(maxWaiting: number): ServiceError {
   return new ServiceError({
     code: 'service.budget.full',
-    message: `More than ${maxWaiting} requests to the service wait for their turn; further ones have to wait outside.`,
+    message: `More than ${maxWaiting} requests to the service are waiting. Further requests are rejected until some have been sent.`,
     handling: { kind: 'backoff' },
     reason: 'RequestBudgetFull',
     effect: 'none',

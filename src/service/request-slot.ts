@@ -1,12 +1,10 @@
-/**
- * The words between the request budget and whoever sends requests: what is asked for, what is granted, how it ended.
- */
+/** Interface between the request budget and the senders of requests: request, slot, and outcome. */
 import type { JobAdmission } from './job-admission.ts';
 import type { Departure } from './send-right.ts';
 
 /**
- * What a request is for; decides who goes first (B3). `jobCreation` is the creation of a search job (4.1), `jobCare` its deletion (4.5)
- * and looks at it that it does not need to stay alive (4.2).
+ * Purpose of a request, which decides its priority (B3). `jobCreation` creates a search job (4.1). `jobCare` deletes a job (4.5),
+ * or asks for its status when no keep-alive is due (4.2).
  */
 export type RequestClass =
   | 'keepAlive'
@@ -17,34 +15,37 @@ export type RequestClass =
   | 'jobCreation'
   | 'jobCare';
 
-/** The way to one origin, as far as the budget needs it. */
+/** Path to one origin, as seen by the budget. */
 export interface Path {
   readonly origin: string;
   /**
-   * Opens a new connection to the origin, without a request. The completed handshake shows that the server reads what has arrived (B1).
-   * Rejects when none comes about.
+   * Opens a new connection to the origin without a request. The completed handshake shows that the server reads what has arrived
+   * (B1). Rejects if no connection is possible.
    */
   probe(): Promise<void>;
 }
 
 export interface SlotRequest {
   readonly class: RequestClass;
-  /** Where the request goes. Without a path the budget has no other evidence of arrivals than answers. */
+  /** Destination of the request. Without a path, only answers show the arrival of requests. */
   readonly path?: Path;
-  /** When it should leave, on the monotonic clock; now, where absent. Within a class, the earliest goes first. */
+  /** Monotonic time at which the request is due. Default: now. Within a class the earliest goes first. */
   readonly dueMs?: number;
-  /** A question for a job's status, whichever class it stands in: given up, it keeps its place for a shorter time (B2). */
+  /** Whether it is a status request of a job. After cancellation it keeps its slot for a shorter time (B2). */
   readonly isPoll?: boolean;
-  /** Leaves the queue when aborted: `acquire` rejects with the signal's reason. Without effect on a granted slot. */
+  /**
+   * Removes the request from the queue when aborted: `acquire` rejects with the signal's reason. No effect after the slot is
+   * granted.
+   */
   readonly signal?: AbortSignal;
 }
 
 /**
- * How a request that was started ended.
- * - `answered`: the answer was read to its end, whatever its status. `headAtMs` is when its head came, on the monotonic clock;
- *   where absent, the time of the call counts. `retryAfterMs` is what `Retry-After` said.
- * - `abandoned`: given up by deadline or abort; the server may still be busy with it, so its place stays taken for a while (B2).
- * - `broken`: the other side ended the connection.
+ * End of a started request.
+ * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic arrival time of its head; default:
+ *   now. `retryAfterMs` is the value of `Retry-After`.
+ * - `abandoned`: cancelled by deadline or abort. The server may still work on it, so its slot is kept for a while (B2).
+ * - `broken`: the server closed the connection.
  */
 export type SlotOutcome =
   | {
@@ -57,45 +58,47 @@ export type SlotOutcome =
   | { readonly kind: 'broken' };
 
 /**
- * The right to send one request now.
+ * Right to send one request now.
  *
- *     granted ── started ──▶ under way ── answered, broken ──────────────▶ ended
- *        │                      └─ abandoned ──▶ held ── named time, or late answer ──▶ ended
- *        └── release ──▶ ended
+ * ```text
+ * granted ── started ──▶ in flight ── answered, broken ──────────────▶ ended
+ *    │                      └─ abandoned ──▶ held ── fixed time, or late answer ──▶ ended
+ *    └── release ──▶ ended
+ * ```
  *
- * What comes after an end changes nothing, so that a `finally` may call `release` without a thought. While a slot is granted
- * and not started it counts as about to start, and stands in everybody's way: take it on a connection that stands (B1).
+ * Calls after the end have no effect, so a `finally` block can always call `release`. A granted slot counts as starting at any
+ * time, and delays other requests. So acquire it only with an established connection (B1).
  */
 export interface Slot {
   /**
-   * The request is about to be written NOW: asks for the right to send (L1), then calls `lastCheck`, and stamps the start. Called
-   * exactly once, or `release` instead. Throws a `NotLeadingError`, or what `lastCheck` threw: then nothing may be written, and
-   * `release` has to follow.
+   * Starts the request, right before its write: asks for the right to send (L1), calls `lastCheck`, and records the start. Call
+   * either this exactly once, or `release`. If it throws a `NotLeadingError` or an error of `lastCheck`, nothing may be written,
+   * and `release` must follow.
    */
   started(lastCheck?: () => void): Departure;
-  /** Never sent: gives rate and concurrency back. After `started`, when it may have been sent, the same as `abandoned`. */
+  /** Returns a slot that was not used. After `started`, when the request may have been sent, it equals `abandoned`. */
   release(): void;
   /**
-   * The head of the answer came at `headAtMs` on the monotonic clock, and its body may take long: how late the path is, is known
-   * from now on. Needs not be said.
+   * Optional: reports that the head of the answer arrived at `headAtMs` (monotonic), so that the delay of the path is known before
+   * a long body ends.
    */
   heard(headAtMs: number): void;
   /**
-   * It has been waited for long enough: `giveUp` is called, at most once, when a keep-alive poll of its key finds no place (B4), the
-   * longest under way first.
+   * Allows the slot to be taken for a keep-alive (B4). `giveUp` is called at most once, when a keep-alive of the key finds no free
+   * slot. The longest running request is cancelled first.
    */
   yieldTo(giveUp: () => void): void;
-  /** The request is over. After `abandoned`, a late `answered` or `broken` frees its place before the time. */
+  /** Ends the request. After `abandoned`, a late `answered` or `broken` frees the slot early. */
   finished(outcome: SlotOutcome): void;
 }
 
-/** The share of one access key: its own concurrency, and the rate and the search jobs that all keys of the user share. */
+/** Budget of one access key: its own concurrency, and the rate and search jobs shared by all keys of the user. */
 export interface KeyBudget {
-  /** How many search jobs may be active at once (B4, B5). */
+  /** Limit for active search jobs (B4, B5). */
   readonly jobs: JobAdmission;
   /**
-   * Waits for its turn. Rejects with the signal's reason, with a `ServiceError` `service.budget.full` when too many wait, or with a
-   * `NotLeadingError` as soon as this process may not send.
+   * Waits for a slot. Rejects with the signal's reason, with a `ServiceError` `service.budget.full` if too many requests wait, or
+   * with a `NotLeadingError` when this process may not send.
    */
   acquire(request: SlotRequest): Promise<Slot>;
 }

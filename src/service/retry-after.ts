@@ -1,9 +1,9 @@
-/** The header `Retry-After` in both of its forms (RFC 9110, 10.2.3): a number of seconds, or a date. */
+/** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
 
-/** Longer waits are cut down to this: a header must not be able to switch an operator off. */
+/** Maximum wait in ms, so that a header cannot stop the operator. */
 const longestRetryAfterMs = 3_600_000;
 
-/** Milliseconds to wait, or undefined where there is no header or it cannot be read. `nowMs` is wall time. */
+/** Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is wall-clock time. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();
   if (!text) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Finds rows of a page of messages (2.5) that are written as the service writes them: `{"map":{"name":"value",…}}`, only strings, and no
- * whitespace. It looks at sixteen bytes at a time, which JavaScript cannot; nearly all rows are such rows, and this is where nearly
- * all time of reading a page goes. What it does not find is left to `json-reader.ts`, which reads everything and says what is wrong.
- * Those that it has found it writes as lines, too, for files that have rows as they came.
+ * Finds rows in a page of messages (2.5) that have the service's usual form: `{"map":{"name":"value",…}}` with only strings and no
+ * whitespace. It examines sixteen bytes at a time with WebAssembly. Nearly all rows have this form, and this takes most of the time
+ * for reading a page. `json-reader.ts` handles all other rows and reports errors. The found rows can be written as lines for NDJSON
+ * files.
  *
- * Invariant: a row that is found is JSON without a mistake, and another row follows it.
+ * Invariant: a found row is valid JSON, and another row follows it.
  */
 
 import { char } from '../base/json-bytes.ts';
@@ -30,30 +30,30 @@ import {
   when,
 } from './wasm-code.ts';
 
-/** Where each thing of a row stands in its entry of the table: its begin, and the end right behind it. None where the begin is 0. */
+/** Offsets in a table entry: each field has its start, and its end at the next index. 0 means that the field is absent. */
 export const found = { row: 0, messageTime: 2, messageId: 4, receiptTime: 6, size: 8 } as const;
-/** Length of an entry, in numbers of 32 bits. */
+/** Number of 32-bit integers in an entry. */
 export const entryLength = 10;
 
 const pageBytes = 65_536;
-/** Of a chunk so much is looked at at once. Behind it is room for what a look of sixteen bytes sees of what follows. */
+/** Maximum number of bytes examined in one call. After them there is space for sixteen-byte reads beyond the end. */
 const textBytes = 6 * pageBytes;
 const tableAt = textBytes + 64;
 const tableEnd = 8 * pageBytes;
-/** Rows with their line feeds, which are shorter than what stands between rows. */
+/** Memory for rows with line feeds, which are shorter than the rows with their separators. */
 const linesAt = tableEnd;
 const memoryEnd = linesAt + textBytes;
 const bytesOf = { i32: 4 } as const;
 const entryBytes = entryLength * bytesOf.i32;
-/** So many are found at once at most. */
-export const mostRows: number = Math.floor((tableEnd - tableAt) / entryBytes);
+/** Maximum number of rows found in one call. */
+export const maxFoundRows: number = Math.floor((tableEnd - tableAt) / entryBytes);
 
-/** What separates the end of a row's last value from the next row. */
+/** Text between the end of a row's last value and the next row. */
 const betweenRows = '"}},{"map":{';
-/** From the end of one row to the begin of the next. */
+/** Distance between the end of a row and the beginning of the next. */
 export const gapLength: number = betweenRows.length - 3;
 
-/** Of the engine; TypeScript knows it of browsers alone. */
+/** Provided by the engine, but TypeScript declares it only for browsers. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: object };
@@ -61,18 +61,18 @@ declare const WebAssembly: {
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  /** Looks for rows from `at` to `end`. Returns where the table ends; there stands where the next row begins. */
+  /** Finds rows from `at` to `end`. Returns the end of the table, where the start of the next row is stored. */
   readonly find: (at: number, end: number) => number;
-  /** Writes rows as lines, from the entry at `entry` of the table to the one at `end`. Returns where the lines end. */
+  /** Writes the rows of the table entries from `entry` to `end` as lines. Returns the end of the lines. */
   readonly writeLines: (entry: number, end: number) => number;
 }
 
 export class RowFinder {
-  /** An entry for each row that was found: indices behind `origin`. */
+  /** Entry of each found row, with indexes relative to `origin`. */
   readonly table: Int32Array;
-  /** Which byte of those that were given the table counts from. */
+  /** Index of the byte to which the table refers. */
   origin = 0;
-  /** Behind the rows that were found: where the row begins that has to be read otherwise. */
+  /** Index of the first row that was not found and must be read differently. */
   next = 0;
   readonly #text: Uint8Array;
   readonly #lines: Uint8Array;
@@ -89,8 +89,8 @@ export class RowFinder {
   }
 
   /**
-   * How many rows were found, one behind the other, from `at` on, where one has its `{`. The bytes are taken to be the same as long as
-   * they are the same object.
+   * Finds consecutive rows from `at` on, where a row must begin with `{`. Returns their number. The same `bytes` object is assumed
+   * to have unchanged content.
    */
   find(bytes: Uint8Array, at: number, end: number): number {
     const isHeld = bytes === this.#bytes && at >= this.origin && at < this.origin + this.#length;
@@ -101,7 +101,7 @@ export class RowFinder {
     return this.#findFrom(at);
   }
 
-  /** Rows that were found, from one entry of the table to another, each with a line feed behind it. Good until the next call. */
+  /** Returns found rows from one table entry to another, each with a line feed. Valid until the next call. */
   lines(from: number, to: number): Uint8Array {
     const end = this.#exports.writeLines(tableAt + from * entryBytes, tableAt + to * entryBytes);
     return this.#lines.subarray(0, end - linesAt);
@@ -122,12 +122,12 @@ export class RowFinder {
   }
 }
 
-/** The word of eight characters as the machine loads it. */
+/** Eight characters as a little-endian 64-bit integer. */
 function word(characters: string): bigint {
   return Buffer.from(characters, 'latin1').readBigUInt64LE();
 }
 
-/** Index of the first byte from `at` on that is no plain text of a string (`json-bytes.ts`); not before `end` where there is none. */
+/** Index of the first byte from `at` on that is not plain text of a string (`json-bytes.ts`), or `end` or more if there is none. */
 const plainEnd = ((): WasmFunction => {
   const [at, end, marks, bytes] = [0, 1, 2, 3];
   const isMarked = v128.or(
@@ -153,7 +153,7 @@ const plainEnd = ((): WasmFunction => {
   };
 })();
 
-/** Whether four hexadecimal digits stand at `at`. */
+/** Whether four hexadecimal digits follow at `at`. */
 const hexDigits = ((): WasmFunction => {
   const at = 0;
   const isDigit = (offset: number) => {
@@ -172,7 +172,7 @@ const findRows = ((): WasmFunction => {
   const [at, end, entry, member, nameEnd, value, valueEnd, byte, escaped] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
   const offsetOf = (field: number) => field * bytesOf.i32;
 
-  /** Behind a backslash at `valueEnd`: passes over the escape, or leaves. */
+  /** Skips the escape at `valueEnd`, or branches to `leave`. */
   const passEscape = (leave: Label) =>
     sequence(
       set(byte, i32.load8(get(valueEnd), 1)),
@@ -192,7 +192,7 @@ const findRows = ((): WasmFunction => {
       set(valueEnd, call(plainEndIndex, get(valueEnd), get(end))),
     );
 
-  /** From the name's quote at `member` to the value's closing quote at `valueEnd`. */
+  /** Skips a member from the name's quote at `member` to the value's closing quote at `valueEnd`. */
   const passMember = (leave: Label) =>
     sequence(
       branchIf(leave, i32.ne(i32.load8(get(member)), i32.of(char.quote))),
@@ -216,9 +216,9 @@ const findRows = ((): WasmFunction => {
       ),
     );
 
-  /** Notes where the value stands when the name is this one, in small letters or in capitals (`page-row.ts`). */
+  /** Stores the position of the value if the name matches, ignoring case (`page-row.ts`). */
   const note = (name: string, field: number, leave: Label) => {
-    // Behind the quote and the underscore; what it does not compare, the length has told but for the letters between.
+    // Compares the name after its quote and underscore. Letters that are not compared are implied by the length.
     const isRest = (offset: number) => {
       const letters = i64.or(i64.load(get(member), 2 + offset), i64.of(word(' '.repeat(8))));
       return i64.eq(letters, i64.of(word(name.slice(1 + offset, 9 + offset))));

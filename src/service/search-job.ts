@@ -1,15 +1,15 @@
 /**
- * One search job from its creation to its end: asked for its status (`job-polls.ts`), so that it stays alive and its end is seen soon;
- * what the statuses bring is gathered (`job-gathering.ts`); its results are read page by page (`page-reading.ts`).
+ * One search job from its creation to its end. Status requests keep it alive and show its end (`job-polls.ts`), their contents are
+ * accumulated (`job-gathering.ts`), and its results are read page by page (`page-reading.ts`).
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
  *               │                                           │
- *               └── cancelled, lost, refused for good ──────┴─────▶ ended, with its reason
+ *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * Invariant: no status is asked for once the job is closed or has ended; its permit is held for as long as the service may count the
- * job. Whoever opened a job closes it, whatever came of it; what ends by a bug of ours is deleted at once.
+ * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may count the job.
+ * The caller that opened a job must close it in any case. A job that ends because of a bug is deleted immediately.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
@@ -35,13 +35,16 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
 import { ServiceError } from './service-error.ts';
 import type { Answer } from './upgrade-service.ts';
 
-/** An orphan job is cancelled after so much silence (3.1); until then it counts as active. */
+/** Time of silence in ms after which the service has cancelled a job (3.1). Until then it counts as active. */
 export const orphanLifeMs = 30_000;
-/** Without any answer for so long a job is given up: the service has cancelled it long since. */
+/** Time in ms without any answer after which a job counts as lost. */
 const longestSilenceMs = 60_000;
-/** How often a deletion is sent before the job is left to die by itself. */
+/** Number of attempts to delete a job before it is left to expire. */
 const deletionTries = 3;
-/** And while replicas may not have heard of the job yet (10.2): with these delays the last one goes out when all of them must have. */
+/**
+ * Number of attempts while replicas may not know the job yet (10.2). With the delays between them, the last attempt comes when all
+ * replicas know it.
+ */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
 
@@ -54,20 +57,20 @@ export interface SearchJobOptions {
   readonly createdDateMs?: number | undefined;
   /** See `OpenOptions`. */
   readonly expectedMs?: number | undefined;
-  /** Called after each status that was answered. What it throws ends the job, and goes to those who wait for it or read it. */
+  /** Called after each answered status. An error that it throws ends the job and rejects all its pending calls. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Which messages to read, and who takes them. */
+/** Messages to read, and their receiver. */
 export interface MessageReading {
-  /** The first one, from 0 on. */
+  /** First message, from 0. */
   readonly offset: number;
-  /** How many there are, those before `offset` too; as many as the last status counted where absent. */
+  /** Number of messages, including those before `offset`. Default: the count of the last status. */
   readonly total?: number;
-  /** Rows of a page at most; a full page where absent. */
+  /** Maximum number of rows in a page. Default: a full page. */
   readonly limit?: number;
   readonly receiver: RowReceiver;
-  /** Called after each page that came whole, with the offset of its first row. */
+  /** Called after each complete page, with the offset of its first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -75,13 +78,13 @@ export interface MessageReading {
 export interface RecordReading {
   readonly offset: number;
   readonly total?: number;
-  /** Takes the records of a page; the next one is asked for when a promise is fulfilled. */
+  /** Receives the records of a page. The next page is requested after a returned promise is fulfilled. */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
   readonly signal?: AbortSignal;
 }
 
 export class SearchJob {
-  /** When the creation was sent, on the monotonic clock: the service ends a job eight hours after it (3.1, protocol E13). */
+  /** Monotonic sending time of the creation. The service ends a job eight hours later (3.1, E13). */
   readonly createdAtMs: number;
   readonly #job: OpenJob;
   readonly #order: JobOrder;
@@ -92,11 +95,11 @@ export class SearchJob {
   /** Aborted when the job is closed or has ended. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** When it was first known that the search is over. */
+  /** Time at which the end of the search was first known. */
   #doneAtMs: number | undefined;
   #finished: JobProgress | undefined;
   #end: LogfleetError | undefined;
-  /** What `onProgress` threw. */
+  /** Error thrown by `onProgress`. */
   #thrown: { readonly value: unknown } | undefined;
   #closing: Promise<void> | undefined;
   #waiting: (() => void)[] = [];
@@ -123,29 +126,29 @@ export class SearchJob {
     return this.#job.id;
   }
 
-  /** What was asked for. */
+  /** Order of the job. */
   get order(): JobOrder {
     return this.#order;
   }
 
-  /** As the last answered status has it. */
+  /** State according to the last answered status. */
   get progress(): JobProgress {
     return this.#gathering.progress();
   }
 
-  /** Why the job can no longer be used; undefined while it can. */
+  /** Error that ended the job. Undefined while the job is usable. */
   get end(): LogfleetError | undefined {
     return this.#end;
   }
 
-  /** Of what was found so far. */
+  /** Histogram of the messages found so far. */
   histogram(): Histogram {
     return this.#gathering.histogram();
   }
 
   /**
-   * Resolves when the service has searched all it will, DONE GATHERING RESULTS or FORCE PAUSED, and every status that was asked for
-   * before is answered or lost. Rejects with `end` when the job is lost before, with the signal's reason when that comes first.
+   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request is
+   * answered or lost. Rejects with `end` if the job is lost, or with the signal's reason.
    */
   async whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     while (!this.#finished) {
@@ -156,17 +159,20 @@ export class SearchJob {
     return this.#finished;
   }
 
-  /** Moves the first look to when the search should be over (see `OpenOptions`). Does nothing after the first answered status. */
+  /**
+   * Moves the first status request to the expected end of the search (see `OpenOptions`). No effect after the first answered
+   * status.
+   */
   expect(expectedMs: number | undefined): void {
     if (this.progress.statuses === 0) this.#polls.lookAt(this.createdAtMs + firstLookMs(expectedMs));
   }
 
-  /** Resolves with the next status that is answered, when the job has ended, or when the signal is aborted. */
+  /** Resolves after the next answered status, when the job has ended, or when the signal is aborted. */
   async whenNews(signal?: AbortSignal): Promise<void> {
     if (!this.#end && !signal?.aborted) await this.#news(signal);
   }
 
-  /** 4.3. Resolves to the offset behind the last row; see `readPages`. */
+  /** Reads messages (4.3). Resolves to the offset after the last row, see `readPages`. */
   async readMessages(reading: MessageReading): Promise<number> {
     const { receiver, onPage } = reading;
     let given = 0;
@@ -196,7 +202,7 @@ export class SearchJob {
     }));
   }
 
-  /** How the service describes the fields of the messages (2.4), by a page with one of them; nothing where there is no message. */
+  /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
     const total = Math.min(1, this.progress.messageCount);
@@ -212,7 +218,10 @@ export class SearchJob {
     return fields;
   }
 
-  /** How the service describes the fields of the records (2.6), also where there is none. Rejects where the query is no aggregation (7.4). */
+  /**
+   * Reads the service's description of the record fields (2.6), even if there are no records. Rejects if the query has no
+   * aggregation (7.4).
+   */
   async describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
     await this.#read({ offset: 0, ...(signal && { signal }) }, 1, (either) => ({
@@ -227,7 +236,10 @@ export class SearchJob {
     return fields;
   }
 
-  /** 4.4. To be called of a finished job alone: earlier records may be wrong (10.3). Resolves to the offset behind the last one. */
+  /**
+   * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset after the last
+   * record.
+   */
   async readRecords(reading: RecordReading): Promise<number> {
     const total = reading.total ?? this.progress.recordCount;
     if (total === undefined) throw uncountedError(this.id);
@@ -238,7 +250,7 @@ export class SearchJob {
         this.#gathering.warn(value.warning);
         const taken = reading.take(value, query.offset) || undefined;
         taking = taken;
-        // What it failed with stays, for whoever waits for room or for the end.
+        // The rejection is reported by the later wait for this promise.
         taken?.then(
           () => {
             if (taking === taken) taking = undefined;
@@ -254,7 +266,7 @@ export class SearchJob {
     return end;
   }
 
-  /** Ends the job and deletes it (4.5). Never rejects: what cannot be deleted dies by itself after 30 s of silence. */
+  /** Closes and deletes the job (4.5). Never rejects: a job that cannot be deleted expires after 30 s of silence. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -327,14 +339,14 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    // That its cookies have led nowhere may pass; the service goes on counting the job until it has been silent for long.
+    // A rejected cookie may be temporary. The job has ended only after a long silence, until when the service counts it.
     const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#ended(error);
     else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
     this.#finish();
   }
 
-  /** What was asked before the end was known may still bring an error, and is waited for (protocol E5). */
+  /** Finishes the job after all earlier status requests are answered, since they may contain errors (E5). */
   #finish(): void {
     if (this.#finished || this.#end || this.#doneAtMs === undefined) return;
     if (this.#polls.oldestSentMs <= this.#doneAtMs) return;
@@ -357,7 +369,7 @@ export class SearchJob {
     if (this.#end) return;
     this.#end = error;
     this.#over();
-    // The service no longer counts what it no longer knows, and goes on when we fail; of anything else nobody can tell.
+    // The service does not count an unknown job, nor a job that it goes on without. In all other cases it may still count the job.
     if (isMissing(error)) this.#permit.end();
     else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
     else this.#endPermitLater();

@@ -1,9 +1,9 @@
 /**
- * Opens search jobs: as many at once as can be kept alive and as the service lets be active (protocol B4, B5), each with a permit that
- * is taken before its creation.
+ * Opens search jobs. At most as many are active as can be kept alive and as the service allows (B4, B5). Each job has a permit,
+ * which is taken before its creation.
  *
- * A creation whose answer is lost is never sent again from here, and the job that may have come of it cannot be found: its permit is
- * kept until it must have died, and the caller is told by the error's `effect`.
+ * A creation whose answer is lost is not repeated here, and its job cannot be found. Its permit is kept until the job must have
+ * expired, and the error's `effect` tells the caller.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { JobPermit } from './job-admission.ts';
@@ -12,9 +12,9 @@ import { orphanLifeMs, SearchJob } from './search-job.ts';
 import type { JobOrder, SearchService } from './search-service.ts';
 import { ServiceError } from './service-error.ts';
 
-/** Who says how many jobs there may be. */
+/** Source of permits, which limits the number of jobs. */
 export interface JobPermits {
-  /** Waits for its turn; rejects with the signal's reason when it is aborted first. */
+  /** Waits for a permit. Rejects with the signal's reason if it is aborted first. */
   admit(signal?: AbortSignal): Promise<JobPermit>;
 }
 
@@ -25,20 +25,23 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Gives up waiting for the job's turn and for that of its creation; without effect once the job is open. */
+  /** Cancels the wait for a permit and for the creation's request slot. No effect after the job is open. */
   readonly signal?: AbortSignal;
-  /** Called after each status that was answered. */
+  /** Called after each answered status. */
   readonly onProgress?: (progress: JobProgress) => void;
-  /** How long after its creation the search should be over, by others of this service: a first look that comes right is the only one. */
+  /**
+   * Expected time in ms from the creation to the end of the search, judged by other searches. A good estimate saves status
+   * requests.
+   */
   readonly expectedMs?: number | undefined;
 }
 
-/** Who has had a job a moment ago may be about to open another: to count what was found, or since one failed. */
+/** Time in ms after the last job during which another one may follow, for example to count rows or after a failure. */
 const lingerMs = 10_000;
 
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
-  /** Jobs with a permit, and those that are waited for. */
+  /** Number of jobs with a permit, and of those waiting for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -47,8 +50,8 @@ export class SearchJobs {
   }
 
   /**
-   * Resolves to a job that is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. A creation that is under
-   * way when the signal is aborted is waited for, since nobody could delete the job otherwise; it is closed again.
+   * Opens a job, which is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. If the signal is
+   * aborted during the creation, the creation is awaited and the job closed, since it could not be deleted otherwise.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;
@@ -63,12 +66,15 @@ export class SearchJobs {
       throw error;
     }
     if (!signal?.aborted) return job;
-    // The permit is the job's own now, and ends with it: one that could not be deleted lives on for a while.
+    // The job now owns the permit, which ends with the job. A job that cannot be deleted still counts for a while.
     await job.close();
     throw signal.reason;
   }
 
-  /** Resolves once there has been no job for a while and nobody waits for one, at once where there never was; or when it is aborted. */
+  /**
+   * Resolves when there was no job for a while and none is waited for, or when the signal is aborted. Resolves immediately if there
+   * never was a job.
+   */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {

@@ -1,32 +1,31 @@
 /**
- * The search half of the service, as the rest of logfleet sees it: the five operations of the specification's sections 4.1 to 4.5,
- * decoded. `client.ts` is the one implementation; tests of the layers above may give another. Whoever wants a job kept alive,
- * watched and read to its end takes `search-job.ts` instead.
+ * Interface of the service's search operations (4.1 to 4.5), with decoded answers. Implemented by `client.ts`; tests use other
+ * implementations. To keep a job alive and read it completely, use `search-job.ts` instead.
  *
- * Points in time are milliseconds since the epoch. Every call has a deadline of its own and spends the request budget. Failures are
- * `ServiceError`s (`service-error.ts`).
+ * Times are milliseconds since the epoch. Every call has a deadline and uses the request budget. Failures are `ServiceError`s
+ * (`service-error.ts`).
  */
 import type { PageField } from './page-field.ts';
-import type { RowTaker } from './page-row.ts';
+import type { RowSink } from './page-row.ts';
 import type { Answer, CallOptions } from './upgrade-service.ts';
 
-/** What to search (4.1). Times go out in milliseconds alone (protocol E12). */
+/** Order for a search job (4.1). Times are sent only in milliseconds (E12). */
 export interface JobOrder {
   readonly query: string;
-  /** [from, to), where the service keeps to it (10.2); whole milliseconds. */
+  /** Beginning of [from, to) in ms. The service may treat the end differently (10.2). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time-zone code for what the query does with days and hours; `UTC` where absent. Always sent. */
+  /** Time zone for the query's functions on days and hours. Default: `UTC`. Always sent. */
   readonly timeZone?: string;
-  /** The range is one of `_receipttime` instead of `_messagetime`. */
+  /** Whether the range applies to `_receipttime` instead of `_messagetime`. */
   readonly byReceiptTime?: boolean;
-  /** `AutoParse` extracts the fields of JSON messages while searching; `Manual` where absent. */
+  /** `AutoParse` extracts the fields of JSON messages during the search. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
-  /** Whether an aggregation keeps its raw messages, too. */
+  /** Whether an aggregation also keeps its raw messages. */
   readonly requiresRawMessages?: boolean;
 }
 
-/** 3.1. One that the specification does not name is kept as it came, and means: go on asking. */
+/** State of a job (3.1). A state that is not in the specification is kept as text, and means that the job is running. */
 export type JobState =
   | 'notStarted'
   | 'gatheringResults'
@@ -37,60 +36,60 @@ export type JobState =
   | 'cancelled'
   | { readonly unknown: string };
 
-/** Messages of [startMs, startMs + lengthMs) (2.3). */
+/** Number of messages in [startMs, startMs + lengthMs) (2.3). */
 export interface HistogramBucket {
   readonly startMs: number;
   readonly lengthMs: number;
   readonly count: number;
 }
 
-/** One answer to the question for a job's status (2.3). What it hands out once is not in the next one. */
+/** Answer to one status request of a job (2.3). Errors, warnings and buckets are returned only once. */
 export interface JobStatus {
   readonly state: JobState;
-  /** Found so far. */
+  /** Number of messages found so far. */
   readonly messageCount: number;
-  /** Made so far; undefined where the service counts messages alone. */
+  /** Number of records produced so far. Undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
-  /** New since the last status by the specification, all of them by one report (10.2). */
+  /** New buckets since the last status by the specification, or all buckets by one report (10.2). */
   readonly buckets: readonly HistogramBucket[];
-  /** New since the last status. */
+  /** New errors since the last status. */
   readonly pendingErrors: readonly string[];
-  /** New since the last status. */
+  /** New warnings since the last status. */
   readonly pendingWarnings: readonly string[];
   readonly scannedBytes: number | undefined;
-  /** What `warning` says beyond its notice about cookies. */
+  /** `warning` without the notice about cookies. */
   readonly warning: string | undefined;
 }
 
 export interface StatusOptions extends CallOptions {
-  /** When the job's keep-alive is due, on the monotonic clock (protocol B4); now, where absent. */
+  /** Monotonic time at which the job's keep-alive is due (B4). Default: now. */
   readonly dueMs?: number;
-  /** The job does not need it to stay alive: others may go first. */
+  /** Whether the request is not needed to keep the job alive, so that others may precede it. */
   readonly isLook?: boolean;
-  /** Called right before the socket write. What it throws ends the call as never sent. */
+  /** Called right before the socket write. An error that it throws ends the call unsent. */
   readonly beforeSend?: () => void;
 }
 
-/** Which part of the results. `limit` is at most `maxPageRows`. */
+/** Part of the results. `limit` is at most `maxPageRows`. */
 export interface PageQuery {
-  /** The first one, from 0 on. */
+  /** First row, from 0. */
   readonly offset: number;
   readonly limit: number;
 }
 
-/** The service cuts a larger limit down to it in silence (10.3). */
+/** Maximum number of rows in a page. The service silently reduces a larger limit (10.3). */
 export const maxPageRows = 10_000;
 
-/** Takes the rows of a page while it comes. What it throws gives the page up, and its reader gets it. */
-export interface RowReceiver extends RowTaker {
+/** Receives the rows of a page while it arrives. An error that it throws cancels the page and is passed to the reader. */
+export interface RowReceiver extends RowSink {
   /**
-   * Asked now and then: a promise while there is no room for more, fulfilled when there is. Rows that are on hand already may still
-   * come. A page that is held up for 5 s is given up (protocol B3), and to be continued behind its rows.
+   * Returns a promise while the receiver accepts no more data, fulfilled when it does. Called regularly. Rows that are already read
+   * may still follow. A page that is paused for 5 s is cancelled (B3) and continued after its last row.
    */
   room?(): Promise<void> | undefined;
 }
 
-/** A page of messages that came whole (2.5). Its rows went to the receiver. */
+/** Complete page of messages (2.5). Its rows were passed to the receiver. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -98,44 +97,44 @@ export interface MessagePage {
   readonly warning: string | undefined;
 }
 
-/** A page of records (2.6). */
+/** Page of records (2.6). */
 export interface RecordPage {
-  /** The schema: what is grouped by has `keyField` true. */
+  /** Fields of the records. Grouping fields have `keyField` true. */
   readonly fields: readonly PageField[];
-  /** From field name to value, as the service wrote both. */
+  /** Values by field name, as the service wrote them. */
   readonly records: readonly ReadonlyMap<string, string>[];
   readonly warning: string | undefined;
 }
 
-/** A search job that was created, and the cookies that lead to it (5.3). */
+/** Created search job and its cookies (5.3). */
 export interface OpenJob {
   readonly id: string;
-  /** What `warning` of its creation said beyond the notice about cookies. */
+  /** `warning` of its creation without the notice about cookies. */
   readonly warning: string | undefined;
-  /** When the newest request was sent that kept it alive for sure: on which the service showed that it knows the job. */
+  /** Sending time of the newest request that certainly kept the job alive, since its answer showed that the service knows the job. */
   readonly heardAtMs: number;
-  /** 4.2. Keeps the job alive. A lost answer may have held errors: its `effect` is `unknown` (protocol E5). */
+  /** Requests the status (4.2). Keeps the job alive. A lost answer may have contained errors: its `effect` is `unknown` (E5). */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
   /**
-   * 4.3. Keeps the job alive. A page may hold fewer rows than asked for, and none, without being the last one (10.3). Where it
-   * fails, the rows given out before stand: the rest is behind them.
+   * Reads a page of messages (4.3). Keeps the job alive. A page may have fewer rows than requested, even none, without being the
+   * last (10.3). After a failure the rows already passed on stay valid, and the rest follows them.
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
-  /** 4.4. Keeps the job alive. What is read before the query is done may be wrong (10.3). */
+  /** Reads a page of records (4.4). Keeps the job alive. Records of an unfinished job may be wrong (10.3). */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
-  /** 4.5. That there is no such job any more is success; that a replica has not heard of it yet is none. */
+  /** Deletes the job (4.5). An unknown job counts as deleted, unless a replica may not know it yet. */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
 export interface CreateJobOptions extends CallOptions {
-  /** Called right before each socket write of it. */
+  /** Called right before each socket write of the creation. */
   readonly beforeSend?: () => void;
 }
 
 export interface SearchService {
   /**
-   * 4.1. Never sent again by the client where it may have taken effect: such a job cannot be found again, and dies by itself
-   * after 30 s of silence.
+   * Creates a search job (4.1). The client never repeats a creation that may have had an effect. Its job cannot be found, and
+   * expires after 30 s of silence.
    */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }

@@ -1,28 +1,35 @@
 /**
- * The right to send requests to the log service (L1): the port through which the request budget learns whether this process leads.
+ * Right to send requests to the log service (L1): the port through which the request budget learns whether this process is the
+ * leader.
  *
- * Invariant: a `Departure` is made by `depart` alone, which asks the port first. A transport writes no request without one, so that no
- * caller can send without the right.
+ * Invariant: only `depart` creates a `Departure`, after asking the port. A transport writes no request without one, so nothing can
+ * be sent without the right.
  */
 import { LogfleetError } from '../base/errors.ts';
 
-/** One stretch of time in which this process may send without interruption. */
+/** Uninterrupted period in which this process may send. */
 export interface Term {
-  /** Differs between any two terms of a process. */
+  /** Unique number of the term within the process. */
   readonly number: number;
-  /** When the term began, on the monotonic clock, in ms. */
+  /** Monotonic start of the term in ms. */
   readonly sinceMs: number;
-  /** Whether the process before this one ended without handing over, so that its requests may still be under way (B6). */
+  /** Whether the former leader ended without handing over, so that its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 
-/** Whether this process may send. Implementations: the lease, the locks of directories, and commands that work alone. */
+/**
+ * Port that tells whether this process may send. Implementations: the lease, the locks of directories, and commands that work
+ * alone.
+ */
 export interface SendRight {
-  /** The current term, or undefined while this process may send nothing. Asked anew before each write; must not wait. */
+  /** Current term, or undefined while this process may not send. Called before each write, and must not block. */
   current(): Term | undefined;
 }
 
-/** A request was not sent because this process does not hold the lease or the lock, or lost it while the request waited. */
+/**
+ * Error for a request that was not sent because this process does not have the lease or the lock, or lost it while the request
+ * waited.
+ */
 export class NotLeadingError extends LogfleetError {
   override readonly name = 'NotLeadingError';
 
@@ -32,11 +39,11 @@ export class NotLeadingError extends LogfleetError {
   }
 }
 
-/** Proof that the right to send was asked for in the turn in which a request is written. Its class is private to this file. */
+/** Proof that the right to send was checked in the turn in which a request is written. The class is private to this file. */
 class GrantedDeparture {
-  /** When the request departs, on the monotonic clock, in ms. */
+  /** Monotonic time of the write in ms. */
   readonly atMs: number;
-  /** Never there. It keeps the compiler from taking another object of this shape for a proof. */
+  /** Never set. It prevents the compiler from accepting other objects of this shape. */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {
@@ -46,7 +53,7 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** The proof for a request that is written now; throws a `NotLeadingError` unless `term` is still the current one. */
+/** Creates the proof for a request that is written now. Throws a `NotLeadingError` unless `term` is still current. */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

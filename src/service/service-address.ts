@@ -1,38 +1,38 @@
 /**
- * The address of a deployment: `{base_url}` of the specification, up to and including its `/api` prefix. Only HTTPS exists
- * (5.2). Two spellings of one address are one address.
+ * Address of a deployment: `{base_url}` of the specification, including its `/api` prefix. Only HTTPS is supported (5.2). Different
+ * spellings of an address are normalised.
  */
 
 export interface ServiceAddress {
   /** `https://host` or `https://host:port`, in lower case. */
   readonly origin: string;
-  /** The path before `/v1/…`, without a slash at its end; may be empty. */
+  /** Path before `/v1/…`, without a trailing slash. May be empty. */
   readonly basePath: string;
 }
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /** What is wrong with it and what to write, as the end of a sentence that names the place. */
+  /** Problem and fix, as the end of a sentence that begins with the name of the setting. */
   | { readonly kind: 'problem'; readonly problem: string };
 
 const example = 'write an address like https://api.example.com/api';
 
-/** Texts that are no address are not repeated in `problem`: a key might have been pasted in the wrong place. */
+/** Parses an address. `problem` does not repeat the text, since it could be a key pasted into the wrong field. */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string): ParsedAddress => ({ kind: 'problem', problem: `${what}; ${example}` });
   const url = URL.parse(text.trim());
   if (!url) return problem('is not an address with a scheme and a host');
-  if (url.protocol === 'http:') return problem('starts with http://, but the service is spoken to over https:// only');
+  if (url.protocol === 'http:') return problem('starts with http://, but the service is only available over https://');
   if (url.protocol !== 'https:') return problem('does not start with https://');
   if (url.username || url.password)
-    return problem('carries a user name or password; they belong into accessId and accessKey');
+    return problem('contains a user name or password; write them into accessId and accessKey');
   if (url.search || url.hash) return problem('has a query or a fragment');
   const basePath = url.pathname.replace(/\/+$/, '');
-  if (/\/v\d+(\/|$)/.test(basePath)) return problem('goes on behind its /api prefix; leave out /v1 and what follows');
+  if (/\/v\d+(\/|$)/.test(basePath)) return problem('continues after its /api prefix; leave out /v1 and the rest');
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 
-/** The identity of a service: what its ledgers are stamped with (protocol U1) and its collectors belong to (U13). */
+/** Identity of a service, which marks its ledgers (U1) and is the key of ownership (U13). */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;
 }

@@ -1,9 +1,9 @@
 /**
- * The error identifiers of chapter 7 and of 10.1, and how those that the service writes are matched with them. Codes are matched by
- * their last parts: `searchjob.parse.error` is `parse.error`.
+ * Error codes of chapter 7 and of 10.1, and their normalisation. Codes are matched by their last parts: `searchjob.parse.error` is
+ * `parse.error`.
  */
 
-/** What a refused creation of a task says (7.5). */
+/** Codes for a rejected upgrade task (7.5). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** What a refused creation of a search job says (7.2), and one that chapter 7 leaves out. */
+/** Codes for a rejected search job (7.2), and one that is missing in chapter 7. */
 export const jobRefusals = [
   'generic',
   'invalid.timestamp.from',
@@ -26,7 +26,7 @@ export const jobRefusals = [
   'query.creation.error',
 ] as const;
 
-/** What a refused page says (7.4), and one that chapter 7 leaves out; `unknownJobCode` apart. */
+/** Codes for a rejected page (7.4), and one that is missing in chapter 7. `unknownJobCode` is separate. */
 export const pageRefusals = [
   'offset.missing',
   'offset.negative',
@@ -37,10 +37,10 @@ export const pageRefusals = [
   'raw.messages.not.available',
 ] as const;
 
-/** There is no such job (7.3, 7.4). */
+/** Code for an unknown job (7.3, 7.4). */
 export const unknownJobCode = 'jobid.invalid';
 
-/** Of every operation (7.1). */
+/** Codes of all operations (7.1). */
 const genericCodes = [
   'moved',
   'unauthorized',
@@ -68,8 +68,8 @@ const knownCodes: readonly string[] = [
 const maxCodeLength = 300;
 
 /**
- * Codes come with a prefix (`searchjob.…`) or without their first part (`in.upgrading`): they are matched by their last parts.
- * A piece that would fit several is left as it is.
+ * Normalises an error code. Codes may have a prefix (`searchjob.…`) or lack their first part (`in.upgrading`), so they are matched
+ * by their last parts. An ambiguous code stays unchanged.
  */
 export function normalizeServiceCode(code: string): string {
   const text = code.trim().toLowerCase();

@@ -1,28 +1,28 @@
 /**
- * What can go wrong in a call to the service, classified in one place. The caller learns three things: whether the request may
- * have had an effect (`effect`), which error of the specification it was (`serviceCode`), and how to go on (`handling`).
+ * Errors of calls to the service. Each tells the caller whether the request may have had an effect (`effect`), the error code of
+ * the specification (`serviceCode`), and the handling (`handling`).
  */
 import { LogfleetError, type LogfleetErrorOptions } from '../base/errors.ts';
 
 /**
- * Whether the service may have acted on the request.
- * - `none`: never sent, or refused before anything happened.
- * - `unknown`: sent, and no trustworthy answer: 5xx, reset, time-out, an answer that cannot be read.
+ * Possible effect of a request.
+ * - `none`: never sent, or rejected before it had an effect.
+ * - `unknown`: sent, but without a reliable answer: 5xx, broken connection, timeout, or an unreadable answer.
  */
 export type Effect = 'none' | 'unknown';
 
 export interface ServiceErrorOptions extends LogfleetErrorOptions {
   readonly effect: Effect;
-  /** HTTP status, where there was an answer. */
+  /** HTTP status, if there was an answer. */
   readonly status?: number;
   /**
-   * The error identifier of chapter 7, matched by its last parts (`collector.in.upgrading`, `rate.limit.exceeded`), or what
-   * the body said where the specification has no such identifier.
+   * Error code of chapter 7, matched by its last parts (`collector.in.upgrading`, `rate.limit.exceeded`), or another code from the
+   * answer.
    */
   readonly serviceCode?: string;
-  /** The service's own id of the error, for its support. */
+  /** Id that the service assigned to the error, for its support. */
   readonly errorId?: string;
-  /** When the request went out, on our monotonic clock; undefined when it never did. */
+  /** Monotonic sending time of the request. Undefined if it was not sent. */
   readonly sentAtMs?: number;
 }
 

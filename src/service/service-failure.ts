@@ -1,6 +1,6 @@
 /**
- * From an outcome to the `ServiceError` that its caller gets: the table's treatment, and a message for a person that says what
- * happened, where, and what to do about it. Messages never carry credentials.
+ * Converts an outcome to the `ServiceError` of a call: the treatment from the outcome table, and a message with the event, the
+ * place and the remedy. Messages never contain credentials.
  */
 import type { Handling } from '../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
@@ -8,7 +8,7 @@ import { type Outcome, treatmentOf } from './outcome.ts';
 import { ServiceError } from './service-error.ts';
 import { type SettingNames, secretNames } from './setting-names.ts';
 
-/** What is known about a request that failed. */
+/** Facts about a failed request. */
 export interface Failure {
   readonly outcome: Outcome;
   /** Address of the request, without its query. */
@@ -19,7 +19,7 @@ export interface Failure {
   readonly errorId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly sentAtMs?: number | undefined;
-  /** Particulars for the message: the socket's error code, the JSON path, the new address. */
+  /** Detail for the message: the socket's error code, a JSON path, or a new address. */
   readonly detail?: string | undefined;
   readonly cause?: unknown;
 }
@@ -28,36 +28,36 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** What a person can do about it; where there is nothing but patience, nothing. */
+/** Remedies for people, by outcome and error code. Outcomes without a remedy have no entry. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // Both look alike (10.5).
+  // Both causes have the same answer (10.5).
   const orJobs =
     operation === 'createJob'
-      ? '; or the organisation has as many active search jobs as it may: wait, or end others'
+      ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
       : '';
-  // Times are written by us, in milliseconds: the service itself takes them.
-  const altered = `check that ${address} names the service itself, and that no proxy alters what is sent`;
+  // Times are written by logfleet in a form that the service accepts, so only an intermediary can have changed them.
+  const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
-    nameNotFound: `the name is not known here: check ${address}, and the DNS and proxy settings where logfleet runs`,
-    refused: `nobody listens there: check host and port of ${address}`,
+    nameNotFound: `the host name cannot be resolved: check ${address}, and the DNS and proxy settings of the machine`,
+    refused: `no server listens there: check host and port of ${address}`,
     notReachable: `check ${address}, and whether firewalls, network policies or proxies let logfleet through`,
-    connectTimeout: `no connection came about in time: check ${address}, and firewalls, network policies and proxies`,
-    proxyFailed: 'the proxy named by HTTPS_PROXY did not open a way: check it, or name the host in NO_PROXY',
-    tlsFailed: `the other side does not speak TLS as it should: check host and port of ${address}`,
-    certificateUnknown: `the certificate is by an authority unknown here: ${trustAuthority}`,
+    connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
+    proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
+    tlsFailed: `the TLS handshake failed: check host and port of ${address}`,
+    certificateUnknown: `the certificate has an unknown issuer: ${trustAuthority}`,
     certificateExpired:
-      'the certificate is not valid at this time: it has to be renewed, or the clock of this machine set',
-    certificateForAnother: `the certificate is for another name: write the name that it is for into ${address}`,
+      'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
+    certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
     unauthorized: `check ${credentials}`,
     forbidden:
       'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
-    notFound: `there is no such thing at this address: check that ${address} ends in /api and names the right deployment`,
+    notFound: `nothing was found at this address: check that ${address} ends in /api and names the right deployment`,
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
     contentTypeInvalid: altered,
-    rateLimited: `somebody else may be using the same user: ${shareRate}${orJobs}`,
+    rateLimited: `another client may be using the same user: ${shareRate}${orJobs}`,
     'invalid.timestamp.from': altered,
     'invalid.timestamp.to': altered,
     'to.smaller.than.from': altered,
@@ -67,13 +67,17 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     'no.query': altered,
     'parse.error': correctQuery,
     'query.creation.error': correctQuery,
-    'no.records.not.an.aggregation.query': 'write results: Messages, or an aggregation, as in | count by _sourceHost',
-    'raw.messages.not.available': 'the query aggregates: write requiresRawMessages: true, or results: Records',
-    jobCookieMissing: 'there is no cookie of the service to send: check whether a proxy takes them away',
+    'no.records.not.an.aggregation.query':
+      'write Messages as results, or an aggregation such as | count by _sourceHost',
+    'raw.messages.not.available': 'the query aggregates: write Records as results, or require raw messages',
+    jobCookieMissing: 'the cookie of the service is missing: check whether a proxy removes cookies',
   };
 }
 
-/** `names`: what the settings are called where a person wrote them. */
+/**
+ * Creates the error for a failed request.
+ * @param names names of the settings where the person wrote them
+ */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { outcome, sentAtMs, status, serviceCode, errorId } = failure;
   const treatment = treatmentOf(operation, outcome);
@@ -108,7 +112,7 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
   const inBrackets = detail ? ` (${detail})` : '';
   switch (outcome) {
     case 'redirectNotAllowed':
-      return `was sent on to ${detail}, where the credentials may not go: if that is right, ${followRedirect}`;
+      return `was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
     case 'redirectInCircles':
       return `was redirected without getting anywhere${inBrackets}`;
     case 'timeout':
@@ -117,13 +121,13 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
     case 'abandoned':
       return 'was given up by its caller';
     case 'connectionLost':
-      return `got no whole answer, the connection broke${inBrackets}`;
+      return `got no complete answer, since the connection broke${inBrackets}`;
     case 'heldUp':
-      return `was given up, because its rows could not be written away in time${inBrackets}`;
+      return `was cancelled, since its rows could not be written in time${inBrackets}`;
     case 'answerInvalid':
     case 'answerMalformed':
     case 'answerTooLarge':
-      return `got an answer that cannot be read${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+      return `got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'notLeading':
       return 'was not sent, since another process may lead now';
     case 'closed':

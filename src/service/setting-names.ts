@@ -1,18 +1,15 @@
-/**
- * What a person calls the settings of a connection, and what can be done with each: messages name them, so that nobody has to guess
- * what to mend. They stand in a Secret, unless whoever asks for the connection says otherwise.
- */
+/** Names of a connection's settings, and the possible changes to each, for messages. By default the settings are keys of a Secret. */
 
 export interface SettingNames {
-  /** The base address. */
+  /** Base address. */
   readonly address: string;
-  /** Both halves of the credentials. */
+  /** Access id and access key. */
   readonly credentials: string;
-  /** How to trust an authority, as in `put its CA certificate (PEM) into …`. */
+  /** Instruction to trust a certificate authority, as in `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
-  /** How to follow a redirect to another host, as in `write it into …`. */
+  /** Instruction to follow a redirect to another host, as in `write it into …`. */
   readonly followRedirect: string;
-  /** How to leave more of the user's rate to others. */
+  /** Instruction to leave more of the user's rate to other clients. */
   readonly shareRate: string;
 }
 

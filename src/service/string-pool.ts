@@ -1,6 +1,6 @@
 /**
- * Keeps one copy of each text that comes again and again: the versions, systems and time zones of 100,000 collectors are a few
- * dozen texts. Bounded: when full, it starts afresh.
+ * Stores equal strings once: the versions, operating systems and time zones of 100,000 collectors are a few dozen different
+ * strings. Cleared when it is full.
  */
 const maxEntries = 4096;
 

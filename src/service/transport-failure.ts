@@ -1,6 +1,4 @@
-/**
- * Errors of sockets, TLS and undici, sorted into `TransportFailure`s by their code. The only place that knows those codes.
- */
+/** Maps errors of sockets, TLS and undici to `TransportFailure`s by their code. No other module knows these codes. */
 import { TransportError, type TransportFailure } from './transport.ts';
 
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map<string, TransportFailure>([
@@ -39,18 +37,18 @@ const failureByCode: ReadonlyMap<string, TransportFailure> = new Map<string, Tra
   ['UND_ERR_DESTROYED', 'closed'],
   ['UND_ERR_CLOSED', 'closed'],
   ['UND_ERR_HEADERS_OVERFLOW', 'answerMalformed'],
-  // undici leaves the code of a parser's error out; its name is all there is.
+  // undici sets no code for parser errors, only a name.
   ['HTTPParserError', 'answerMalformed'],
 ]);
 
-/** The code of an error, or its name where it has none. */
+/** Code of an error, or its name if it has no code. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;
   return typeof name === 'string' ? name : '';
 }
 
-/** A code that nobody listed: OpenSSL's come in families, anything else is a lost connection. */
+/** Failure for an unlisted code: OpenSSL codes by their prefix, all others as a lost connection. */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
   if (known) return known;
@@ -58,7 +56,7 @@ function failureOf(code: string): TransportFailure {
   return 'connectionLost';
 }
 
-/** `what` names the act that failed, for the message: `connecting to service.example.com:443`. */
+/** Converts an error. `what` names the failed action in the message: `connecting to service.example.com:443`. */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);

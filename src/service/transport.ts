@@ -1,9 +1,9 @@
 /**
- * The port to the wire: one request out, one answer in, whole or piece by piece as it comes. It knows connections, proxies and
- * certificates; it knows neither credentials nor budgets, follows no redirect and sends nothing twice.
+ * Port to the network: sends one request and receives one answer, complete or as a stream. It handles connections, proxies and
+ * certificates. It does not handle credentials or budgets, follows no redirect and repeats no request.
  *
- * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on a
- * connection that stands. A request whose `beforeWrite` was not called, or threw, has not been sent.
+ * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on an
+ * established connection. If `beforeWrite` was not called, or threw, the request was not sent.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { Departure } from './send-right.ts';
@@ -16,65 +16,62 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Gives the request up: its socket is destroyed, and `send` rejects with the signal's reason. */
+  /** Cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
-   * Asks the budget for the proof that the request may be written now (L1). What it throws ends the request unsent, and `send` rejects
-   * with it. Called at most once.
+   * Asks the budget for the proof that the request may be written now (L1). If it throws, the request is not sent, and `send`
+   * rejects with the error. Called at most once.
    */
   readonly beforeWrite: () => Departure;
-  /** A longer answer is given up with `answerTooLarge`; what a receiver takes is not counted. */
+  /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
   readonly maxBodyBytes: number;
-  /** Takes the body as it comes, so that it is never in memory as a whole. */
+  /** Receives the body as a stream, so that it is never completely in memory. */
   readonly receiver?: BodyReceiver;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** Names in lower case; of a repeated header the first. */
+  /** Headers with names in lower case. The first of repeated headers counts. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Each `Set-Cookie`, in the order of the answer. */
+  /** All `Set-Cookie` headers, in order. */
   readonly setCookies: readonly string[];
-  /** When the head of the answer came, on the monotonic clock. */
+  /** Monotonic arrival time of the head. */
   readonly headAtMs: number;
 }
 
 export interface TransportResponse extends ResponseHead {
-  /** Empty where a receiver has taken it. */
+  /** Empty if a receiver has read the body. */
   readonly body: Uint8Array;
 }
 
-/** Takes the body of one answer in pieces. What it throws gives the request up, and `send` rejects with it. */
+/** Receives the body of one answer in chunks. An error that it throws cancels the request and rejects `send`. */
 export interface BodyReceiver {
-  /** The head has come. False leaves the body to the response: it is the document of a refusal or of a redirect. */
+  /** Called with the head. Returns false to leave the body in the response, for errors and redirects. */
   begin(head: ResponseHead): boolean;
   /**
-   * A piece of the body, which is written over after the call. Whoever can take no more for a while returns a promise: nothing more
-   * is read from the socket until it is fulfilled, but what has been read may still follow; its rejection gives the request up.
+   * Receives a chunk, whose memory is reused after the call. A returned promise stops reading from the socket until it is
+   * fulfilled, but data that was already read may follow. Its rejection cancels the request.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface Transport {
   /**
-   * Resolves once `wanted` connections to `origin` stand (busy ones count; never more than the transport's own limit), so that
-   * who then takes a slot of the budget can write at once (protocol B1). Rejects only where not one stands.
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
+   * caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at all.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
-  /** Opens one more connection to `origin`, without a request: resolves once the handshake is complete (`Path.probe`). */
+  /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
   probe(origin: string): Promise<void>;
-  /** Fails with a `TransportError`, with the signal's reason, or with what `beforeWrite` threw. */
+  /** Sends a request. Rejects with a `TransportError`, with the signal's reason, or with an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Takes no more requests; resolves once those under way have ended and every socket is closed. */
+  /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
   drain(): Promise<void>;
-  /** Takes no more requests, waits for none: every socket is destroyed when this resolves. */
+  /** Accepts no further requests, and closes every socket without waiting. */
   close(): Promise<void>;
 }
 
-/**
- * What keeps a request from its answer. The first group stands before a connection does, so that nothing was sent;
- * the second can strike at any time.
- */
+/** Cause of a missing answer. With the causes of the first group nothing was sent. The others can occur at any time. */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

@@ -1,15 +1,16 @@
 /**
- * Which class of request goes next (B3): a keep-alive poll before everything; then page reads and task creation; then task status
- * and the creation and care of jobs; then listings.
+ * Chooses the class of the next request (B3). Order: keep-alives, then page reads and task creation, then task status and the
+ * creation and care of jobs, then listings.
  *
- * A poll is due long before its job is in danger. Until then polls leave pages a little more than half of what goes while both wait:
- * as many jobs as may be active need half of the rate (`request-budget.ts`), and are to be read with the other half.
+ * A keep-alive is due long before its job is in danger. Until then keep-alives leave slightly more than half of the requests to
+ * pages, if both wait: keeping the maximum number of jobs alive takes half of the rate (`request-budget.ts`), and the other half
+ * reads them.
  *
- * No class starves: one whose head is late by `patienceMs` gets every second start, whatever outranks it, and several such
- * take turns. Only keep-alive polls that are themselves in danger leave it no more than every fourth. So a class waits
- * for `patienceMs` and 24 starts at most.
+ * No class starves: a class whose first request is late by `patienceMs` gets every second request, regardless of its rank, and
+ * several late classes alternate. Only keep-alives that are in danger reduce this to every fourth request. So a class waits for at
+ * most `patienceMs` and 24 requests.
  *
- * Leaves to others: which key goes next within a class (`request-budget.ts`), and which classes may go at all (`key-lane.ts`).
+ * `request-budget.ts` chooses the key within a class, and `key-queue.ts` decides which classes may send.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -33,35 +34,38 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   listing: 3,
 };
 
-/** How late a class may be before it goes ahead of those that outrank it. */
+/** Delay in ms after which a class precedes classes of higher rank. */
 export const patienceMs = 2_000;
 /**
- * How late a keep-alive poll may be before others have to stand back for it. Due 12 s after the last one and sent 3.5 s later,
- * it has time for a second try before the service's 20 s of silence (3.1).
+ * Delay in ms after which a keep-alive precedes all others. It is due 12 s after the last one. Sent 3.5 s later, it leaves time for
+ * a second attempt before the service's limit of 20 s (3.1).
  */
 const keepAliveSlackMs = 3_500;
 
-/** For each page that goes, so much of a poll may go ahead of the next: 48 of 100 starts are polls where both wait all the time. */
+/**
+ * Number of keep-alives that may precede the next page, for each page sent. If both always wait, 48 of 100 requests are
+ * keep-alives.
+ */
 const pollsForPage = 12 / 13;
-/** So many polls in a row go ahead of pages, where few of them wait at all. */
+/** Maximum number of consecutive keep-alives before a page, if few keep-alives wait. */
 const mostPollsAhead = 3;
 
-/** The next one of a class that may go now. */
+/** Next request of a class. */
 export interface ClassHead {
   readonly class: RequestClass;
-  /** How long ago it was due; negative when it is not due yet. */
+  /** Time in ms since it was due. Negative if it is not due yet. */
   readonly lateMs: number;
 }
 
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Starts in order of rank since the last one out of it. */
+  /** Number of requests in order of rank since the last exception. */
   #inRank = 0;
-  /** How many polls may go ahead of pages that wait. */
+  /** Number of keep-alives that may precede waiting pages. */
   #pollsAhead = mostPollsAhead;
 
-  /** Chooses among the heads, at most one of each class, and takes the choice as started. Undefined when there is none. */
+  /** Chooses among the first requests of the classes, and counts the choice as started. Returns undefined if there are none. */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
     const poll = heads.find((head) => head.class === 'keepAlive');
     const page = heads.find((head) => head.class === 'pageRead');
@@ -82,7 +86,7 @@ export class TurnOrder {
     return chosen;
   }
 
-  /** The head of the least weight; of several, the one whose class was served longest ago. */
+  /** Request with the lowest weight. Among equals, the class that was served longest ago. */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

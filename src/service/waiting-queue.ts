@@ -1,9 +1,9 @@
 /**
- * Requests that wait, the earliest due first and, among equals, whoever came first. A binary heap whose entries know their place,
- * so that one which is given up leaves at once: O(log n) for each way in and out, and nothing dead is kept.
+ * Priority queue of waiting requests, ordered by due time and then by arrival. A binary heap whose entries store their index, so
+ * that a cancelled request is removed in O(log n).
  */
 
-/** What the queue orders; `place` is its own. */
+/** Entry of the queue. The queue sets `place`. */
 export interface Waiting {
   readonly dueMs: number;
   readonly order: number;
@@ -21,7 +21,7 @@ export class WaitingQueue<W extends Waiting> {
     return this.#heap[0];
   }
 
-  /** A copy of what waits, in no order. */
+  /** Copy of all entries, in no particular order. */
   all(): readonly W[] {
     return [...this.#heap];
   }
@@ -31,14 +31,14 @@ export class WaitingQueue<W extends Waiting> {
     this.#up(entry, this.#heap.length - 1);
   }
 
-  /** Takes out an entry that is in this queue. */
+  /** Removes an entry of this queue. */
   remove(entry: W): void {
     const last = this.#heap.pop() as W;
     if (last === entry) return;
     this.#up(last, this.#down(last, entry.place));
   }
 
-  /** Moves `entry` from the free place `index` towards the top, and puts it there. */
+  /** Moves `entry` up from the free index, and stores it. */
   #up(entry: W, index: number): void {
     let place = index;
     while (place > 0) {
@@ -50,7 +50,7 @@ export class WaitingQueue<W extends Waiting> {
     this.#set(entry, place);
   }
 
-  /** Moves the free place `index` towards the bottom as far as `entry` has to go; returns where it ends. */
+  /** Moves the free index down to the position for `entry`, and returns it. */
   #down(entry: W, index: number): number {
     let place = index;
     for (;;) {

@@ -1,13 +1,13 @@
 /**
- * Code for WebAssembly, put together from instructions with their operands, as the few that a program needs: the binary form of the
- * specification (WebAssembly 2.0, chapter 5). It does not check types: the engine does that when the module is compiled.
+ * Assembles WebAssembly code from instructions and operands: the subset that logfleet needs, in the binary format of the
+ * specification (WebAssembly 2.0, chapter 5). Types are not checked here; the engine checks them when it compiles the module.
  *
- * A piece of code is a function of how many blocks it stands in, since a branch names its block by counting outwards.
+ * A piece of code is a function of its nesting depth, since a branch identifies its block by counting outwards.
  */
 
-/** The bytes of instructions that stand inside of so many blocks. */
+/** Bytes of instructions at a nesting depth. */
 export type Code = (depth: number) => readonly number[];
-/** A block, for branches to it. */
+/** Identifies a block for branches. */
 export type Label = number;
 
 const i32Type = 0x7f;
@@ -17,14 +17,14 @@ export function sequence(...parts: readonly Code[]): Code {
   return (depth) => parts.flatMap((part) => part(depth));
 }
 
-/** An instruction behind its operands. */
+/** Instruction after its operands. */
 function instruction(bytes: readonly number[], ...operands: readonly Code[]): Code {
   return (depth) => [...operands.flatMap((operand) => operand(depth)), ...bytes];
 }
 
 type Unary = (operand: Code) => Code;
 type Binary = (left: Code, right: Code) => Code;
-/** At an address, and so many bytes behind it. */
+/** Loads from an address with an optional offset in bytes. */
 type Load = (address: Code, offset?: number) => Code;
 type Store = (address: Code, offset: number, value: Code) => Code;
 
@@ -55,7 +55,7 @@ export const i32 = {
   isZero: unary(0x45),
   eq: binary(0x46),
   ne: binary(0x47),
-  /** All of these without a sign. */
+  /** All comparisons are unsigned. */
   lt: binary(0x49),
   gt: binary(0x4b),
   ge: binary(0x4f),
@@ -74,34 +74,34 @@ export const i64 = {
   or: binary(0x84),
 };
 
-/** Sixteen bytes at once. */
+/** Operations on sixteen bytes. */
 export const v128 = {
   load: load(0xfd, 0x00),
-  /** The same byte in each place. */
+  /** Vector with the same byte in each lane. */
   of: (byte: number): Code => instruction([0xfd, 0x0c, ...Array<number>(16).fill(byte)]),
   eq: binary(0xfd, 0x23),
   lt: binary(0xfd, 0x26),
   or: binary(0xfd, 0x50),
-  /** One bit for each byte, the lowest for the first: whether its highest bit is set. */
+  /** Highest bit of each byte as a bit mask, lowest byte first. */
   bits: unary(0xfd, 0x64),
 };
 
 export const get = (local: number): Code => instruction([0x20, ...unsigned(local)]);
 export const set = (local: number, value: Code): Code => instruction([0x21, ...unsigned(local)], value);
-/** Adds to a local. */
+/** Adds a constant to a local. */
 export const advance = (local: number, by: number): Code => set(local, i32.add(get(local), i32.of(by)));
 export const call = (index: number, ...operands: readonly Code[]): Code =>
   instruction([0x10, ...unsigned(index)], ...operands);
-/** Copies so many bytes. */
+/** Copies `length` bytes. */
 export const copy = (to: Code, from: Code, length: Code): Code => instruction([0xfc, 0x0a, 0, 0], to, from, length);
 export const giveBack = (value: Code): Code => instruction([0x0f], value);
 
-/** A branch to it leads behind it. */
+/** Block. A branch to it continues after it. */
 export function block(body: (label: Label) => Code): Code {
   return (depth) => [0x02, noResult, ...body(depth + 1)(depth + 1), 0x0b];
 }
 
-/** A branch to it leads to its beginning. */
+/** Loop. A branch to it continues at its beginning. */
 export function loop(body: (label: Label) => Code): Code {
   return (depth) => [0x03, noResult, ...body(depth + 1)(depth + 1), 0x0b];
 }
@@ -118,19 +118,19 @@ export function when(condition: Code, ...then: readonly Code[]): Code {
   return (depth) => [...condition(depth), 0x04, noResult, ...sequence(...then)(depth + 1), 0x0b];
 }
 
-/** All parameters, locals and results are i32, but for `vectors` locals, which come last; there is one result. */
+/** Function whose parameters, locals and single result are i32, except for the last `vectors` locals. */
 export interface WasmFunction {
   readonly parameters: number;
   readonly locals: number;
   readonly vectors: number;
   readonly body: Code;
-  /** The name under which it is exported. */
+  /** Export name. */
   readonly name?: string;
 }
 
 const vectorType = 0x7b;
 
-/** A module with one memory, exported as `memory`. */
+/** Module with one memory, exported as `memory`. */
 export function wasmModule(memoryPages: number, functions: readonly WasmFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters }) => [0x60, ...vector(Array(parameters).fill([i32Type])), 1, i32Type]);
   const exported = functions.flatMap(({ name }, index) => (name === undefined ? [] : [[...text(name), 0, index]]));

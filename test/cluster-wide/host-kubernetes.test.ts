@@ -1,13 +1,11 @@
-/**
- * The Kubernetes host against a real API server, with the rights that `manifests/` gives it and no others.
- */
+/** The Kubernetes host against a real API server, with exactly the rights of `manifests/`. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { openCluster } from '../../src/cli/cluster-access.ts';
+import { openCluster } from '../../src/cli/resources/cluster-access.ts';
 import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
@@ -20,7 +18,7 @@ import { recordingContext } from '../unit/cli/recording-context.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Answers by `METHOD resource outcome`. */
+/** Counts answers by `METHOD resource outcome`. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
@@ -87,7 +85,7 @@ async function cached(host: KubernetesHost, key: OwnerRef): Promise<CollectorVer
   return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 20_000, interval: 5 });
 }
 
-/** One that is over, and is removed by the operator; another is made each time. */
+/** Creates a new finished export, which the operator removes. */
 async function createExport(host: KubernetesHost, namespace: string): Promise<SearchExport> {
   const name = 'audit';
   await callApi('POST', resourcePath('SearchExport', namespace), {
@@ -112,7 +110,7 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
   return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
 }
 
-/** Everything that the operator does to the API server, once. Ends early when something is refused. */
+/** Makes every kind of request that the operator makes. Ends early when a request is refused. */
 async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Promise<void> {
   const allowed = async (condition: () => boolean) => {
     await until(() => condition() || outcomes.refusals.length > 0);
@@ -164,7 +162,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect(again.uid).not.toBe(owner.uid);
   });
 
-  test('who annotated a policy is told, and when', async () => {
+  test('the author and time of an annotation are reported', async () => {
     const { host, owner } = await setting();
     await cached(host, owner);
     const before = Date.now();
@@ -179,7 +177,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // The API server tells whole seconds.
+    // Times of the API server are in whole seconds.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 
@@ -288,7 +286,7 @@ interface Role {
   readonly rules: readonly Rule[];
 }
 
-/** Takes a verb from a rule, and waits until the authorizer refuses it. */
+/** Removes a verb from a rule, and waits until the authorizer refuses it. */
 async function withdraw({ namespace, account }: Installation, role: Role, rule: Rule, verb: string): Promise<void> {
   const rules = role.rules
     .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
@@ -328,20 +326,20 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Whether an operator that begins from nothing meets a refusal before it has done everything. */
+/** Returns whether a new operator meets a refusal before it has made all requests. */
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const { namespace } = installation;
-  // What an operator before it made would spare it the making.
+  // An existing Ledger would make its creation unnecessary.
   await callApi('DELETE', ledgerPath(namespace));
   await callApi('DELETE', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`);
   const { host, outcomes } = await operate(installation);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);
-  // The lease is given back here, by an update.
+  // Stopping releases the lease with an update.
   await host.stop();
   return outcomes.refusals.length > 0;
 }
 
-test('no verb of a Role is one too many', async () => {
+test('every verb of a Role is needed', async () => {
   const installation = await install('namespaced');
   const { namespace } = installation;
   const owner = await createPolicy(namespace);
@@ -394,7 +392,7 @@ test('proxies from the environment are for others', async () => {
   await api.close();
 });
 
-test('a kubeconfig or a context that is none says so', async () => {
+test('a missing kubeconfig or context is reported', async () => {
   await expect(connectToCluster({ kubeconfig: '/nowhere' })).rejects.toMatchObject({ code: 'host.misconfigured' });
   const { adminKubeconfig } = controlPlane();
   await expect(connectToCluster({ kubeconfig: adminKubeconfig, context: 'nowhere' })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The corpus of manifests, on a real API server: it takes the good ones and refuses the bad ones, as `validate` does. */
+/** The corpus of manifests on a real API server: it accepts and refuses the same manifests as `validate`. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent.close());
 
-/** As `kubectl create` would, but for the text, which goes to the server as it stands in the file. */
+/** Creates a manifest like `kubectl create`, but sends the file's text unchanged. */
 async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   const { server, adminToken } = controlPlane();
   const answer = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {
@@ -29,7 +29,7 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/** A request carries one resource; the further documents of a file are there for `validate`. */
+/** A request carries one resource; only `validate` reads further documents. */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

@@ -1,4 +1,4 @@
-/** What the CRD promises beyond refusing manifests: the columns of `kubectl get`, the shape of status, the rules on change. */
+/** Promises of the CRDs besides validation: columns of `kubectl get`, the shape of status, rules for changes. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
@@ -235,7 +235,7 @@ describe('an export', () => {
           ...{ id: `${index}${long(120)}`, from: now, to: now, state: long(64) },
           ...{ messageCount: count, recordCount: count },
         })),
-        histogram: many(60, (index) => ({ startTime: now, endTime: now, count: index })),
+        rowHistogram: many(60, () => count),
         incomplete: many(20, () => ({ from: now, to: now, reason: long(512), received: count, expected: count })),
         pendingErrors: many(10, () => long(512)),
         pendingWarnings: many(10, () => long(512)),
@@ -252,7 +252,8 @@ describe('an export', () => {
 
     test.each([
       ['more jobs than it shows', { jobs: many(51, () => ({ id: '1', from: now, to: now, state: 'x' })) }],
-      ['more buckets than it shows', { histogram: many(61, () => ({ startTime: now, endTime: now, count: 1 })) }],
+      ['more slices than it shows', { rowHistogram: many(61, () => 1) }],
+      ['a slice with a count that is none', { rowHistogram: [-2] }],
       ['more errors than it shows', { pendingErrors: many(11, () => 'x') }],
       ['a share beyond all', { progress: { coveredPercent: 101 } }],
       ['a time that is none', { startTime: 'yesterday' }],

@@ -1,18 +1,18 @@
-/** What `manifests/` installs, as a real API server sees it. What the operator does with its rights is tested elsewhere. */
+/** The objects that `manifests/` installs on a real API server. Other tests cover what the operator does with its rights. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
-/** As much of one as is looked at. */
+/** The checked members of a Deployment. */
 interface Deployment {
   readonly spec: { readonly template: { readonly spec: object } };
 }
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** A kustomization as a user writes it, to put a base into a namespace of the test. */
+/** A user's kustomization, which installs a base into a namespace of the test. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
@@ -61,14 +61,14 @@ test('a volume for exports is added to the operator, as its flags take it', asyn
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
 });
 
-/** The kustomization that a text shows, in a block of Markdown or in a comment. */
+/** The kustomization shown in a Markdown block or a comment of a file. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';
 }
 
 test.each([
-  ['the README', '../README.md'],
+  ['the installation page', '../docs/install.md'],
   ['the component', 'export-volume/kustomization.yaml'],
 ])('what %s shows has the claim in the namespace of the operator, for both bases', async (_, file) => {
   const shown = shownKustomization(join(manifests, file));
@@ -89,7 +89,7 @@ test.each([
   }
 });
 
-test('samples are taken', async () => {
+test('samples are accepted', async () => {
   const namespace = await createNamespace('samples');
   const { stdout } = await kubectl(['kustomize', overlay('samples', namespace)]);
   const { status, stderr } = await kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], {
@@ -98,7 +98,7 @@ test('samples are taken', async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 
-test('so are those that are left out at first', async () => {
+test('so are samples that a first installation leaves out', async () => {
   const namespace = await createNamespace('samples');
   const folder = join(manifests, 'samples');
   const files = readdirSync(folder).filter((file) => file.startsWith('export-'));

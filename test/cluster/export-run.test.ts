@@ -1,4 +1,4 @@
-/** Exports by the operator as its manifests let it run: what `kubectl apply` sets off, what people see of it, and what they do to it. */
+/** Exports by the operator as `manifests/` runs it: the effects of `kubectl apply`, the visible state, and users' actions. */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
@@ -148,7 +148,7 @@ test.concurrent('one that is deleted while it runs leaves no search job, and no 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // What is made again goes on from what was committed.
+  // An export that is created again continues from the committed records.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

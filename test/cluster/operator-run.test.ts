@@ -1,4 +1,4 @@
-/** The operator as its manifests let it run: what `kubectl apply` sets off, what people see of it and do to it, and what heals by itself. */
+/** The operator as `manifests/` runs it: the effects of `kubectl apply`, the visible state, users' actions, and recovery. */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -96,7 +96,7 @@ test.concurrent('a pause and what goes on after it are annotations, whoever writ
   await tenant.posted(2);
   const where = ['-n', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
   const { stdout } = await runToEnd(['pause', 'cvp/production', ...where]);
-  expect(stdout).toMatch(/^cvp\/production in namespace .*: paused, /);
+  expect(stdout).toMatch(/^cvp\/production in namespace .*: paused[;.]/);
   const paused = await namespace.reason('production', 'Paused');
   expect(conditionOf(paused, 'Ready')?.status).toBe('Unknown');
   const atPause = (await tenant.tasks()).length;
@@ -160,7 +160,7 @@ test.concurrent('a plan takes in what stands there, and changes nothing', async 
   const ended = await runToEnd(['plan', file, ...where, '-o', 'json', '--exit-code']);
   expect(ended.status).toBe(1);
   expect(ended.stderr).toBe(
-    `warning: you may not list the policies of all namespaces; only those of ${namespace.name} count for overlap\n`,
+    `warning: you may not list the policies of all namespaces: only the policies of ${namespace.name} count for overlap\n`,
   );
   expect(JSON.parse(ended.stdout)).toMatchObject({
     changes: true,
@@ -175,7 +175,7 @@ test.concurrent('a plan takes in what stands there, and changes nothing', async 
       },
     ],
   });
-  // Where all of them have to count, and may not be listed, nothing can be said.
+  // If all policies count and may not be listed, `plan` cannot give a result.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);
@@ -203,16 +203,14 @@ test.concurrent('a stage is approved, and a rollout aborted and gone on with, by
   const rollout = waiting.status?.rollout?.id ?? '';
   expect((await tenant.tasks()).length).toBe(1);
 
-  expect((await runToEnd(['abort', ...where])).stdout).toContain(
-    `: aborted rollout ${rollout}: nothing more is started`,
-  );
+  expect((await runToEnd(['abort', ...where])).stdout).toContain(`: aborted rollout ${rollout}. Upgraded collectors`);
   await namespace.reason('production', 'Aborted');
   expect((await runToEnd(['abort', ...where])).status).toBe(1);
   await namespace.kubectl(['annotate', 'cvp/production', `logfleet.dev/retry=${rollout}/again`, '--overwrite']);
   await namespace.reason('production', 'AwaitingApproval');
 
   const { stdout } = await runToEnd(['approve', ...where]);
-  expect(stdout).toContain(`: approved stage rest of rollout ${rollout}: its 3 collectors are upgraded from now on.`);
+  expect(stdout).toContain(`: approved stage rest of rollout ${rollout}: its 3 collectors are upgraded now.`);
   const done = await namespace.reason('production', 'AllUpdated');
   expect((await tenant.tasks()).length).toBe(4);
   expect(done.status?.history?.[0]?.actions?.map(({ action, by }) => [action, by])).toEqual([
@@ -220,7 +218,7 @@ test.concurrent('a stage is approved, and a rollout aborted and gone on with, by
     ['Retry', 'kubectl-annotate'],
     ['Approve', 'logfleet-cli'],
   ]);
-  expect((await runToEnd(['approve', ...where])).stderr).toContain('no rollout is under way (AllUpdated)');
+  expect((await runToEnd(['approve', ...where])).stderr).toContain('there is no rollout to approve (AllUpdated)');
   await expectPromiseKept(tenant, once);
 });
 
@@ -249,7 +247,7 @@ test.concurrent('stages are approved by kubectl annotate, and history names who 
   ]);
   const wide = columns((await namespace.kubectl(['get', 'cvp', '-o', 'wide'])).stdout);
   expect(wide[1]?.[wide[0]?.indexOf('STAGE') ?? -1]).toBe('canary');
-  // Of another rollout, it approves nothing.
+  // An approval for another rollout has no effect.
   await approve('9-19.1-1/canary');
   await namespace.kubectl(['annotate', 'cvp/production', 'logfleet.dev/requestedAt=now']);
   await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
@@ -323,7 +321,7 @@ test.concurrent('a second replica takes over from a leader that was killed', asy
 }) => {
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '6s' } } } });
   const leader = await operator('logfleet-0');
-  await leader.line(/logfleet runs/);
+  await leader.line(/logfleet started/);
   await namespace.apply(
     namespace.secretManifest(tenant),
     namespace.policyManifest('production', { strategy: { maxInProgress: 3 } }),
@@ -340,7 +338,7 @@ test.concurrent('the probes and the metrics answer', async ({ tenant, namespace,
   await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
   const port = await freePort();
   const program = await operator('logfleet-0', ['--health-listen', `127.0.0.1:${port}`]);
-  await program.line(/logfleet runs/);
+  await program.line(/logfleet started/);
   await namespace.apply(namespace.secretManifest(tenant), namespace.policyManifest('production'));
   await namespace.reason('production', 'AllUpdated');
   const get = async (path: string) => {
@@ -423,7 +421,7 @@ describe.concurrent('once it is mended, a policy goes on by itself after', () =>
   });
 });
 
-/** The cells of a table, whose columns are two blanks and more apart. */
+/** Cells of a table whose columns are separated by at least two spaces. */
 function columns(table: string): readonly (readonly string[])[] {
   return table
     .trimEnd()

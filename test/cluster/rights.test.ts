@@ -1,4 +1,4 @@
-/** Rights: what users get with the CRDs, who may install the operator, and the lists in docs/rights.md. */
+/** Rights: those that users get with the CRDs, those needed to install the operator, and the lists in docs/rights.md. */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -35,8 +35,8 @@ interface ClusterRole {
 }
 
 /**
- * The rules that aggregation gives to a ClusterRole of Kubernetes, with logfleet's of these names among them. Aggregation is the work of
- * the controller manager, which the control plane of the tests does not have.
+ * Rules that aggregation adds to a ClusterRole of Kubernetes, including logfleet's roles of these names. The test computes the aggregation,
+ * since its control plane has no controller manager.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
@@ -48,12 +48,12 @@ async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]
   return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
 }
 
-/** The authorizer's cache follows a change a moment later. */
+/** The authorizer's cache follows a change after a moment. */
 const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/** A user of the namespace with a ClusterRole there: one that exists, or one with these rules. */
+/** A user of the namespace with a ClusterRole: an existing one, or one with these rules. */
 async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
@@ -69,7 +69,7 @@ async function user(namespace: string, role: string, rules?: readonly object[]):
   return userFor(namespace, role);
 }
 
-/** Waits until the authorizer, whose cache follows a moment later, lets the user do this. */
+/** Waits until the authorizer, whose cache lags, allows the user's action. */
 async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
   const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
   await expect.poll(ask, patience).toBe('yes');
@@ -129,7 +129,7 @@ describe('the roles for users', () => {
   });
 });
 
-/** A kustomization as the admin of a namespace writes it. */
+/** A kustomization of a namespace's admin. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });
@@ -163,7 +163,7 @@ describe('the admin of a namespace', () => {
 describe('manifests/migrate-ledgers', () => {
   const head = '{"old":"head"}';
 
-  /** A store with the rights of the operator, and a policy whose ledger is in ConfigMaps. */
+  /** A ledger store with the operator's rights, and a policy with its ledger in ConfigMaps. */
   async function oldLedger(way: Install) {
     const installation = await install(way);
     const { home: namespace, kubeconfig } = installation;
@@ -221,7 +221,7 @@ describe('manifests/migrate-ledgers', () => {
   });
 });
 
-/** Objects by kind and name; their namespaces are compared as members. */
+/** Objects by kind and name. Their namespaces are compared as members. */
 function byName(text: string): Record<string, unknown> {
   const objects = [...parseAllDocuments(text)].map((document) => document.toJS({ maxAliasCount: -1 }));
   return Object.fromEntries(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
@@ -256,7 +256,7 @@ describe('logfleet manifests prints what kustomize makes of', () => {
   });
 });
 
-/** The lines of `kubectl auth can-i --list` that not every service account has. */
+/** Lines of `kubectl auth can-i --list` beyond those of every service account. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
@@ -269,7 +269,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** The blocks of docs/rights.md, by the heading above each. */
+/** Blocks of docs/rights.md by their headings. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

@@ -1,7 +1,7 @@
 /** The contract of what all operations share: address, credentials, generic errors, versions (`deployment.ts` says where). */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
 import type { SendOptions } from './https-client.ts';

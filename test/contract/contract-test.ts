@@ -3,8 +3,8 @@
  * that as its note, and `make contract` ends with the list of them. On the simulator nothing is skipped.
  */
 import { expect, test } from 'vitest';
-import type { LogData } from '../../src/simulator/log-data/log-data.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { LogData } from '../../simulator/log-data/log-data.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { onSimulator } from './deployment.ts';
 import type { Received } from './https-client.ts';
 import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';

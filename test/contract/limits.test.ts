@@ -1,6 +1,6 @@
 /** The contract of limits (chapter 8) but those of pages. Most can only be exceeded on the simulator (`deployment.ts`). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, testSimulated } from './contract-test.ts';
 import { type Deployment, openDeployment } from './deployment.ts';
 import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';

@@ -1,6 +1,6 @@
 /** The contract of the life of a search job: its status, its states and its end (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../src/simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectNoPage, expectThere, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
 import { finishedJob, type JobSession, type JobStatus, jobsPath, startJob } from './job-session.ts';

@@ -1,9 +1,9 @@
 /**
- * `kill -9` at every boundary of an attempt, and each answer lost before or after its effect: the next start finishes what was
- * begun, without a hand laid on, and no collector is upgraded twice for it (U15).
+ * Kills the operator with `kill -9` at every boundary of an attempt, and loses each answer before or after its effect. The next start
+ * completes the rollout by itself, and no collector is upgraded twice (U15).
  */
 import { describe, expect, vi } from 'vitest';
-import type { FaultScenario } from '../../src/simulator/scenario.ts';
+import type { FaultScenario } from '../../simulator/scenario.ts';
 import { test } from './support/end-to-end.ts';
 import { expectPromiseKept } from './support/oracles.ts';
 import { olderVersion, oldVersion, type Tenant, targetVersion } from './support/simulator.ts';
@@ -13,7 +13,7 @@ vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
 const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** What goes wrong beside the crash. */
+/** Faults beside the crash. */
 interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -23,10 +23,10 @@ const none: Trouble = {};
 const laggingList: Trouble = { lagMs };
 const failingUpgrades: Trouble = { failures: true };
 
-/** A few collectors of two versions; where upgrades fail, the first one of each does. */
+/** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // Where nothing fails, an upgrade still runs when its lost answer is asked after; where it fails, it has failed by then.
+  // Without failures, an upgrade still runs when the operator asks for its lost answer. With failures, it has failed by then.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };
@@ -38,7 +38,7 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/** The longest first: they start in this order. */
+/** Longest case first, since they start in this order. */
 const crashes: readonly (readonly [trouble: Trouble, places: readonly string[]])[] = [
   [failingUpgrades, ['service.createTask:before:2']],
   [failingUpgrades, ['service.createTask:after:3']],
@@ -69,7 +69,7 @@ const crashes: readonly (readonly [trouble: Trouble, places: readonly string[]])
 ];
 
 describe.concurrent.each(crashes)('while %j, killed at %j', (trouble, places) => {
-  test('the next start brings every collector to the target', async ({ tenant, manifests, run }) => {
+  test('the next start upgrades every collector', async ({ tenant, manifests, run }) => {
     await equip(tenant, trouble);
     await manifests.policy('production');
     for (const place of places) {
@@ -96,7 +96,7 @@ const losses: readonly (readonly [trouble: Trouble, loss: FaultScenario])[] = [
 ];
 
 describe.concurrent.each(losses)('while %j, answers lost to %j', (trouble, loss) => {
-  test('leave every collector at the target', async ({ tenant, manifests, run }) => {
+  test('every collector reaches the target', async ({ tenant, manifests, run }) => {
     await equip(tenant, trouble, { lost: { ...loss, operations: ['createTask'], nth: [1, 3] } });
     await manifests.policy('production');
     await expectFinished(tenant, await (await run()).ended);

@@ -1,4 +1,4 @@
-/** `make demo` as a person without a terminal starts it, to its end and interrupted. */
+/** Runs `make demo` without a terminal: to its end, and interrupted. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** The demo may take so long; the guard of the test only has to be longer. */
+/** Time limit of the test, above that of the demo. */
 const guardMs = 170_000;
 
 let temporary: string;
@@ -19,7 +19,7 @@ let stdout = '';
 beforeEach(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'logfleet-demo-test-'));
   stdout = '';
-  // A person's own flags are not meant for the demo.
+  // Variables of the user do not apply to the demo.
   const env = { ...process.env, TMPDIR: temporary, LOGFLEET_COLLECTORS: '7', LOGFLEET_WATCH: 'true' };
   demo = spawn(process.execPath, ['demo/main.ts'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   demo.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(temporary, { recursive: true });
 });
 
-/** Resolves once stderr has shown this text. */
+/** Resolves when stderr has shown this text. */
 function shown(text: string): Promise<void> {
   return new Promise((resolve) => {
     let seen = '';
@@ -43,24 +43,26 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** The line of the table that begins with these words, its blanks made single. */
+/** Line of the report that starts with these words, with single blanks. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
 }
 
 describe('the demo', { timeout: guardMs }, () => {
-  test('shows a canary that stops a rollout, one that goes through, and an export, with a table in the end and commands that work', async () => {
+  test('shows a stopped rollout, a completed rollout, an export, a report, and commands that work', async () => {
     demo.stderr?.resume();
     const [status] = await once(demo, 'exit');
     expect(status).toBe(0);
-    expect(row('The canary stopped it')).toBe('The canary stopped it: 2 of 3 failed, and nobody touched the other 77.');
+    expect(row('The canary stopped it')).toBe(
+      'The canary stopped it: 2 of 3 failed. The other 77 collectors were not changed.',
+    );
     expect(row('logging/production: RolloutStopped')).toMatch(/attempts of stage canary failed, and 0 are tolerated/);
     expect(row('Now the manifest names')).toContain('names 19.500-1 instead of 19.480-2');
     expect(row('logging/production: AllUpdated')).toContain('58 of 80 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 1 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 58 /);
-    // Five always fail, and twelve are offline: they stay as they were. All others that run are upgraded, the canaries twice.
+    // Five collectors always fail and twelve are offline, so they keep their version. All others are upgraded, the canaries twice.
     expect(row('19.253-26')).toBe('19.253-26 20 11');
     expect(row('19.318-6')).toBe('19.318-6 20 6');
     expect(row('19.361-20')).toBe('19.361-20 16 0');
@@ -68,16 +70,16 @@ describe('the demo', { timeout: guardMs }, () => {
     expect(row('19.480-2')).toBeUndefined();
     expect(row('19.500-1')).toBe('19.500-1 0 58');
     expect(row('Updated 58/63')).toBe('Updated 58/63: 12 offline and 5 skipped of 80 do not count.');
-    expect(row('█ updated')).toBe('█ updated 58 3 as the canary, and then the others');
+    expect(row('█ updated')).toBe('█ updated 58 first 3 in the canary, then the others');
     expect(row('× failed')).toMatch(/^× failed 5 3 × Not enough disk space on C:\. \(legacy-a/);
     expect(row('2 × The installer')).toMatch(/^2 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // The three of the first canary, and the 63 that can be upgraded.
-    expect(row('66 upgrade tasks')).toBe('66 upgrade tasks, of which 7 failed.');
-    // A request more for each that the service refused for its rate, which a busy machine can bring about.
+    // The three collectors of the first canary, and the 63 that can be upgraded.
+    expect(row('66 upgrade tasks')).toBe('66 upgrade tasks, 7 of them failed.');
+    // On a busy machine, the service can refuse requests for their rate, which costs one more request each.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ to create a task, \d+ to read one, \d+ to list\./);
-    expect(stdout).toMatch(/At most \d+ arrivals in any one second, of 4 that the service allows/);
+    expect(stdout).toMatch(/At most \d+ arrivals in any second \(the service allows 4\)/);
     expect(row('range ok')).toContain('2026-11-01T00:00:00Z to 2026-11-02T00:00:00Z: ');
     expect(row('Proven:')).toBe('Proven: 250,000 rows, each of them once.');
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d searches, \d+ pages of their results\./);
@@ -93,14 +95,14 @@ describe('the demo', { timeout: guardMs }, () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The pipes are closed once the simulator, which has inherited them, has ended, too.
+      // The pipes close when the simulator, which inherits them, has ended, too.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
 
-  test('its simulator ends with it even when it is killed', async () => {
+  test('ends its simulator even when it is killed', async () => {
     await shown('in progress 3');
     demo.kill('SIGKILL');
     await once(demo, 'close');

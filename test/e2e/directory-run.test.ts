@@ -1,4 +1,4 @@
-/** `logfleet run DIR` from a manifest to its end, with signals, company and mistakes on the way. */
+/** `logfleet run DIR` from a manifest to its end, with signals, a second process and mistakes. */
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -12,7 +12,7 @@ const quick = { duration: '2s' };
 const once = { retryLimit: 2 };
 
 describe.concurrent('a rollout', () => {
-  test('goes from manifests to the end', async ({ tenant, manifests, start }) => {
+  test('runs from the manifests to the end', async ({ tenant, manifests, start }) => {
     await tenant.equip({
       groups: {
         web: { count: 4, versions: [oldVersion, olderVersion], upgrade: quick },
@@ -33,7 +33,7 @@ describe.concurrent('a rollout', () => {
   });
 
   test.for([['SIGINT'], ['SIGTERM']] as const)(
-    'that %s interrupts is gone on with by the next start',
+    'continues after %s at the next start',
     async ([signal], { tenant, manifests, run }) => {
       await tenant.equip({ groups: { web: { count: 8, version: oldVersion, upgrade: quick } } });
       await manifests.policy('production', { strategy: { maxInProgress: 3 } });
@@ -50,7 +50,7 @@ describe.concurrent('a rollout', () => {
     },
   );
 
-  test('in which collectors fail ends with status 1 and says which and why', async ({ tenant, manifests, run }) => {
+  test('with failed collectors ends with status 1 and names them', async ({ tenant, manifests, run }) => {
     const upgrade = { ...quick, outcomes: [{ end: 'fail', message: 'No space left.' }] } as const;
     await tenant.equip({
       groups: {
@@ -68,21 +68,21 @@ describe.concurrent('a rollout', () => {
     await expectPromiseKept(tenant, { retryLimit: 0, failures: true });
   });
 
-  test('does not begin in a directory where another process is at work', async ({ tenant, manifests, run }) => {
+  test('does not start in a directory with a running process', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     const first = await run(['--watch']);
     await first.line(/AllUpdated/);
     const { status, stdout, stderr } = await (await run()).ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`process ${first.pid} .*is at work in this directory .*stop it, or wait`));
+    expect(stderr).toMatch(new RegExp(`process ${first.pid} .*uses this directory .*stop that process or wait`));
     expect(first.signal('SIGINT')).toBe(undefined);
     expect((await first.ended).status).toBe(130);
   });
 });
 
-describe.concurrent('manifests that are wrong', () => {
-  test('are named with place and remedy, and end the run with status 2', async ({ manifests, run }) => {
+describe.concurrent('invalid manifests', () => {
+  test('are reported with place and remedy, and end the run with status 2', async ({ manifests, run }) => {
     await manifests.write(
       'typing.yaml',
       'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorVersionPolicy\nmetadata: {name: a}\nspce: {}\n',
@@ -92,11 +92,7 @@ describe.concurrent('manifests that are wrong', () => {
     expect(status).toBe(2);
   });
 
-  test('from the first run on hold the others, which go on once they are mended (D1)', async ({
-    tenant,
-    manifests,
-    run,
-  }) => {
+  test('in the first run stop all policies until they are corrected (D1)', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     await manifests.policy('broken', { target: { version: 'newest' } });
@@ -113,7 +109,7 @@ describe.concurrent('manifests that are wrong', () => {
 });
 
 describe.concurrent('while --watch runs', () => {
-  test('a new target is gone to, a broken manifest changes nothing, and a deleted one ends it', async ({
+  test('a new target starts a rollout, a broken manifest changes nothing, and a deleted manifest ends it', async ({
     tenant,
     manifests,
     run,
@@ -134,10 +130,10 @@ describe.concurrent('while --watch runs', () => {
     await manifests.delete('production.yaml');
     await program.line(/^logging\/production: deleted$/);
     const { status, stdout } = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^Parked: .*cvp\/production /s) });
   });
 
-  test('a target changed in mid-rollout lets tasks in flight end first', async ({ tenant, manifests, run }) => {
+  test('a target that changes during a rollout waits for tasks in flight', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { strategy: { maxInProgress: 2 } });
     const program = await run(['--watch']);
@@ -152,22 +148,18 @@ describe.concurrent('while --watch runs', () => {
   });
 });
 
-describe.concurrent('what a person does', () => {
-  test('pause starts nothing new, resume goes on, and neither touches the manifest', async ({
-    tenant,
-    manifests,
-    run,
-  }) => {
+describe.concurrent('actions of a person', () => {
+  test('pause stops starts, resume continues, and both keep the manifest', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
     const spec = { strategy: { maxInProgress: 2 } };
     await manifests.policy('production', spec);
     const program = await run(['--watch']);
     await tenant.posted(2);
     const paused = await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
-    expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused, /);
+    expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // The fleet is looked at while it is paused, and places are free: what could start has had its chance.
+    // The operator has looked at the paused fleet, so it has not started a possible upgrade.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,
@@ -189,12 +181,12 @@ describe.concurrent('what a person does', () => {
     await expectPromiseKept(tenant, once);
   });
 
-  test('a run that is paused ends, and says what it waits for', async ({ tenant, manifests, run }) => {
+  test('a paused run ends, and shows how to resume it', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
     expect(stdout).toBe(
-      'logging/production: Paused: Paused by spec.paused: nothing new is started. To go on: take paused: true out of its manifest\n',
+      'logging/production: Paused: Paused by spec.paused: nothing new is started. To resume: remove paused: true from its manifest\n',
     );
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);
@@ -202,27 +194,23 @@ describe.concurrent('what a person does', () => {
     await manifests.policy('production');
     await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
     expect((await (await run()).ended).stdout).toMatch(
-      new RegExp(`^logging/production: Paused: .* To go on: ${resume}\n$`),
+      new RegExp(`^logging/production: Paused: .* To resume: ${resume}\n$`),
     );
     const shown = await runToEnd(['get', 'cvp', 'production', '--dir', manifests.path]);
-    expect(shown.stdout).toMatch(new RegExp(`^Paused: .* to go on: ${resume}$`, 'm'));
+    expect(shown.stdout).toMatch(new RegExp(`^Paused: .* to resume: ${resume}$`, 'm'));
   });
 
-  test('a run of a directory that is paused as a whole says how all go on', async ({ tenant, manifests, run }) => {
+  test('a run of a paused directory shows how to resume everything', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     await runToEnd(['pause', '--all', '--dir', manifests.path]);
     const { status, stdout } = await (await run()).ended;
     expect(status).toBe(0);
-    const resume = /^logging\/production: Paused: .* To go on: logfleet (.*)\n$/.exec(stdout)?.[1];
+    const resume = /^logging\/production: Paused: .* To resume: logfleet (.*)\n$/.exec(stdout)?.[1];
     expect(resume).toBe(`resume --all --dir ${manifests.path}`);
   });
 
-  test('a run shows nothing of the one before, and --watch ends well with SIGTERM', async ({
-    tenant,
-    manifests,
-    run,
-  }) => {
+  test('a run shows no former state, and --watch ends with 0 after SIGTERM', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     expect((await (await run()).ended).status).toBe(0);
@@ -236,11 +224,11 @@ describe.concurrent('what a person does', () => {
     expect(states).toEqual([
       'logging/production: AllUpdated; target 19.500-1, updated 2/2, in progress 0, pending 0, failed 0',
     ]);
-    expect(stderr).toMatch(/^logfleet run: interrupted; no upgrade is under way/m);
+    expect(stderr).toMatch(/^logfleet run: interrupted; no upgrade is in flight/m);
   });
 });
 
-describe.concurrent('credentials that are wrong end the run with status 1, and it says what to do:', () => {
+describe.concurrent('invalid credentials end the run with status 1 and a remedy:', () => {
   test.for([
     [
       'a key that the service refuses',
@@ -251,7 +239,7 @@ describe.concurrent('credentials that are wrong end the run with status 1, and i
     [
       'no credentials at all',
       { LOGFLEET_BASE_URL: '', LOGFLEET_ACCESS_ID: '', LOGFLEET_ACCESS_KEY: '' },
-      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or write a manifest of Secret logging\/log-service/,
+      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or provide Secret logging\/log-service/,
     ],
     [
       'an address without TLS',

@@ -1,4 +1,6 @@
-/** `logfleet export` as a person types it, to a directory, to a store and to stdout, interrupted and with mistakes; and `logfleet verify` after it. */
+/**
+ * `logfleet export` to a directory, to a store and to stdout, interrupted and with wrong arguments, and `logfleet verify` on the results.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +27,7 @@ const test = base.extend('folder', async ({}, { onCleanup }) => {
 });
 
 describe.concurrent('an export by flags', () => {
-  test('goes to a directory, says where its manifest is, and is there at once the next time', async ({
+  test('writes to a directory, prints its manifest, and is complete at the next start', async ({
     tenant,
     start,
     folder,
@@ -41,14 +43,14 @@ describe.concurrent('an export by flags', () => {
     expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining(proven) });
   });
 
-  test('that SIGINT interrupts is gone on with by the next start', async ({ tenant, start, folder }) => {
+  test('continues after SIGINT at the next start', async ({ tenant, start, folder }) => {
     const options = { cwd: folder, env: tenant.env };
     const first = await start(['export', ...request, '-o', 'out'], options);
     await first.line(/ in 1 of /);
     first.signal('SIGINT');
     const interrupted = await first.ended;
     expect(interrupted).toMatchObject({ status: 130, stdout: '' });
-    expect(interrupted.stderr).toContain('logfleet export: interrupted; what is committed stays');
+    expect(interrupted.stderr).toContain('logfleet export: interrupted; committed intervals stay');
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('is not complete'),
@@ -57,7 +59,7 @@ describe.concurrent('an export by flags', () => {
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({ status: 0 });
   });
 
-  test('for stdout leaves nothing behind when its terminal is closed', async ({ tenant, start, folder }) => {
+  test('to stdout leaves no files when the terminal is closed', async ({ tenant, start, folder }) => {
     const env = { ...tenant.env, TMPDIR: folder };
     const program = await start(['export', ...request, '-o', '-'], { cwd: folder, env });
     await program.line(/ in 1 of /);
@@ -67,7 +69,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('gives its rows to stdout in order of time, once all are there, and leaves no file behind', async ({
+  test('prints rows to stdout in order of time, after all are proven, and leaves no files', async ({
     tenant,
     start,
     folder,
@@ -85,7 +87,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('ends quietly when its reader has seen enough', async ({ tenant, folder }) => {
+  test('ends quietly when the reader ends', async ({ tenant, folder }) => {
     const command = ['export', ...request, '-o', '-'].map((word) => `'${word}'`).join(' ');
     const env = { ...process.env, ...tenant.env, TMPDIR: folder };
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${launcher}" ${command} | head -n 1`], { env });
@@ -95,7 +97,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('gives CSV with one header, and nothing at all where it fails', async ({ tenant, start, folder }) => {
+  test('prints CSV with one header, and nothing if it fails', async ({ tenant, start, folder }) => {
     const env = { ...tenant.env, TMPDIR: folder };
     const csv = ['-o', '-', '--format', 'csv', '--fields', '_messageid'];
     const { status, stdout } = await (await start(['export', ...request, ...csv], { cwd: folder, env })).ended;
@@ -109,7 +111,7 @@ describe.concurrent('an export by flags', () => {
     expect(failed.stderr).toMatch(/default\/export: MaxMessagesReached: /);
   });
 
-  test('goes to a store, by the credentials of the environment', async ({ tenant, start, folder }) => {
+  test('writes to a store with credentials of the environment', async ({ tenant, start, folder }) => {
     const place = await s3Place('default');
     const [secret] = place.manifests as readonly { readonly stringData: Readonly<Record<string, string>> }[];
     const { accessKeyId = '', secretAccessKey = '' } = secret?.stringData ?? {};
@@ -126,11 +128,7 @@ describe.concurrent('an export by flags', () => {
 });
 
 describe.concurrent('an export of a manifest', () => {
-  test('takes credentials from a Secret beside it, and its volume from a flag', async ({
-    tenant,
-    start,
-    manifests,
-  }) => {
+  test('uses credentials of a Secret beside it, and its volume from a flag', async ({ tenant, start, manifests }) => {
     const place = volumePlace();
     const metadata = { name: 'log-service', namespace: 'logging' };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: tenant.secret };
@@ -143,13 +141,15 @@ describe.concurrent('an export of a manifest', () => {
     expect(status).toBe(0);
   });
 
-  test('without its volume does not begin, and says what is missing', async ({ tenant, start, manifests }) => {
+  test('does not start without its volume', async ({ tenant, start, manifests }) => {
     const place = volumePlace();
     place.remove();
     await manifests.write('audit.yaml', JSON.stringify(exportManifest(place)));
     const { status, stderr } = await (await start(['export', 'audit.yaml'], { cwd: manifests.path, env: tenant.env }))
       .ended;
     expect(status).toBe(2);
-    expect(stderr).toContain('logging/audit goes to the volume exports: say with --volume exports=DIR');
+    expect(stderr).toContain(
+      'logging/audit writes to the volume exports: write its directory with --volume exports=DIR',
+    );
   });
 });

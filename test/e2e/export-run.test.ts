@@ -1,11 +1,11 @@
-/** `logfleet run DIR` with exports among the manifests, from the first search to the manifest, and `kill -9` at every boundary on the way. */
+/** `logfleet run DIR` with exports, from the first search to the manifest, with `kill -9` at every boundary. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { test as base } from './support/end-to-end.ts';
 import { expectExported, exportManifest, type Place, s3Place, stopGateway, volumePlace } from './support/exports.ts';
 import type { ManifestDirectory } from './support/manifest-directory.ts';
 
-// Each keeps a processor busy for a while: more at once would come late with their requests, and too many in some second.
+// Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
@@ -29,7 +29,7 @@ async function write(manifests: ManifestDirectory, place: Place, spec: object = 
 }
 
 describe.concurrent.each(kinds)('an export to a %s', (kind) => {
-  test('goes from manifests to the end, and is complete at once the next time', async ({ manifests, run, placeOf }) => {
+  test('runs from the manifests to the end, and is complete at the next start', async ({ manifests, run, placeOf }) => {
     const place = await placeOf(kind);
     await write(manifests, place);
     const { status, stdout, stderr } = await (await run(place.flags)).ended;
@@ -43,7 +43,7 @@ describe.concurrent.each(kinds)('an export to a %s', (kind) => {
   });
 });
 
-test.concurrent('an export that SIGINT interrupts leaves no search job, and is gone on with by the next start', async ({
+test.concurrent('an export leaves no search job after SIGINT, and continues at the next start', async ({
   tenant,
   manifests,
   run,
@@ -62,7 +62,7 @@ test.concurrent('an export that SIGINT interrupts leaves no search job, and is g
   await expectExported(place, (await manifests.export('audit')).status?.fingerprint ?? '');
 });
 
-/** Each is the boundary where a process is killed; one start for each. */
+/** Boundaries at which a process is killed, one start for each. */
 const crashes: readonly (readonly string[])[] = [
   ['export.createJob:before:1'],
   ['export.createJob:after:1'],

@@ -1,9 +1,9 @@
 /**
- * A leader is stopped with SIGSTOP past its lease and woken while its successor works: it sends nothing without the lease, and the
- * service sees at most four requests in any second of all of it, also when the way there stalls (L1, B1, B6).
+ * Stops a leader with SIGSTOP beyond its lease and continues it while its successor works. The old leader sends nothing without the lease.
+ * The service sees at most four requests in any second, also when the connection stalls (L1, B1, B6).
  *
- * As many rounds as wanted: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts`
- * makes 50, in five worlds beside each other.
+ * For more rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts` runs 50, in
+ * five worlds at once.
  */
 import { describe, expect, vi } from 'vitest';
 import { leasePath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
@@ -42,14 +42,14 @@ describe.concurrent.each(worlds)('world %d', (world) => {
       await namespace.apply(namespace.policyManifest('production', { target }));
       await way.more(leader.program.pid, 4 + (round % 5));
       const stopped = leader;
-      // Every third time the way stalls until the successor has begun.
+      // Every third round, the connection stalls until the successor works.
       if (round % 3 === 0) way.stall(22_000);
       stopped.program.signal('SIGSTOP');
       leader = await leaderAmong(
         namespace,
         replicas.filter((replica) => replica !== stopped),
       );
-      // The successor may have just begun, or have worked for a while.
+      // The successor has just started, or has worked for a while.
       await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
       const wokenAtMs = performance.now();
       stopped.program.signal('SIGCONT');
@@ -65,13 +65,13 @@ describe.concurrent.each(worlds)('world %d', (world) => {
   });
 });
 
-/** From 5 to 400 ms in both directions together, steady in every other round. */
+/** Latency from 5 to 400 ms for both directions together, constant in every other round. */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
 }
 
-/** Resolves to the one of them that holds the lease, once one does. */
+/** Resolves to the replica with the lease. */
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

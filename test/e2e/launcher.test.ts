@@ -1,4 +1,4 @@
-/** `bin/logfleet.js` as a user's shell and npx start it, also by a Node that could not run logfleet itself. */
+/** `bin/logfleet.js`, started by a shell and by npx, also with a Node that is too old for logfleet. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'bin/logfleet.js');
 
-/** Makes a Node believe that it is an old one. Does not reach the processes that it starts. */
+/** Makes Node report an old version. Child processes are not affected. */
 const asNode18 = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})',
@@ -44,7 +44,7 @@ describe.each([
   ['Node 24', []],
   ['an older Node', asNode18],
 ])('started by %s', (_, flags) => {
-  test('a command runs on Node 24 from any directory, and its exit status is passed on', async () => {
+  test('runs commands on Node 24 from any directory, with their exit status', async () => {
     const version = await run(process.execPath, [...flags, launcher, 'version']);
     expect(version).toMatchObject({ status: 0, stderr: '' });
     expect(version.stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node 24\./);
@@ -54,18 +54,18 @@ describe.each([
     });
   });
 
-  test('the operator begins without a word of V8 about its flags', async () => {
+  test('the operator starts without warnings of V8', async () => {
     expect(await run(process.execPath, [...flags, launcher, 'run', 'nowhere'])).toEqual({
       status: 2,
       stdout: '',
-      stderr: `logfleet run: ${join(directory, 'nowhere')} is no directory; name one that holds manifests\n`,
+      stderr: `logfleet run: ${join(directory, 'nowhere')} is not a directory; name a directory of manifests\n`,
     });
   });
 
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 0],
-  ] as const)('%s ends what it runs, which tidies up before', async (signal, status) => {
+  ] as const)('%s ends the command after its clean-up', async (signal, status) => {
     const child = spawn(process.execPath, [...flags, launcher, 'simulate', '--collectors', '1'], {
       cwd: directory,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -77,16 +77,16 @@ describe.each([
   });
 });
 
-test('a full disk behind its standard output is told of, without a stack', async () => {
+test('reports a full disk behind standard output, without a stack', async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [launcher, 'crds'], { cwd: directory, stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
   const told = text(child.stderr as Readable);
   expect(await once(child, 'exit')).toEqual([1, null]);
-  expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; make room there, .*\n$/);
+  expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; free space, .*\n$/);
 });
 
-test('a full disk behind its standard error takes what it says, and no more', async () => {
+test('continues with a full disk behind standard error', async () => {
   const full = openSync('/dev/full', 'w');
   const args = [launcher, 'no-such-command'];
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', full] });
@@ -100,7 +100,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
   return line;
 }
 
-describe('in a checkout where something is missing, one line says what', () => {
+describe('an incomplete checkout is reported in one line', () => {
   beforeEach(() => {
     mkdirSync(join(directory, 'bin'));
     cpSync(launcher, join(directory, 'bin/logfleet.js'));
@@ -140,7 +140,7 @@ describe('npx', () => {
 });
 
 describe('--help', () => {
-  test('loads commander, and of logfleet only what describes the commands', async () => {
+  test('loads only commander and the files that define the commands', async () => {
     const report =
       'import { registerHooks } from "node:module"; const urls = [];' +
       'registerHooks({ load(url, context, next) { if (url.startsWith("file:")) urls.push(url); return next(url, context); } });' +
@@ -155,18 +155,22 @@ describe('--help', () => {
     const loaded = (JSON.parse(stderr) as string[]).map((url) => fileURLToPath(url).slice(root.length));
     const packages = loaded.filter((path) => path.startsWith('node_modules/')).map((path) => path.split('/')[1]);
     expect(new Set(packages)).toEqual(new Set(['commander']));
-    expect(loaded.filter((path) => path.startsWith('src/')).sort()).toEqual([
+    expect(loaded.filter((path) => /^(?:src|simulator)\//.test(path)).sort()).toEqual([
+      'simulator/command.ts',
+      'simulator/options.ts',
       'src/base/clock.ts',
       'src/base/duration.ts',
       'src/base/errors.ts',
+      'src/base/flag-values.ts',
       'src/cli/command-parts.ts',
       'src/cli/context.ts',
-      'src/cli/export-commands.ts',
       'src/cli/export-places.ts',
+      'src/cli/export/export-commands.ts',
       'src/cli/flag-values.ts',
-      'src/cli/person-commands.ts',
+      'src/cli/person/person-commands.ts',
       'src/cli/process-context.ts',
       'src/cli/program.ts',
+      'src/cli/simulate.ts',
       'src/cli/usage-error.ts',
       'src/cli/version.ts',
       'src/main.ts',

@@ -1,6 +1,6 @@
-/** `logfleet run DIR` with stages and with people who steer it: what stops a rollout, what lets it go on, and what is told of both. */
+/** `logfleet run DIR` with stages: stops, approvals, retries and pauses, and their messages. */
 import { describe, expect, vi } from 'vitest';
-import { currentUser } from '../../src/cli/current-user.ts';
+import { currentUser } from '../../src/cli/resources/directory-access.ts';
 import { test } from './support/end-to-end.ts';
 import { expectPromiseKept } from './support/oracles.ts';
 import { runToEnd } from './support/program.ts';
@@ -23,7 +23,7 @@ describe.concurrent('a rollout in stages', () => {
     await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
     const first = await (await run()).ended;
     const retry = `logfleet retry cvp/production --dir ${manifests.path}`;
-    const outcome = `logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated: nothing more is started. Set another target, or go on with \`${retry}\`.\n`;
+    const outcome = `logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated: nothing more is started. Set another target, or run \`logfleet retry\`. To retry: ${retry}\n`;
     expect(first).toMatchObject({ status: 1, stdout: outcome });
     expect(first.stderr).toMatch(/^logging\/production: RolloutStopped; .*stage canary, updated 0\/6/m);
     expect(await tenant.tasks()).toHaveLength(1);
@@ -38,7 +38,7 @@ describe.concurrent('a rollout in stages', () => {
     await expectPromiseKept(tenant, { retryLimit: 2, failures: true });
   });
 
-  test('goes on once a person approves the next stage (R3)', async ({ tenant, manifests, run }) => {
+  test('continues after a person approves the next stage (R3)', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
     const stages = [
       { name: 'canary', size: 1, soakDuration: '0s' },
@@ -55,9 +55,7 @@ describe.concurrent('a rollout in stages', () => {
     expect(shown.stdout).toContain(`  to approve: logfleet ${approve}\n`);
     const approved = await runToEnd(approve.split(' '));
     expect(approved).toMatchObject({ status: 0, stderr: '' });
-    expect(approved.stdout).toMatch(
-      /: approved stage rest of rollout .*: its 3 collectors are upgraded from now on\.\n$/,
-    );
+    expect(approved.stdout).toMatch(/: approved stage rest of rollout .*: its 3 collectors are upgraded now\.\n$/);
     await program.line(/AllUpdated/);
     expect(await tenant.tasks()).toHaveLength(4);
     const { status } = await manifests.status('production');
@@ -69,7 +67,7 @@ describe.concurrent('a rollout in stages', () => {
   });
 });
 
-test.concurrent('pause --all starts nothing more in a directory, and resume --all goes on (R10)', async ({
+test.concurrent('pause --all stops all starts in a directory, and resume --all continues (R10)', async ({
   tenant,
   manifests,
   run,
@@ -83,11 +81,11 @@ test.concurrent('pause --all starts nothing more in a directory, and resume --al
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // The fleet is looked at while all is paused, and places are free: what could start has had its chance.
+  // The operator has looked at the paused fleet, so it has not started a possible upgrade.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);
-  const resume = /To go on: logfleet (.*)\n$/.exec(paused.stdout)?.[1] ?? '';
+  const resume = /To resume: logfleet (.*)\n$/.exec(paused.stdout)?.[1] ?? '';
   expect((await runToEnd(resume.split(' '))).stdout).toMatch(/: resumed\.\n$/);
   await program.line(/AllUpdated/);
   expect(await tenant.tasks()).toHaveLength(6);

@@ -3,7 +3,7 @@
  * nothing in an hour, and heals by itself, in the same process, once it is mended.
  */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../src/simulator/scenario.ts';
+import type { FaultScenario, Scenario } from '../../simulator/scenario.ts';
 import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../support/world.ts';
 
 const hourMs = 3_600_000;
@@ -34,10 +34,10 @@ const everyHalfMinute = 2 * 120 + 10;
 const everyMinute = 3 * 60 + 30;
 /**
  * Requests of a policy at rest in an hour: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep of three
- * collectors takes one page, and one request to another build's list, which shows that the page left no collector out. The hour may
- * begin within an interval, so that it holds a thirteenth look.
+ * collectors takes one page, an empty page that ends the list, and one request to another build's list, which shows that the page left
+ * no collector out. The hour can begin within an interval, so that it contains a thirteenth sweep.
  */
-const everyResync = (1 + 1 + 1) * (12 + 1);
+const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 
 const mistakes: readonly Mistake[] = [
   {
@@ -68,7 +68,7 @@ const mistakes: readonly Mistake[] = [
     name: 'an authority that is no certificate',
     secret: { 'ca.crt': 'my-ca' },
     reason: 'SecretInvalid',
-    says: /Secret logging\/log-service: ca\.crt holds no certificate; write PEM/,
+    says: /Secret logging\/log-service: ca\.crt contains no certificate; write PEM/,
     stalls: true,
     requestsPerHour: 0,
   },

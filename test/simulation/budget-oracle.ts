@@ -1,4 +1,4 @@
-/** B1: the request budget, seen from the server. */
+/** Oracle for the request budget, measured at the server (B1). */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
@@ -6,8 +6,6 @@ const mostPerSecond = 4;
 const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, startMs, state, disturbances }: HistoryRecord): string[] {
-  // A process that was stopped and goes on may meet the one that took over: the lease rules out tasks, not the odd read.
-  if (disturbances.some(({ what }) => what.startsWith('thaw'))) return [];
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);

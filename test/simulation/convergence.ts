@@ -1,10 +1,11 @@
 /**
- * Whether all is as it should be: every policy says that it is done or why it cannot be, what it says is true of the service, and
- * nothing is left open. Says what is missing, for people.
+ * Checks whether a history has converged: every policy is complete or reports why it cannot be, its status matches the service, and
+ * no work is open. Returns the differences as texts.
  */
+
+import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { CollectorState, SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicyChange, PostRecord, SettingsChange } from './record.ts';
 import { isApproval } from './rollouts.ts';
@@ -21,9 +22,9 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** What is true at one moment. */
+/** State of the world at one moment. */
 export interface Truth {
-  /** Since the start. */
+  /** Ms since the start. */
   readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
@@ -156,11 +157,11 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   }
 }
 
-/** Where nobody has said how many failures are tolerated, a person has to look before a stage ends. */
+/** Whether a stage with a failure waits for a person, because the spec sets no tolerance. */
 function isHeldByFailures(policy: CollectorVersionPolicy): boolean {
   const { conditions = [] } = policy.status ?? {};
   return conditions.some(
-    ({ type, message }) => type === 'Stalled' && message.includes('waiting for a person to look at'),
+    ({ type, message }) => type === 'Stalled' && message.includes('waiting for a person to examine'),
   );
 }
 
@@ -182,7 +183,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** In the rollout that it shows (R9), or in one before it towards the same version (R6). */
+/** In the shown rollout (R9), or in an earlier one towards the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -199,7 +200,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // Who died within the soak of its stage failed, wherever it is.
+  // A collector that died in the soak of its stage has failed, whatever its row shows.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
@@ -235,7 +236,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   return missing;
 }
 
-/** Of the members of stages: as many as there are, and at the target, as of the whole. */
+/** Checks members and updated members of the stages against those of the policy. */
 function missingStages(policy: CollectorVersionPolicy): string[] {
   const { stages = [], collectors = emptyCounts, skippedReasons = [] } = policy.status ?? {};
   const specified = policy.spec.strategy.stages ?? [];
@@ -330,7 +331,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
   );
 }
 
-/** Why a collector that is ours does not run the target, or undefined. */
+/** Reason why an owned collector does not run the target, or undefined. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -369,13 +370,13 @@ const stillReasons: ReadonlySet<string> = new Set([
   'RollingOut',
 ]);
 
-/** Whether the last stage takes whom no other has. */
+/** Whether the last stage takes all remaining collectors. */
 function takesAll({ spec }: CollectorVersionPolicy): boolean {
   const last = spec.strategy.stages?.at(-1);
   return !last || (last.size === undefined && last.selector === undefined);
 }
 
-/** Whether windows open by the collectors' own zones. */
+/** Whether windows use the collectors' own zones. */
 export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

@@ -1,6 +1,7 @@
 /** Histories that lead to where one rule decides: like any other, drawn from a seed, but with what the rule is about in each. */
+
+import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { fastSettings, type HistoryPlan, type ProcessAction } from './plan.ts';
 import { newestVersion } from './planned-fleet.ts';

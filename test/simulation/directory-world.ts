@@ -5,6 +5,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { InProcessService } from '../../simulator/in-process.ts';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import { ServiceModel } from '../../simulator/model.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -13,10 +17,6 @@ import { Operator } from '../../src/cli/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../src/host/directory/requests.ts';
 import { connectWith } from '../../src/service/connection.ts';
-import { InProcessService } from '../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import { ServiceModel } from '../../src/simulator/model.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import { settleFiles, VirtualClock } from '../support/virtual-clock.ts';
 

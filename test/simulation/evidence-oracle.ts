@@ -1,6 +1,7 @@
-/** U3, U6, U8: whether a collector that was posted before was looked at as long as it takes before it was posted again. */
+/** Oracle for evidence (U3, U6, U8): a collector is posted again only after the listings that the rules require. */
+
+import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/settings.ts';
-import type { TaskState } from '../../src/simulator/snapshot.ts';
 import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';

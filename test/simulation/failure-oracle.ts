@@ -1,9 +1,10 @@
 /**
- * Failures of a rollout are never more than what is tolerated, what was in flight when one more became known, and who fell in a soak:
- * so nothing is posted once a process has heard of one more.
+ * Oracle for failure tolerances (R5): after a process knows that a tolerance is exceeded, it sends no further POST. Failures beyond
+ * it come only from attempts in flight and from deaths in a soak.
  */
+
+import type { TaskState } from '../../simulator/snapshot.ts';
 import type { CollectorVersionPolicySpec } from '../../src/api/generated/collector-version-policy.ts';
-import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { Disturbance, HistoryRecord, PolicyChange, TaskNews } from './record.ts';
 import { type RolloutPost, retriesOf, rolloutsOf } from './rollouts.ts';
 import { isSelected, targetOf } from './wanted.ts';
@@ -42,7 +43,7 @@ type Share = number | string;
 interface Scope {
   readonly of: string;
   readonly most: Share;
-  /** Attempts of the scope, and when it was over: failures that came later are not judged in it. */
+  /** Attempts of the scope, and its end. Later failures do not count in it. */
   readonly posts: readonly RolloutPost[];
   readonly endedWallMs: number;
 }
@@ -73,7 +74,7 @@ function scopesOf(spec: CollectorVersionPolicySpec, { intent }: RolloutPost, pos
   const scopes: Scope[] = [];
   const endless = { endedWallMs: Number.POSITIVE_INFINITY };
   const whole = spec.failurePolicy?.maxFailures;
-  // Who comes once all is complete is judged alone, and anew each time that it is (R5).
+  // Late joiners of a complete rollout have a tally of their own, which begins again with each completion (R5).
   const since = posts.filter((one) => one.intent.completions === intent.completions);
   const own = intent.isComplete ? since.filter((one) => one.intent.isComplete) : posts;
   if (whole !== undefined) scopes.push({ of: 'of the rollout', most: whole, posts: own, ...endless });
@@ -91,9 +92,9 @@ function scopesOf(spec: CollectorVersionPolicySpec, { intent }: RolloutPost, pos
 
 /** A decision, and the write of it. */
 const decidedMs = 10;
-/** What a process has heard stands in the ledger by then, unless the process ends. */
+/** Evidence that a process received is in the ledger by then, unless the process ends. */
 const writtenMs = 20_000;
-/** A person's wish to go on may be heard late, and forgives what was known then. */
+/** A person's retry may be noticed late, and forgives the failures known until then. */
 const forgivenMs = 60_000;
 
 function heardOf(

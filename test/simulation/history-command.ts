@@ -29,14 +29,30 @@ export async function runHistories(kind: HistoryKind): Promise<void> {
       threads: { type: 'string', default: String(availableParallelism()) },
       directions: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  if (values.help) return tell(usageOf(kind.program));
   const [from, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];
   const { directions, trace } = values;
   const held = await (seeds === 1
     ? replayOne(kind, from, directions, trace)
     : runMany(kind, { from, seeds, directions, threads }));
   process.exitCode = held ? 0 : 1;
+}
+
+function usageOf(program: string): string {
+  return `Runs histories on a virtual clock, and judges each of them. A broken rule ends the command with status 1.
+
+  node ${program} [--seeds N] [--from SEED] [--threads N] [--directions NAME] [--trace]
+
+  --seeds N          number of histories (1). One history alone is a replay
+  --from SEED        seed of the first history (1)
+  --threads N        number of threads (${availableParallelism()})
+  --directions NAME  kind of history with a given course; without it, seeds decide the course
+  --trace            print each step of a replay
+
+Example: node ${program} --from 42 --trace`;
 }
 
 function tell(line: string): void {

@@ -1,6 +1,6 @@
 /**
- * Runs one history: the whole operator on a virtual clock against the simulated service and an API server in memory, as its plan
- * says, until all is as it should be or time is up. A plan gives the same history each time.
+ * Runs one history: the whole operator on a virtual clock, against the simulated service and an API server in memory. It follows a
+ * plan until the world has converged or time is up. The same plan always gives the same history.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -10,10 +10,10 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** How long after it has become calm everything must be as it should be. */
+/** Maximum time until convergence after the calm begins. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** It must stay so for this long. */
+/** Time for which the converged state must last. */
 const restMs = 90_000;
 
 export interface HistoryResult {

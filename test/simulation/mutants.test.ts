@@ -4,7 +4,7 @@ import { upgradeHistories } from './history-pool.ts';
 import { whyUnseen } from './mutant.ts';
 import { mutants } from './mutants.ts';
 
-const mostSeeds = 60;
+const mostSeeds = 150;
 
 test.concurrent.each(mutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
   expect(await whyUnseen(mutant, upgradeHistories, mostSeeds)).toBe(undefined);

@@ -1,12 +1,13 @@
 /**
- * What befalls a small world in one history: a fleet, policies, replicas, faults of both APIs and what people and machines do,
- * as plain data drawn from a seed. Nothing in it depends on what the operator does.
+ * Plan of one history, drawn from a seed: fleet, policies, replicas, faults of both APIs, and actions of people and machines, as
+ * plain data that does not depend on the operator.
  *
- * Histories run upgrades at ten times their pace, and the times of the protocol with them; limits, leases and deadlines keep
- * theirs. Until `calmAtMs` anything may go wrong, from then on nothing does.
+ * Upgrades and the times of the protocol run ten times as fast; limits, leases and deadlines do not. Faults happen only before
+ * `calmAtMs`.
  */
+
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
 import { Chance } from './chance.ts';
 import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';
 import { type FleetPlan, planFleet } from './planned-fleet.ts';
@@ -24,7 +25,7 @@ import {
 
 export const pace = 10;
 
-/** Upgrades and the protocol's times, ten times as fast. */
+/** Protocol times for upgrades that are ten times as fast. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -66,14 +67,14 @@ export interface HistoryPlan {
   readonly settings: Partial<PolicySettings>;
   readonly policies: readonly PolicySpec[];
   readonly actions: readonly Action[];
-  /** Who falls silent after an upgrade. */
+  /** Collectors that fall silent after an upgrade. */
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** How often the service answers about another task than it was asked for. */
+  /** Ratio of answers about a task that was not asked for. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;
-  /** How far each replica's wall clock is off. */
+  /** Offset of each replica's wall clock. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;

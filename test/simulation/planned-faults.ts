@@ -1,5 +1,5 @@
 /** What goes wrong in a history on the way to the service and to the API server, until it is calm. */
-import type { FaultScenario } from '../../src/simulator/scenario.ts';
+import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
 /** Shares of the requests of processes, and of the events on their way to a watch, that something befalls. */

@@ -5,7 +5,7 @@ import type {
   ListScenario,
   OutcomeScenario,
   Scenario,
-} from '../../src/simulator/scenario.ts';
+} from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
 /** Oldest first. The last is what policies begin with. */

@@ -2,7 +2,7 @@
  * How the policies of a history roll out: in stages, with tolerances, within windows; and what becomes of collectors once they have
  * been upgraded. It is laid over policies and a fleet that were drawn before.
  */
-import type { CollectorGroup, OutcomeScenario } from '../../src/simulator/scenario.ts';
+import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';

@@ -1,4 +1,4 @@
-/** U2, U11, U13: whether each request to create a task was wanted when it left. */
+/** Oracle for requests to create tasks: each was wanted when it left (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -21,7 +21,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: a hosted collector';
-  // What takes a collector back is for another oracle.
+  // Another oracle checks rollback attempts.
   if (post.intent?.back) return undefined;
   // By the newest that this process knew.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);

@@ -1,31 +1,35 @@
-/** What outsiders saw of a history: the service, the API server, and the wire of each process. All times are ms since its start. */
+/**
+ * Observations of a history from outside the operator: by the service, the API server, and the connections of each process. All
+ * times are ms since the start.
+ */
+
+import type { JournalEntry } from '../../simulator/journal.ts';
+import type { SimulatorState } from '../../simulator/snapshot.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import type { SimulatorState } from '../../src/simulator/snapshot.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
 /** How often versions are looked at: what is written down may have been so for this long. */
 export const versionLookMs = 5_000;
 
-/** A request to create a task, as it left a process. */
+/** A request to create a task when it left a process. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** Policies as this process knew them, in the turn in which it left. */
+  /** Policies as the process knew them at that moment. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Who held the lease then, by the API server; undefined where nobody elects. */
+  /** Holder of the lease in the API server; undefined without leader election. */
   readonly leaseHolder: string | undefined;
   /** The version that ran then, and since when. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
   /** Whether this collector had been asked to go to the same version before. */
   readonly repeats: boolean;
-  /** What its process took for the time of day, in wall ms. */
+  /** Wall ms by the clock of the process. */
   readonly wallMs: number;
-  /** Whether its process knew that everything is paused. */
+  /** Whether the process knew that everything is paused. */
   readonly knownAllPaused: boolean;
   /** Under what it was written ahead; undefined where no ledger in the API server has it. */
   readonly intent: Intent | undefined;
@@ -33,7 +37,7 @@ export interface PostRecord {
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** What the ledger said of an attempt and of its rollout when its request left. */
+/** The attempt and its rollout in the ledger when its request left. */
 export interface Intent {
   /** The policy's uid. */
   readonly policy: string;
@@ -43,7 +47,7 @@ export interface Intent {
   readonly stage: string | undefined;
   /** Whether it was posted before, as far as its process knows, and nobody knows with what effect (U3). */
   readonly probe: boolean;
-  /** Whether it takes the collector back. */
+  /** Whether it is a rollback attempt. */
   readonly back: boolean;
   /** Why the rollout was stopped. */
   readonly stop: 'failures' | 'rollback' | 'abort' | undefined;
@@ -57,7 +61,7 @@ export interface Intent {
   readonly stagesEndedMs: ReadonlyMap<string, number>;
 }
 
-/** What a process heard of a task of its own. */
+/** A task status that a process received. */
 export interface TaskNews {
   readonly atMs: number;
   readonly process: string;
@@ -73,7 +77,7 @@ export interface Death {
   readonly untilMs: number;
 }
 
-/** A change of what everything is told, by people. */
+/** A change of the operator's settings by a person. */
 export interface SettingsChange {
   readonly atMs: number;
   readonly paused: boolean;
@@ -93,14 +97,14 @@ export interface StatusRecord {
   readonly status: CollectorVersionPolicyStatus;
 }
 
-/** A change of what a policy wants, by people. */
+/** A change of a policy by a person. */
 export interface PolicyChange {
   readonly atMs: number;
   readonly policy: CollectorVersionPolicy;
   readonly deleted: boolean;
 }
 
-/** Something that may leave the outcome of what is under way unknown. */
+/** An event that may leave the outcome of requests in flight unknown. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;

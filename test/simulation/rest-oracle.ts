@@ -1,4 +1,4 @@
-/** U9: what a fleet costs that is as it should be. */
+/** Oracle for the cost of a fleet at rest (U9). */
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 

@@ -1,9 +1,8 @@
 /**
- * R6: a target that goes and comes back before it was ever complete has proved nothing meanwhile. Where its rollout was stopped, or somebody
- * had failed in it, nobody is posted before a person goes on; and nobody of a later stage is, before an earlier one has soaked anew.
+ * R6: a target that goes and comes back before its rollout completed. If its rollout was stopped, nothing is posted before a person retries.
+ * If not, no collector of a later stage is posted before the earlier stages have soaked again.
  */
 import { parseDuration } from '../../src/base/duration.ts';
-import { isKnown } from './failure-oracle.ts';
 import type { HistoryRecord, StatusRecord } from './record.ts';
 import { isTouched, isUnsteady, type RolloutPost, retriesOf, rolloutsOf, versionAt, wasRewritten } from './rollouts.ts';
 import { deathSeenAfterMs, toleratesDeath } from './stage-oracle.ts';
@@ -66,8 +65,6 @@ function askedAtMs({ plan, policyChanges }: HistoryRecord, { intent, atMs }: Rol
 function forgotten(record: HistoryRecord, post: RolloutPost, { earlier, askedMs }: Return): string | undefined {
   const wentOn = retriesOf(record, post.intent).some((atMs) => atMs <= post.atMs);
   if (!wentOn && isLastStopped(record, earlier)) return 'its target had been stopped before it came back';
-  const failed = wentOn ? undefined : failedBefore(record, post, earlier, askedMs);
-  if (failed !== undefined) return `${failed} had failed before its target came back`;
   return unsoaked(record, post, earlier, askedMs);
 }
 
@@ -79,27 +76,6 @@ function isLastStopped(record: HistoryRecord, [first]: readonly RolloutPost[]): 
   const last = record.statuses.findLast(({ uid, status }) => uid === policy && status.rollout?.id === rolloutId);
   if (last?.status.rollout?.stopped === undefined) return false;
   return retriesOf(record, (first as RolloutPost).intent).every((atMs) => atMs < last.atMs - unheardMs);
-}
-
-/** Whose last attempt was known to have failed by the time that the target was asked for again. */
-function failedBefore(
-  record: HistoryRecord,
-  post: RolloutPost,
-  earlier: readonly RolloutPost[],
-  askedMs: number,
-): string | undefined {
-  const { mixedUpTasks, apiFaults } = record.plan;
-  // What was heard and could not be written is heard again, perhaps in the rollout that begins by then.
-  if (mixedUpTasks > 0 || apiFaults.requests > 0) return undefined;
-  if (retriesOf(record, (earlier[0] as RolloutPost).intent).length > 0) return undefined;
-  const forth = earlier.filter(({ intent }) => !intent.back);
-  for (const posts of Map.groupBy(forth, ({ collectorId }) => collectorId).values()) {
-    const { name, collectorId, news, toVersion } = posts.at(-1) as RolloutPost;
-    if (isUnsteady(record, name) || versionAt(record, collectorId, post.atMs) === toVersion) continue;
-    const asked = { ...post, atMs: askedMs };
-    if (news.some((one) => one.outcome === 'failed' && isKnown(record, asked, one))) return name;
-  }
-  return undefined;
 }
 
 /** The stage before that of the post which somebody had been brought to the target in, and has not soaked since. */
@@ -128,13 +104,27 @@ function unsoaked(
     const soaking = there.find((one) => post.atMs < askedMs + soakMs && !isUnsteady(record, one.name));
     if (soaking) return `${soaking.name} of stage ${name} has not soaked since its target came back at ${askedMs}`;
     if (soakMs <= 0 || toleratesDeath(post, stage) || retriesOf(record, post.intent).length > 0) continue;
+    const shownMs = startShownMs(record, post, name);
     const dead = deaths.find(
       (one) =>
         there.some((member) => member.name === one.name) &&
+        one.atMs > shownMs + 2 * heartbeatMs &&
         one.atMs + deathSeenAfterMs(record) < askedMs + soakMs &&
         post.atMs < one.untilMs,
     );
-    if (dead) return `${dead.name} of stage ${name}, which was there before, has been dead since ${dead.atMs}`;
+    if (dead) return `${dead.name} of stage ${name}, which was at the target before, died at ${dead.atMs}`;
   }
   return undefined;
+}
+
+/** Longest time between two signs of life of a collector. */
+const heartbeatMs = 15_000;
+
+/** When status first showed that this stage had started in the rollout of the post. A member that died before was not watched. */
+function startShownMs({ statuses }: HistoryRecord, { intent }: RolloutPost, stage: string): number {
+  const shows = ({ uid, status }: StatusRecord) =>
+    uid === intent.policy &&
+    status.rollout?.id === intent.rolloutId &&
+    status.stages?.some(({ name, startTime }) => name === stage && startTime !== undefined);
+  return statuses.find(shows)?.atMs ?? Number.POSITIVE_INFINITY;
 }

@@ -1,6 +1,6 @@
 /**
- * U14, R7: only those that a rollout brought to its target are taken back, to the version that they had, and only when it is rolled back; and
- * then nobody is left where it was brought.
+ * Oracle for rollbacks (U14, R7): only collectors that a rollout upgraded return, to their former versions, and only during its
+ * rollback. Afterwards none of them is left at the target.
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';

@@ -1,7 +1,8 @@
-/** The rollouts of a history, put together from the requests that were made for them and from what became of these. */
+/** Rollouts of a history, reconstructed from their requests and the outcomes. */
+
+import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { HistoryRecord, Intent, PostRecord, TaskNews } from './record.ts';
 
 /** A request of a rollout, with its task where it was answered by one. */
@@ -15,7 +16,7 @@ export interface RolloutPost extends PostRecord {
   readonly policy: CollectorVersionPolicy;
 }
 
-/** Requests by rollout, in order; those that nobody can say the rollout of are left out. */
+/** Requests by rollout, in order. Requests without a known rollout are left out. */
 export function rolloutsOf({ posts, state, taskNews }: HistoryRecord): readonly (readonly RolloutPost[])[] {
   const names = new Map(state.collectors.map(({ id, name }) => [id, name]));
   const tasks = new Map(state.tasks.map((task) => [task.id, task]));
@@ -31,7 +32,7 @@ export function rolloutsOf({ posts, state, taskNews }: HistoryRecord): readonly 
   return [...Map.groupBy(whole, ({ intent }) => `${intent.policy}/${intent.rolloutId}`).values()];
 }
 
-/** When people asked for this rollout to go on. */
+/** Times of people's retries of this rollout. */
 export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId }: Intent): readonly number[] {
   const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
   return own.flatMap((change, index) => {
@@ -74,7 +75,7 @@ export function strategiesOf(
   return texts.filter(({ strategy }, index) => JSON.stringify(strategy) !== JSON.stringify(texts[index - 1]?.strategy));
 }
 
-/** The version that a collector ran then. */
+/** Version of a collector at a time. */
 export function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }

@@ -6,6 +6,7 @@
  * comes, what it would send never leaves. What it had sent before takes effect.
  */
 
+import type { InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -22,7 +23,6 @@ import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubern
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport.ts';
-import type { InProcessService } from '../../src/simulator/in-process.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
 import { serviceOrigin } from '../support/world.ts';

@@ -1,12 +1,13 @@
 /** The world of one history: service, API server and processes, and everything that is written down of them for the oracles. */
+
+import { InProcessService } from '../../simulator/in-process.ts';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import { ServiceModel } from '../../simulator/model.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport.ts';
-import { InProcessService } from '../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import { ServiceModel } from '../../src/simulator/model.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

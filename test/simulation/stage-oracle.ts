@@ -1,6 +1,6 @@
 /**
- * Stages: nobody of a stage is posted before all who count of those before it were at the target, and their soak was over; a stage that
- * needs it was approved; and no stage takes more than its size.
+ * Oracle for stages (R1 to R4): no collector of a stage is posted before the earlier stages are at the target and have soaked, and
+ * before a required approval. No stage takes more members than its size.
  */
 import { annotations } from '../../src/api/annotations.ts';
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
@@ -55,7 +55,7 @@ function tooSoon(record: HistoryRecord, post: RolloutPost, before: readonly Roll
   return missed && `stage: ${stage.name} before ${missed}, which a stage before it selects`;
 }
 
-/** A person may be heard late. */
+/** An action of a person may be noticed this late. */
 const heardMs = 60_000;
 
 /** Until when an older word of people on this rollout may have held: that it should go on, or another text of its stages. */
@@ -116,7 +116,7 @@ function unsoaked(
   });
   const latestMs = Math.max(...ends);
   if (post.atMs < latestMs + soakMs) return `the last was there at ${latestMs}, and the soak is ${soakDuration}`;
-  // With a single build no list shows who is at the target (U7).
+  // With a single build, no list shows collectors at the target (U7).
   if (soakMs <= 0 || toleratesDeath(post, stage) || record.plan.fleet.offer === 'single') return undefined;
   const seenAfterMs = deathSeenAfterMs(record);
   const dead = record.deaths.find(
@@ -131,12 +131,12 @@ function unsoaked(
 /** What a list shows may have been so long ago. */
 const listedMs = 6_000;
 
-/** How long after its last sign of life a collector is known to be dead. */
+/** Time after the last sign of life at which a death is known. */
 export function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** A death holds its stage where nobody has said how many failures are too many, and stops the rollout where none are tolerated. */
+/** Without a tolerance, a death holds its stage. With a tolerance of zero, it stops the rollout. */
 export function toleratesDeath({ policy }: RolloutPost, { maxFailures }: Stage): boolean {
   const { failurePolicy } = policy.spec;
   if (failurePolicy?.action === 'Continue') return true;

@@ -1,5 +1,5 @@
-/** U4, U7, U10: a status never claims what was never so. */
-import type { TaskState } from '../../src/simulator/snapshot.ts';
+/** Oracle for statuses: a status never claims a state that did not occur (U4, U7, U10). */
+import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
 import { isPaused } from './wanted.ts';
@@ -26,7 +26,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Of each task that is shown as succeeded: the service says so of this very task, or the collector was at the target. */
+/** Checks each task that is shown as succeeded: the service reports its success, or the collector ran the target. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -56,7 +56,7 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Who is counted as updated is counted at the target, too. */
+/** Collectors that count as updated also count at the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];
@@ -82,7 +82,7 @@ function messageApart({ atMs, policy, status }: StatusRecord): string[] {
       ];
 }
 
-/** Who failed had a task of ours that did not succeed, or an outcome that nobody learnt. */
+/** Each failed collector had an unsuccessful task of this policy, or an attempt with an unknown outcome. */
 function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
@@ -90,6 +90,9 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // What a process wrote ahead and never sent is asked about by a probe (U3); where none may be sent, time alone judges it (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
+  // An aborted rollout sends no probe either, and a restored ledger shows attempts whose end it does not know.
+  const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
+  if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
   // Where somebody else took a collector elsewhere before it was looked at, nobody can tell that ours went well.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));

@@ -1,4 +1,4 @@
-/** U1, U2: what had been stopped does not go on, whether a person stopped everything, one rollout, or it stopped itself. */
+/** Oracle for stops: what was stopped stays stopped, by the kill switch, a pause, an abort or the failure policy (U1, U2). */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
 

@@ -1,7 +1,8 @@
-/** U15: what became of the requests to create tasks, by the service's own record of tasks. */
+/** Oracle for the guarantees about tasks (U15), from the service's own record of tasks. */
+
+import type { Scenario } from '../../simulator/scenario.ts';
+import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
-import type { TaskState } from '../../src/simulator/snapshot.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 
 export function taskViolations(record: HistoryRecord): string[] {
@@ -35,7 +36,7 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/** Whether the policy went with its ledger, and the process that knew what was in flight ended, too. */
+/** Whether the policy was deleted with its ledger, and the process that knew the attempts in flight ended, too. */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
@@ -65,7 +66,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** How many rollouts can have wanted a version, and the largest limit of retries among them. */
+/** Number of rollouts that may have wanted a version, and the largest retry limit among them. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -95,7 +96,7 @@ function mostRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** How often somebody else may have changed a collector. */
+/** Number of times that another actor may have changed a collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;

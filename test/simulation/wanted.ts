@@ -1,6 +1,6 @@
 /**
- * What policies want, worked out from their text and what is true of the collectors, in a way of its own: who is selected, whose a
- * collector is, which version it should run. The oracles believe this and not the operator.
+ * Independent model of the wishes of policies: selected collectors, owners, and wanted versions, from the specs and the true state
+ * of collectors. The oracles use this model instead of the operator's code.
  */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
@@ -51,7 +51,7 @@ export function matchesVersion(policy: CollectorVersionPolicy, version: string):
   return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
 }
 
-/** The version that a policy asks for, or undefined where the service does not offer it. */
+/** The version that a policy asks for; undefined when the service does not offer it. */
 export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
   const { target } = policy.spec;
   if (target.version === undefined) return plan.fleet.builds.at(-1);
@@ -62,13 +62,13 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
-/** Whether somebody has said how many failures are too many. */
+/** Whether the spec sets a tolerance. */
 export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   const stages = spec.strategy.stages ?? [];
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** A number of collectors, or a percentage of so many: rounded up, at least 1. */
+/** A number of collectors, or a percentage, rounded up and at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
@@ -81,7 +81,7 @@ export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefin
   return !matchFields || groupOf(plan, subject)?.osName === matchFields['osName'];
 }
 
-/** Whether it may start anything. */
+/** Whether the policy may start anything. */
 export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }

@@ -1,4 +1,7 @@
-/** Windows: nothing is posted while none is open, by the clock of its process and the zones of collectors. Knows no calendar of the operator. */
+/**
+ * Oracle for maintenance windows (R8): no POST while no window is open, by the clock of the process and the zones of collectors.
+ * Independent of the operator's calendar.
+ */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
@@ -37,7 +40,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** No clocks change within the time of a history. */
+/** Clocks do not change within a history. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,
@@ -65,7 +68,7 @@ function isMinuteOf(field: string, minute: number): boolean {
 
 const offsets = new Map<string, number | undefined>();
 
-/** Undefined where there is no such zone. */
+/** Undefined when the zone does not exist. */
 function offsetMsOf(zone = ''): number | undefined {
   if (!offsets.has(zone)) offsets.set(zone, findOffsetMs(zone));
   return offsets.get(zone);

@@ -1,4 +1,4 @@
-/** Starts `other-process.ts`, reads its lines, and kills it, also when the test fails before. */
+/** Starts `other-process.ts`, reads its lines, and kills it, also after a failed test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  /** `maxFileBlocks` limits the size of its files, in blocks of half a kibibyte or of one, as shells have it. */
+  /** `maxFileBlocks` limits the size of its files in blocks of 512 or 1,024 bytes, depending on the shell. */
   constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;
@@ -23,7 +23,7 @@ export class Child {
     this.#lines = createInterface({ input: this.#process.stdout! })[Symbol.asyncIterator]();
   }
 
-  /** The next line that it writes. */
+  /** Next line of its output. */
   async line(): Promise<Record<string, unknown>> {
     const { value, done } = await this.#lines.next();
     if (done) throw new Error('the other process ended');

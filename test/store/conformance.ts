@@ -1,4 +1,4 @@
-/** What every destination promises (`src/destination/destination.ts`), as one suite for all kinds. */
+/** The promises of every destination (`src/destination/destination.ts`), as one suite for all kinds. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
@@ -9,7 +9,7 @@ import { makePlace, openPlace, type Place } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** No piece of it is like another, so that parts in the wrong place are seen. */
+/** Bytes without repetition, so that misplaced parts are detected. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);
@@ -172,7 +172,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
         await child.line();
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
         await child.kill();
-        // A store hears of an upload when its first part is full.
+        // A store learns of an upload when its first part is full.
         const hasBegun = kind === 'volume' || bytes > 5 * mebibyte;
         expect(await listed('')).toEqual([]);
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
@@ -202,7 +202,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     const needless = await destination.open('data/needless');
     await needless.write(Buffer.alloc(12 * mebibyte));
     expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-    // A store may know no better of a part that was on its way than to fail.
+    // A store may report a general failure for a part in flight.
     await expect(needless.finish()).rejects.toMatchObject({
       code: expect.stringMatching(/^destination\.(?:lost|away)$/),
       handling: { kind: 'backoff' },
@@ -258,13 +258,13 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     for (const each of [destination, late]) {
       await expect(check(each)).rejects.toMatchObject({
         code: 'destination.damaged',
-        message: expect.stringContaining(`audit/data/0 is missing; put them back, or remove ${layout.commit(0, 1)}`),
+        message: expect.stringContaining(`audit/data/0 is missing; restore them, or remove ${layout.commit(0, 1)}`),
       });
     }
     await destination.remove(layout.within('data/1'));
     await upload(layout.within('data/1'), Buffer.from('more'));
     await expect(check(destination)).rejects.toMatchObject({
-      message: expect.stringContaining('audit/data/1 has 4 bytes, and had 3'),
+      message: expect.stringContaining('audit/data/1 has 4 bytes instead of 3'),
     });
   });
 
@@ -328,7 +328,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     expect(place.files()).toEqual([]);
   });
 
-  test('removes, and is content where there is nothing', async () => {
+  test('removes a file, and succeeds if there is none', async () => {
     await destination.create('a/b', Buffer.from('x'));
     await destination.remove('a/b');
     await destination.remove('a/b');

@@ -1,4 +1,7 @@
-/** Exports that are killed at each of their boundaries, or that two processes run at once: every row once, and nothing beside it. */
+/**
+ * Exports that are killed at each of their boundaries, or run by two processes at once: every row is written once, and no other file
+ * remains.
+ */
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';

@@ -1,6 +1,6 @@
 /**
- * A process of its own that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when it
- * has done what it is for; some acts go on after that until it is killed.
+ * A separate process that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when its act is
+ * done; some acts continue until the process is killed.
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
@@ -10,17 +10,17 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Creates names in turn, and tells which it created. Waits for a line on standard input before. */
+  /** Creates names one by one after a line on standard input, and reports which it created. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes so many bytes to a data file of its own in a folder, tells so, and waits for its end. */
+  /** Writes this many bytes to its own data file in a folder, reports it, and waits to be killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
-  /** Creates one object after the other, each of so many bytes, and tells after each, until it is killed. */
+  /** Creates objects of this size one after the other and reports each, until it is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Runs a small export, and waits at each of its boundaries for a line on standard input, or not at all. */
+  /** Runs a small export, and optionally waits at each boundary for a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Uploads a whole file, and tells by how many bytes its memory grew at most. */
+  /** Uploads a complete file, and reports the maximum growth of its memory in bytes. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Writes what there is room for, then what there is none for, and tells how that failed. */
+  /** Writes a file that fits and a file that does not, and reports how the second failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };
@@ -62,7 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The most that a process has ever had may be from its start, when it compiles what it loads.
+    // The maximum since process start may come from compiling modules.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -1,4 +1,4 @@
-/** The two kinds of destinations as the tests want them: new ones on demand, and what really lies there. */
+/** The two kinds of destinations for tests: new ones on demand, and their actual content. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /** Every file below the root and beside it, with what uploads left, as paths from the directory or bucket. */
+  /** Every file below the root and beside it, including leftovers of uploads, as paths from the directory or bucket. */
   files(): readonly string[];
   remove(): void;
 }
@@ -43,7 +43,7 @@ export function makeVolume(parent = tmpdir()): Place {
   };
 }
 
-/** A folder of the gateway's is a bucket to it. */
+/** The gateway treats each folder as a bucket. */
 export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const directory = join(content, bucket);

@@ -1,4 +1,4 @@
-/** Holds a real S3 gateway to what every destination promises. */
+/** Runs the suite for destinations with a real S3 gateway. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 

@@ -1,4 +1,4 @@
-/** That each setting of a store reaches it: encryption, storage class, region, credentials of the environment, proxies. */
+/** Each setting of a store has its effect: encryption, storage class, region, credentials from the environment, proxies. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -120,12 +120,12 @@ describe('credentials of the environment', () => {
     expect(await (await open(ambient(bucket.data))).create('plan', Buffer.from('x'))).toBe('created');
   });
 
-  test('that are not there are told of', async () => {
+  test('that are missing are reported', async () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', '');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', '');
     await expect((await open(ambient(place().data))).read('plan')).rejects.toMatchObject({
       code: 'destination.credentials',
-      message: expect.stringContaining('what the environment gives'),
+      message: expect.stringContaining('AWS_ACCESS_KEY_ID'),
     });
   });
 

@@ -1,4 +1,4 @@
-/** What only object stores meet: keys, buckets, answers that get lost, stores that go away or know no conditions. */
+/** Behavior of object stores only: keys, buckets, lost answers, unavailable stores, and stores without conditional writes. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -55,9 +55,9 @@ describe('what is wrong with the settings is said to a person', () => {
   ];
 
   test.each<[string, Partial<Bucket>, string, string]>([
-    ['a key that nobody knows', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the Secret'],
-    ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the Secret'],
-    ['a bucket that is missing', { bucket: 'no-such-bucket' }, 'destination.missing', 'make the bucket'],
+    ['a key that nobody knows', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the credentials'],
+    ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the credentials'],
+    ['a bucket that is missing', { bucket: 'no-such-bucket' }, 'destination.missing', 'create the bucket'],
   ])('%s', async (_, changes, code, advice) => {
     const destination = await open(changes);
     for (const act of everything(destination)) {
@@ -98,7 +98,7 @@ describe('a store that goes away', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // Its own, though its process lives.
+    // An upload of this process counts as a leftover although the process lives.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
@@ -171,7 +171,7 @@ describe('an answer that is lost on its way', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // More often than the put is sent again.
+    // More often than the put is retried.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('of a data file of %d bytes does not fail its upload (%s, times: %d)', async (bytes, method, times) => {
@@ -197,7 +197,7 @@ describe('an answer that is lost on its way', () => {
     expect(place.files()).toEqual([]);
   });
 
-  test('in the middle of a file is gone on with where it broke off', async () => {
+  test('in the middle of a file continues where it broke off', async () => {
     const content = Buffer.from(Uint32Array.from({ length: 5 * mebibyte }, (_, index) => index).buffer);
     const upload = await (await open()).open('data/a');
     await upload.write(content);
@@ -214,7 +214,7 @@ describe('an answer that is lost on its way', () => {
 describe('a store that overwrites whatever it is asked', () => {
   let server: Server;
   const objects = new Map<string, string>();
-  /** Of a put without content it says nothing. */
+  /** The store sends no error body for a put without content. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
@@ -232,7 +232,7 @@ describe('a store that overwrites whatever it is asked', () => {
   const overwriting = () => open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   const refusal = { code: 'destination.unsupported', handling: { kind: 'stall' } };
 
-  test('is found out by the first object, and refused', async () => {
+  test('is detected by the first object and refused', async () => {
     const destination = await overwriting();
     await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject(refusal);
     expect([...objects.values()]).toEqual(['DELETE']);
@@ -301,7 +301,7 @@ test('an upload of a process that cannot be looked up is left over after a quart
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // A part that is on its way while somebody else aborts the upload may come to lie there afterwards.
+  // A part in flight during an abort may be stored afterwards.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -320,10 +320,10 @@ test('ends all uploads of a folder, however many', async () => {
   expect(place.files()).toEqual([]);
 });
 
-/** A way to a store that carries everything there, and loses what comes back when told to. */
+/** A proxy that forwards everything to a store and loses answers on request. */
 class AnswerLosingProxy {
   readonly endpoint: string;
-  /** How many answers it has lost. */
+  /** Number of lost answers. */
   lost = 0;
   readonly #server: TcpServer;
   readonly #sockets = new Set<Socket>();
@@ -343,7 +343,7 @@ class AnswerLosingProxy {
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
   }
 
-  /** The answers to so many requests whose text begins like that are lost, behind so many of their bytes. */
+  /** Loses the answers to the next `count` requests whose text begins with `method`, after `passedBytes` of each answer. */
   loseNext(method: string, count = 1, passedBytes = 0): void {
     this.#method = method;
     this.#count = count;
@@ -369,7 +369,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // "100 Continue" is no answer.
+      // "100 Continue" does not count as an answer.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

@@ -1,6 +1,6 @@
 /**
- * An export as its protocol has it (E2, E3), with made-up rows in place of search jobs: an hour in two segments, each cut once, files
- * large enough to go to a store in parts. It stops at each boundary until it is told to go on.
+ * A small export by the protocol (E2, E3) with generated rows instead of search jobs: one hour in two segments, each cut once, with files
+ * large enough for multipart uploads. It stops at each boundary until it is told to continue.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
@@ -17,7 +17,7 @@ import type { Writer } from '../../src/destination/writer.ts';
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 export const rowsOfFile = 20_000;
-/** Of a row, so that a file has 10 MB. */
+/** Text of a row; a file then has 10 MB. */
 const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {
@@ -72,7 +72,7 @@ export async function runSmallExport(
   }
 }
 
-/** As an upload that somebody took away who had covered everything meanwhile. */
+/** Another process covered everything and aborted this upload meanwhile. */
 function unlessItMayPass(error: unknown): void {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
 }

@@ -1,4 +1,4 @@
-/** Holds a directory to what every destination promises. */
+/** Runs the suite for destinations with a directory. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 

@@ -1,4 +1,4 @@
-/** What only directories meet: links, full disks, other users, other machines. */
+/** Behavior of directories only: links, full disks, other users, other machines. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -92,13 +92,13 @@ describe('a symbolic link', () => {
   });
 });
 
-test('a pipe in place of a file holds nobody up', async () => {
+test('a pipe in place of a file does not block', async () => {
   mkdirSync(join(directory, 'logging/audit'), { recursive: true });
   execFileSync('mkfifo', [join(directory, 'logging/audit/plan')]);
   await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.damaged' });
 });
 
-test('a file in place of a folder is told of', async () => {
+test('a file in place of a folder is reported', async () => {
   await destination.create('data', Buffer.from('x'));
   await expect(destination.create('data/x', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.damaged' });
 });
@@ -181,7 +181,7 @@ describe('uploads of processes that cannot be looked up (E15)', () => {
   });
 });
 
-test('folders and files are not for everybody', async () => {
+test('folders and files are not accessible to all users', async () => {
   await destination.create('data/x', Buffer.from('x'));
   const modes = execFileSync('stat', [
     '-c',

@@ -1,5 +1,5 @@
-/** Where programs and threads that tests start keep what Node has compiled of them, which is half of what a start costs. */
+/** Folder for Node's compile cache of the programs and threads that tests start. Compiling takes half of a start. */
 import { join } from 'node:path';
 
-/** A folder that lasts. Node finds out by itself what is no longer as it was compiled. */
+/** Persistent folder. Node detects outdated entries. */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

@@ -1,13 +1,14 @@
 /**
- * Tells whether a stream of `node:zlib` compresses right now. That happens on another thread in real time, and Node.js lists it nowhere.
- * A virtual clock waits for it. Otherwise hours of virtual time pass on a busy machine while one chunk is compressed.
+ * Tells whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js has no list of
+ * these operations. A virtual clock waits for it; otherwise hours of virtual time could pass on a busy machine while one chunk is
+ * compressed.
  *
- * Wraps `write` of the native handles. A handle tells its result in two numbers of the stream: how much room and how much input are left.
- * The first one has an impossible value from the write to the result.
+ * Wraps `write` of the native handles. A handle reports its result as two numbers of the stream: remaining output space and
+ * remaining input. The first one has an impossible value from the write to the result.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 
-/** What streams of `node:zlib` have besides their documented members. */
+/** Undocumented members of `node:zlib` streams. */
 interface ZlibStream {
   readonly destroyed: boolean;
   readonly _writeState: Uint32Array;
@@ -45,7 +46,7 @@ function watch(prototype: NativePrototype): void {
 
 export function isCompressing(): boolean {
   for (const stream of writing) {
-    // A stream that failed has no result.
+    // A failed stream has no result.
     if (stream.destroyed || stream._writeState[0] !== pending) writing.delete(stream);
   }
   return writing.size > 0;

@@ -1,8 +1,9 @@
 /**
- * A real etcd and kube-apiserver, for the tests of one run: RBAC on, tokens for administrators, service-account tokens by
- * TokenRequest, ports and folders of its own so that runs stand side by side.
+ * A real etcd and kube-apiserver for the tests of one run, with RBAC, administrator tokens, service-account tokens by TokenRequest,
+ * and separate ports and folders, so that runs can be concurrent.
  *
- * Invariant: the programs end with this process, however it ends (`kept-program.ts`). No controllers run: namespaces are never emptied, service accounts are made by whoever wants one.
+ * Invariant: the programs end with this process in any case (`kept-program.ts`). No controllers run: namespaces are never emptied,
+ * and tests create their service accounts.
  */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -14,17 +15,17 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** What a test needs to reach the control plane; plain data, as it crosses from one process to another. */
+/** Data to reach the control plane. Plain data, since it is passed between processes. */
 export interface ControlPlaneAccess {
   /** `https://127.0.0.1:PORT` */
   readonly server: string;
   readonly caFile: string;
   readonly adminToken: string;
-  /** A file for which everything is allowed. */
+  /** Kubeconfig with all permissions. */
   readonly adminKubeconfig: string;
-  /** The program that fits this API server. */
+  /** Path of the kubectl that matches this API server. */
   readonly kubectl: string;
-  /** For files of tests, as kubeconfigs; gone after the run. */
+  /** Folder for files of tests, such as kubeconfigs. Removed after the run. */
   readonly directory: string;
 }
 
@@ -40,8 +41,8 @@ const crds = join(import.meta.dirname, '../../crds');
 const roles = join(import.meta.dirname, '../../manifests/roles');
 
 /**
- * Starts both, and waits until the API server is ready and has the project's CRDs and ClusterRoles. A port that another process
- * took meanwhile costs a second attempt.
+ * Starts both programs, and waits until the API server is ready and has the project's CRDs and ClusterRoles. Tries again once if
+ * another process took a port.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
@@ -49,7 +50,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const kept: Kept[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // Ctrl-C ends vitest without any teardown.
+    // Ctrl-C ends vitest without a teardown.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(kept.map((each) => each.stop()));
@@ -104,13 +105,13 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // It waits for a controller, which does not run here, to make each namespace's default service account.
+      // It would wait for a controller that creates the default service account of each namespace, and no controllers run here.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The server makes its certificate itself; the file has the authority that signed it, too.
+    // The server creates its certificate. The file contains the certificate authority as well.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),
@@ -122,7 +123,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
   return access;
 }
 
-/** A kubeconfig with one user and one context. JSON is YAML, too. */
+/** Kubeconfig with one user and one context. JSON is valid YAML. */
 export function renderKubeconfig(access: ControlPlaneAccess, token: string, namespace = 'default'): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -147,7 +148,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** False also while there is no certificate yet and nobody listens. */
+/** False while there is no certificate or no listening server. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {
@@ -163,7 +164,7 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/** The API server refuses the CRDs or the ClusterRoles, and would do so again. */
+/** Error for CRDs or ClusterRoles that the API server rejects. A retry would not help. */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {
@@ -176,7 +177,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` gives up, instead of waiting, on a CRD that has no conditions yet.
+    // `kubectl wait` fails, instead of waiting, for a CRD without conditions.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

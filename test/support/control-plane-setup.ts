@@ -1,6 +1,6 @@
 /**
- * vitest's global set-up of the projects that need a cluster. The projects share one control plane, as long as one of them needs it.
- * The project `cluster-wide` has its own: its operators follow all namespaces, and so the resources of other tests too (L2).
+ * Global setup in vitest for projects that need a cluster. The projects share one control plane while any of them needs it. The
+ * project `cluster-wide` has its own control plane, since its operators manage all namespaces, including those of other tests (L2).
  */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
@@ -16,7 +16,7 @@ interface Shared {
   users: number;
 }
 
-/** Each project loads this file for itself; what they share lives on the one process that they run in. */
+/** Each project loads this file separately. Shared state is on the global object of the process. */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,6 +1,6 @@
 /**
- * The run's control plane as a test file uses it (projects `cluster`, `cluster-wide` and `e2e`). The files of `cluster` and
- * `e2e` share one: each makes namespaces of its own, and leaves what lies outside of them as it was.
+ * Access of a test file to the run's control plane (projects `cluster`, `cluster-wide` and `e2e`). The files of `cluster` and `e2e`
+ * share one: each creates its own namespaces and must leave everything else unchanged.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export function controlPlane(): ControlPlaneAccess {
   return inject('controlPlane');
 }
 
-/** What the API server answered. */
+/** Answer of the API server. */
 export interface ApiAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for.
@@ -25,10 +25,7 @@ export interface ApiAnswer {
 
 let agent: Agent | undefined;
 
-/**
- * One call of the API server, as the administrator or with the token of another. `body` is sent as JSON, or as what
- * `contentType` says.
- */
+/** Sends a request to the API server, as the administrator or with another token. `body` is sent as JSON, or as `contentType`. */
 export async function callApi(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
@@ -51,21 +48,21 @@ export async function callApi(
   return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
 }
 
-/** Makes a namespace that no other test has, and resolves to its name. Nothing removes it before the run ends. */
+/** Creates a namespace with a unique name and returns the name. It exists until the end of the run. */
 export async function createNamespace(prefix = 'test'): Promise<string> {
   const metadata = { generateName: `${prefix}-` };
   return expectMade(await callApi('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata }))
     .metadata.name;
 }
 
-/** Somebody with the rights of a service account. */
+/** User with the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
-  /** A kubeconfig file whose context is this user, in the account's namespace. */
+  /** Kubeconfig file with this user and the namespace of the account. */
   readonly kubeconfig: string;
 }
 
-/** A token for a service account, which is made where it is not there. Its rights are what Roles and bindings say. */
+/** Creates a token for a service account, which is created if missing. Roles and bindings decide its rights. */
 export async function userFor(namespace: string, serviceAccount: string): Promise<ServiceAccountUser> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount } };
@@ -85,7 +82,7 @@ export interface KubectlResult {
   readonly stderr: string;
 }
 
-/** Runs kubectl to its end, as the administrator or with another kubeconfig; `input` goes to its standard input. */
+/** Runs kubectl as the administrator or with another kubeconfig. `input` is its standard input. */
 export function kubectl(
   args: readonly string[],
   options: { readonly kubeconfig?: string; readonly input?: string } = {},

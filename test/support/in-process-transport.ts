@@ -1,10 +1,12 @@
 /**
- * The transport's port on the simulator in the same process, in virtual time: for tests and simulations that want the real
- * client and the real service without sockets.
+ * Transport port on a simulator in the same process, in virtual time. For tests and simulations that need the real client and the
+ * real service without sockets.
  *
- * A connection always stands. `beforeWrite` is called in the turn in which the request sets out. All that comes of a body is there when
- * its first piece is taken, also of one that breaks off.
+ * Connections are always established. `beforeWrite` is called in the turn in which the request starts. The whole body is available
+ * at its first chunk, even if it breaks off.
  */
+
+import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import {
   type BodyReceiver,
@@ -15,9 +17,8 @@ import {
   type TransportResponse,
 } from '../../src/service/transport.ts';
 import { asTransportError } from '../../src/service/transport-failure.ts';
-import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../src/simulator/in-process.ts';
 
-/** The services of a small world by their origin; an origin without one is a name that DNS does not know. */
+/** Services by origin. An unknown origin is a host name that DNS does not know. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {
@@ -106,7 +107,7 @@ export class InProcessTransport implements Transport {
   }
 }
 
-/** Of the size that TLS has. */
+/** Size of a TLS record. */
 const pieceBytes = 16 * 1024;
 
 async function give(body: Uint8Array, receiver: BodyReceiver, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-/** logfleet's manifests, installed in a namespace of the test, and the service account whose rights they give to the operator. */
+/** Installs logfleet's manifests in a namespace of the test, and provides the operator's service account. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
@@ -8,20 +8,20 @@ import { controlPlane, createNamespace, kubectl, userFor } from './control-plane
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** The three ways to install: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
+/** Ways to install: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
 export type Install = (typeof installs)[number];
 
 export interface Installation {
-  /** The operator's own. */
+  /** Namespace of the operator. */
   readonly namespace: string;
-  /** Of the operator's service account. */
+  /** Kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
   /** Name of the service account. */
   readonly account: string;
-  /** Whose resources the operator may act on, as `run --namespaces` takes them. */
+  /** Namespaces whose resources the operator manages, in the form of `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
-  /** One of these, for the resources of a test. */
+  /** One of these namespaces, for resources of a test. */
   readonly home: string;
 }
 
@@ -29,7 +29,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The suffix of names is not for the lease, whose name the operator knows.
+  // The lease gets no name suffix, since its name is fixed.
   const input = `${text}\n---\n${releasedLease(namespace)}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -49,11 +49,14 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
   return context.stdout.text;
 }
 
-/** The manifests of a base, in that namespace. Names end in the namespace, so that ClusterRoles of two installations differ. */
+/**
+ * Renders the manifests of a base for the namespace. Names end in the namespace, so that the ClusterRoles of two installations
+ * differ.
+ */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The cluster-wide base has the ClusterRoles already.
+  // The cluster-wide base includes the ClusterRoles.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

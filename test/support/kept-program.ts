@@ -1,23 +1,24 @@
 /**
- * Programs that end with this process, however it ends: each has a keeper that reads a pipe from us and kills at its end.
+ * Programs that end with this process in any case: each has a keeper process that reads a pipe from us and kills the program at its
+ * end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** A program under a keeper. */
+/** Program with a keeper. */
 export interface Kept {
   readonly name: string;
   runs(): boolean;
-  /** The end of what it wrote. */
+  /** Last part of its output. */
   log(): string;
   stop(): Promise<void>;
 }
 
 /**
- * The keeper: a shell that starts the program, ends when it ends, and kills it once standard input ends, which is when we
- * close it or are no more. Ctrl-C reaches the keeper too and is left to us.
+ * Keeper: a shell script that starts the program, ends with it, and kills it when standard input ends. Standard input ends when we
+ * close it or our process ends. The keeper ignores Ctrl-C.
  */
 const keeper = `
   trap "" INT TERM HUP
@@ -28,7 +29,7 @@ const keeper = `
   wait $program
   rm -rf -- "$KEPT_DIRECTORY"`;
 
-/** Starts a program with a folder of its own, which is removed when it ends. */
+/** Starts a program with its own folder, which is removed when the program ends. */
 export function keep(
   directory: string,
   program: string,
@@ -55,7 +56,7 @@ export function keep(
   };
 }
 
-/** Ports that were free a moment ago, all different. */
+/** Returns different ports that are currently free. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

@@ -1,9 +1,9 @@
 /**
- * An API server in memory, behind the port that the operator speaks to one through: latency, watches, clients that can be cut off,
- * and faults, all on the clock and the random numbers that it is given, so that a history repeats exactly.
+ * API server in memory, behind the port that the operator uses. It has latency, watches, disconnected clients and faults. All use
+ * the given clock and random numbers, so a history is repeatable.
  *
- * People and other controllers act through `create`, `patch` and `remove`, which take effect at once. Processes act through
- * `client(name)`: each request takes effect somewhere on its way, and its answer comes later, or never.
+ * People and other controllers act through `create`, `patch` and `remove`, which take effect immediately. Processes act through
+ * `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -31,12 +31,12 @@ import { MemoryWatch } from './memory-watch.ts';
 export interface RequestInfo extends Target {
   readonly client: string;
   readonly method: KubeRequest['method'] | 'WATCH';
-  /** Counts the requests of all clients, from 1. */
+  /** Number of the request over all clients, from 1. */
   readonly sequence: number;
   readonly body: unknown;
 }
 
-/** What goes wrong with a request: `before` it has taken effect, or `after`. */
+/** Fault of a request, `before` or `after` its effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';
@@ -54,17 +54,17 @@ export interface WatchEventInfo {
   readonly event: StoreEvent;
 }
 
-/** What goes wrong with one event on its way to one watch. */
+/** Fault of one event of one watch. */
 export type WatchFault =
   | { readonly kind: 'drop' }
-  /** Later events wait behind it. */
+  /** Later events wait for it. */
   | { readonly kind: 'delay'; readonly delayMs: number }
   /** The connection is reset instead. */
   | { readonly kind: 'cut' }
-  /** Nothing is said any more, and nothing ends. */
+  /** The watch sends nothing more and does not end. */
   | { readonly kind: 'silence' }
   | { readonly kind: 'badLine' }
-  /** An `ERROR` event with a 410. */
+  /** An `ERROR` event with code 410. */
   | { readonly kind: 'expired' };
 
 export interface RequestRecord {
@@ -72,18 +72,18 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** What the server answered, had it reached the client; undefined where a fault came before. */
+  /** Status of the answer, whether or not it reached the client. Undefined if a fault came before. */
   readonly status: number | undefined;
 }
 
 export interface MemoryApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Least and most milliseconds from a request to its answer; [1, 5] unless told. */
+  /** Minimum and maximum time in ms from a request to its answer. Default: [1, 5]. */
   readonly latencyMs?: readonly [number, number];
-  /** Least and most milliseconds from a change to its event at a watch; [1, 5] unless told. */
+  /** Minimum and maximum time in ms from a change to its event. Default: [1, 5]. */
   readonly watchLatencyMs?: readonly [number, number];
-  /** How long after an owner its dependants go; never unless told. */
+  /** Time in ms from the deletion of an owner to that of its dependents. Default: never. */
   readonly garbageCollectionMs?: number;
 }
 
@@ -93,9 +93,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Asked for each request on its arrival. */
+  /** Called for each request when it arrives. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Asked for each event and each watch that it concerns. */
+  /** Called for each event and each watch of its collection. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -103,22 +103,22 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** The connection of one process. */
+  /** Connection of one process. */
   client(name: string): MemoryApiClient {
     return new MemoryApiClient(this, name);
   }
 
-  /** Watches that stand. */
+  /** Open watches. */
   get watches(): ReadonlySet<MemoryWatch> {
     return this.#watches;
   }
 
-  /** Creates an object, whatever its kind; throws where the server refuses. `path` is that of its collection. */
+  /** Creates an object of any kind in the collection `path`. Throws if the server rejects it. */
   create(path: string, object: object): StoredObject {
     return this.#act('POST', path, object);
   }
 
-  /** A merge patch on the newest version. */
+  /** Applies a merge patch to the newest version. */
   patch(path: string, patch: object): StoredObject {
     return this.#act('PATCH', path, patch);
   }
@@ -127,18 +127,18 @@ export class MemoryApiServer {
     this.#act('DELETE', path, undefined);
   }
 
-  /** The newest version; undefined where there is none. */
+  /** Newest version, or undefined if there is none. */
   get(path: string): StoredObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Forgets the history: the next watch that goes on from before is told 410. */
+  /** Forgets the history, so that the next watch from an earlier version gets 410. */
   compact(): void {
     this.store.compact();
   }
 
-  /** Milliseconds between the two, by chance. */
+  /** Random number of milliseconds in the range. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }
@@ -155,7 +155,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** One request of a client on its way: when it takes effect and when it is answered, or how it ends. */
+  /** Processes a request of a client: when it takes effect, and when it is answered or how it fails. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -204,7 +204,7 @@ export class MemoryApiServer {
   }
 }
 
-/** What a process holds of the server. */
+/** Client of a process. */
 export class MemoryApiClient implements KubeApi {
   readonly name: string;
   readonly #server: MemoryApiServer;
@@ -217,7 +217,7 @@ export class MemoryApiClient implements KubeApi {
     this.name = name;
   }
 
-  /** Nothing gets through any more, in either direction, and nothing says so: watches fall silent, requests get no answer. */
+  /** Disconnects the client silently: watches receive nothing, and requests get no answer. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -227,7 +227,7 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** The process is stopped, as by SIGSTOP: answers and events wait for `thaw`. Requests that are on their way take effect. */
+  /** Stops the process as by SIGSTOP: answers and events wait for `thaw`. Requests in flight take effect. */
   freeze(): void {
     this.#frozen ??= [];
   }
@@ -238,13 +238,13 @@ export class MemoryApiClient implements KubeApi {
     for (const deliver of waiting) deliver();
   }
 
-  /** The process is gone, as by SIGKILL: it hears nothing any more. Requests that are on their way take effect. */
+  /** Ends the process as by SIGKILL: it receives nothing more. Requests in flight take effect. */
   kill(): void {
     this.#dead = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
   }
 
-  /** Hands something to the process, if it is there to take it, and when. */
+  /** Delivers an answer or event, if the process is running, or later if it is stopped. */
   deliver(action: () => void): void {
     if (this.#dead) return;
     if (this.#frozen) this.#frozen.push(action);
@@ -254,7 +254,7 @@ export class MemoryApiClient implements KubeApi {
   request(request: KubeRequest): Promise<KubeResponse> {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
-    // What the client changes afterwards is not in what it sent.
+    // Copied, so that later changes by the client have no effect.
     const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }
@@ -270,8 +270,8 @@ export class MemoryApiClient implements KubeApi {
   }
 
   /**
-   * One exchange: half the latency until it takes effect, the other half until its answer is here. A fault ends it on either side of
-   * the effect; the signal ends it for the client alone.
+   * One request: half of the latency until its effect, and half until its answer. A fault ends it before or after the effect. The
+   * signal ends it only for the client.
    */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
@@ -316,7 +316,7 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Whether the fault strikes here, so that what the server does or says does not come through. */
+/** Whether the fault occurs at this point, so that the effect or the answer is lost. */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

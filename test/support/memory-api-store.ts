@@ -1,10 +1,10 @@
 /**
- * What an API server keeps, and the rules by which it changes: pure, without time, network or chance. `memory-api-server.ts` puts
- * latency, watches and faults around it.
+ * Content of an API server, and the rules for changes: a pure data structure without time, network or randomness.
+ * `memory-api-server.ts` adds latency, watches and faults.
  *
- * Kept as the real one keeps them: resource versions from one counter, optimistic lock on version and uid, a status that only its
- * subresource writes, a generation that only a new spec raises, writes that change nothing and count for nothing, lists in pages
- * of one snapshot, and a history that can be compacted. Objects are frozen: whoever reads them shares them.
+ * Behaves like a real API server: resource versions from one counter, optimistic lock on version and uid, a status that only its
+ * subresource changes, a generation that only a new spec raises, writes without a change that have no effect, lists in pages of one
+ * snapshot, and a history that can be compacted. Objects are frozen and shared.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -32,7 +32,7 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** A path, taken apart. */
+/** Parsed path. */
 export interface Target {
   /** `v1/configmaps`, `logfleet.dev/v1alpha1/collectorversionpolicies` */
   readonly collection: string;
@@ -41,7 +41,7 @@ export interface Target {
   readonly subresource: string | undefined;
 }
 
-/** Of a deletion. */
+/** Preconditions of a deletion. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -63,24 +63,24 @@ export class MemoryApiStore {
   #revision = 1;
   #compacted = 0;
   #uids = 0;
-  /** Told of each event, in order. */
+  /** Called for each event, in order. */
   onEvent: (event: StoreEvent) => void = () => undefined;
 
   get revision(): number {
     return this.#revision;
   }
 
-  /** Forgets the history: whoever goes on from before now, in a watch or in pages, has to begin again. */
+  /** Forgets the history. Watches and paged lists from before must start again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
     this.#pages.clear();
   }
 
-  /** What happened in a collection after `revision`; undefined when that is forgotten. */
+  /** Events in a collection after `revision`, or undefined if they are forgotten. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    // One event for each revision, so that the place of a revision is known.
+    // Each revision has one event, so its index is known.
     const first = this.#history[0]?.revision ?? revision + 1;
     return this.#history
       .slice(Math.max(0, revision + 1 - first))
@@ -95,7 +95,7 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** The body is the store's from now on. `nowMs` dates what is created. */
+  /** Handles a request. The store takes over the body. `nowMs` is the creation time of new objects. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -119,7 +119,7 @@ export class MemoryApiStore {
     }
   }
 
-  /** Deletes what the object of this uid owns, as the garbage collector does. */
+  /** Deletes the objects that the object with this uid owns, like the garbage collector. */
   collectOwnedBy(uid: string): void {
     for (const [collection, objects] of this.#collections) {
       for (const object of [...objects.values()]) {
@@ -228,12 +228,12 @@ export class MemoryApiStore {
   }
 }
 
-/** Whether an event is one of a collection, and of a namespace where one is named. */
+/** Whether an event belongs to a collection and, if given, a namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Paths that were read; there are not many. */
+/** Cache of parsed paths, which are few. */
 const targets = new Map<string, Target | undefined>();
 const mostTargets = 10_000;
 
@@ -259,7 +259,7 @@ function readPath(path: string): Target | undefined {
   };
 }
 
-/** An answer that is a failure, with the Status that a real server sends. */
+/** Error answer with the Status object of a real server. */
 export function refuse(
   code: number,
   reason: string,
@@ -277,7 +277,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Custom resources have a status of their own and a generation; what is built in and used here has neither. */
+/** Whether the resource has a status subresource and a generation. The built-in resources used here have neither. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -311,7 +311,7 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/** The one field selector that is used here: `metadata.name=NAME`. */
+/** Supports the only field selector in use: `metadata.name=NAME`. */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -320,7 +320,7 @@ function sortKey({ metadata }: StoredObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** What of a value goes over the wire. */
+/** Copies the part of a value that is serialised. */
 export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -329,7 +329,7 @@ function objectOf(body: unknown): Json {
   return (body ?? {}) as Json;
 }
 
-/** Whether two JSON values say the same, whatever the order of their members. */
+/** Whether two JSON values are equal, regardless of the order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -1,6 +1,6 @@
 /**
- * A destination in memory: what the others promise, and nothing else. Any call can be made to go wrong, before or after it took effect;
- * several destinations may stand on one store, as processes do that share a bucket, and one may die.
+ * Destination in memory with the guarantees of the real ones. Any call can fail before or after its effect. Several destinations
+ * can share a store, like processes that share a bucket, and one can die.
  */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
@@ -18,13 +18,15 @@ export type DestinationCall =
   | 'remove'
   | 'abortLeftovers';
 
-/** What happens to one call. */
+/** Fault of one call. */
 export interface DestinationFault {
-  /** Waited for before anything else. */
+  /** Awaited first. */
   readonly until?: Promise<unknown>;
-  /** What it fails with; none where it is only late. Of a create, `exists` is an answer that was lost to an earlier try of the same. */
+  /**
+   * Failure of the call. Undefined if it is only late. For `create`, `exists` means that the answer to an earlier attempt was lost.
+   */
   readonly failure?: DestinationFailure | 'exists';
-  /** Whether it takes effect all the same. */
+  /** Whether the call takes effect nevertheless. */
   readonly hasEffect?: boolean;
 }
 
@@ -34,17 +36,17 @@ interface Upload {
   readonly chunks: Uint8Array[];
 }
 
-/** What destinations share. */
+/** Content that destinations share. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
-  /** Those that neither finished nor were aborted. */
+  /** Uploads that are neither finished nor aborted. */
   readonly uploads = new Set<Upload>();
 }
 
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /** Asked at each call; `name` is the object's or the folder's. */
+  /** Called for each call, with the name of the object or folder. Returns its fault. */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 
@@ -56,7 +58,7 @@ export class MemoryDestination implements Destination {
     return this.store.objects;
   }
 
-  /** As when its process is killed: whatever it has begun stays as it is, and no call of it takes effect any more, or ends. */
+  /** Simulates a killed process: its unfinished work stays, and its calls have no further effect and never end. */
   die(): void {
     this.#isDead = true;
   }
@@ -143,7 +145,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // After a `finish` of which nobody knows whether it took effect, too.
+      // Also after a `finish` with an unknown result.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -152,7 +154,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** `lost`: what the call resolves to where its fault says `exists`. */
+  /** `lost` is the result for a fault with `exists`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

@@ -1,6 +1,6 @@
 /**
- * One watch of the API server in memory: events on their way to one reader, in order, each with its delay; bookmarks; and the ways in
- * which a watch ends, breaks or falls silent.
+ * One watch of the API server in memory: events in order, each with its delay, bookmarks, and all ways in which a watch can end,
+ * break or fall silent.
  */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Timer } from '../../src/base/clock.ts';
@@ -8,7 +8,7 @@ import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import type { MemoryApiClient, MemoryApiServer, WatchFault } from './memory-api-server.ts';
 import { type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
 
-/** What the reader gets next. */
+/** Next item for the reader. */
 type Item =
   | { readonly kind: 'line'; readonly line: unknown }
   | { readonly kind: 'end' }
@@ -43,7 +43,7 @@ export class MemoryWatch {
     this.#later(timeoutMs, () => this.end());
   }
 
-  /** Sends an event on its way, or what the fault makes of it. */
+  /** Sends an event, modified by the fault. */
   push(event: StoreEvent, fault?: WatchFault): void {
     const { type, object } = event;
     switch (fault?.kind) {
@@ -72,18 +72,18 @@ export class MemoryWatch {
     }
   }
 
-  /** Tells the reader how far it has come, as a server does now and then. */
+  /** Sends a bookmark with the current version. */
   bookmark(): void {
     const metadata = { resourceVersion: String(this.#server.store.revision) };
     this.#send({ kind: 'line', line: { type: 'BOOKMARK', object: { metadata } } });
   }
 
-  /** Ends as a server ends a watch whose time is up. */
+  /** Ends the watch as after its timeout. */
   end(): void {
     this.#send({ kind: 'end' });
   }
 
-  /** Tells the reader that it has fallen too far behind, and ends. */
+  /** Reports that the version is too old, and ends the watch. */
   expire(): void {
     this.#send({ kind: 'line', line: { type: 'ERROR', object: statusOf(410, 'Expired', 'too old resource version') } });
     this.end();
@@ -93,12 +93,12 @@ export class MemoryWatch {
     this.#send({ kind: 'error', error });
   }
 
-  /** From now on nothing is said, nor does it end. */
+  /** Stops sending without ending the watch. */
   silence(): void {
     this.#silent = true;
   }
 
-  /** Forgets the watch; its reader, if there is one, hears nothing of it. */
+  /** Removes the watch. Its reader receives nothing more. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;
@@ -106,7 +106,7 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  /** What the reader reads. */
+  /** Lines that the reader receives. */
   async *lines(client: MemoryApiClient): AsyncGenerator<unknown, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });

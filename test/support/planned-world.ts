@@ -1,10 +1,10 @@
-/** A plan of the policies of a small world, made as `logfleet plan` makes it in a cluster, in virtual time. */
+/** Computes a plan for the policies of a simulated world like `logfleet plan` in a cluster, in virtual time. */
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { alwaysLeading } from '../../src/cli/alone.ts';
-import { PlanHost } from '../../src/cli/plan-host.ts';
-import { type Planned, planPolicies, withoutTasks } from '../../src/cli/planner.ts';
+import { PlanHost } from '../../src/cli/plan/plan-host.ts';
+import { type Planned, planPolicies, withoutTasks } from '../../src/cli/plan/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
@@ -13,9 +13,9 @@ import { InProcessTransport } from './in-process-transport.ts';
 import { serviceOrigin, type World } from './world.ts';
 
 export interface PlanInWorld {
-  /** The policies asked for. */
+  /** Policies to plan. */
   readonly wanted: readonly string[];
-  /** The others that are there. */
+  /** Other existing policies. */
   readonly beside?: readonly string[];
   readonly upgradeMs?: number;
   readonly timeoutMs?: number;

@@ -1,4 +1,4 @@
-/** vitest's global set-up of the project `store`: one S3 gateway for all of its files, each of which makes buckets of its own. */
+/** Global setup in vitest for the project `store`: one S3 gateway for all files. Each file creates its own buckets. */
 import type { TestProject } from 'vitest/node';
 import { S3Gateway, type S3GatewayAccess } from './s3-gateway.ts';
 

@@ -1,17 +1,17 @@
-/** Rights to send for tests of what lies below leadership. */
+/** Rights to send for tests of code below leadership. */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Always there, and so old that no former leader matters any more. */
+/** Permanent right, too old for the requests of a former leader to matter. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** A proof for transports that are tried without a budget. */
+/** Proof for tests of transports without a budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }
 
-/** A right that a test gives and takes. */
+/** Right that a test grants and withdraws. */
 export class SwitchedRight implements SendRight {
   #term: Term | undefined;
   #terms = 0;

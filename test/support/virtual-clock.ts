@@ -1,6 +1,6 @@
 /**
- * A clock that stands still until it is told to move. `run` fires timers in order of time (ties: in order of creation),
- * letting all promises settle in between, so that hours pass in milliseconds and every run is the same.
+ * Clock that moves only on request. `run` fires timers in order of time, and for equal times in order of creation. All promises
+ * settle in between, so hours pass in milliseconds and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -18,10 +18,10 @@ export class VirtualClock implements Clock {
   readonly #heap: Entry[] = [];
   readonly #epochMs: number;
   readonly #rest: () => Promise<void>;
-  /** How far the wall clock is off, in ms; `monotonic` does not feel it. */
+  /** Error of the wall clock in ms. Does not affect `monotonic`. */
   skewMs = 0;
 
-  /** @param rest resolves once nothing goes on any more by itself; files take longer than promises */
+  /** @param rest resolves when all asynchronous work waits for a timer; files take longer than promises */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
     this.#rest = rest;
@@ -50,13 +50,13 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Time of the next timer, or undefined when none is set. */
+  /** Time of the next timer, or undefined if there is none. */
   next(): number | undefined {
     while (this.#heap[0]?.cancelled) this.#pop();
     return this.#heap[0]?.at;
   }
 
-  /** Moves on by `durationMs`, firing what is due on the way. */
+  /** Moves forward by `durationMs` and fires all timers on the way. */
   async advance(durationMs: number): Promise<void> {
     const end = this.#elapsedMs + durationMs;
     await this.run(() => false, end);
@@ -64,8 +64,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Fires timers until `done` holds, no timer is left, or the next one lies beyond `untilMs`.
-   * Returns whether `done` held.
+   * Fires timers until `done` returns true, no timer is left, or the next one is after `untilMs`. Returns the last result of
+   * `done`.
    */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
@@ -115,13 +115,13 @@ function before(left: Entry, right: Entry): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 
-/** Lets every promise and every compression go on until it waits for something else: a macrotask runs after all microtasks. */
+/** Waits until all promises and compressions wait for other events. A macrotask runs after all microtasks. */
 export async function settle(): Promise<void> {
   do await new Promise((resolve) => setImmediate(resolve));
   while (isCompressing());
 }
 
-/** The same, and lets every file be read and written that is being read or written. */
+/** Same, but also waits for files that are being read or written. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

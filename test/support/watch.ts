@@ -1,14 +1,11 @@
-/** Waits for what becomes of a resource, by a watch of the run's API server. */
+/** Waits for changes of a resource with a watch of the run's API server. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';
 
 let agent: Agent | undefined;
 
-/**
- * Resolves to the resource of this name in a collection once `done` holds of it, which may be at once. Begins again when the
- * server ends the watch.
- */
+/** Resolves to a resource when `done` returns true for it, possibly immediately. Starts another watch if the server ends it. */
 export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
   const { server, caFile, adminToken } = controlPlane();
   agent ??= new Agent({ connect: { ca: readFileSync(caFile) }, bodyTimeout: 0 });

@@ -1,8 +1,13 @@
 /**
- * A small world in virtual time: the simulated service, an API server in memory, and operators made of the real client, host,
- * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and look at what is true afterwards.
+ * Simulated world in virtual time: the simulated service, an API server in memory, and operators with the real client, host,
+ * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and check the result.
  */
 
+import { InProcessService, type Network } from '../../simulator/in-process.ts';
+import type { JournalEntry } from '../../simulator/journal.ts';
+import type { LogData } from '../../simulator/log-data/log-data.ts';
+import { ServiceModel } from '../../simulator/model.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
@@ -11,11 +16,6 @@ import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connection.ts';
-import { InProcessService, type Network } from '../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../src/simulator/journal.ts';
-import type { LogData } from '../../src/simulator/log-data/log-data.ts';
-import { ServiceModel } from '../../src/simulator/model.ts';
-import type { Scenario } from '../../src/simulator/scenario.ts';
 import { InProcessTransport } from './in-process-transport.ts';
 import { MemoryApiServer } from './memory-api-server.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -29,25 +29,25 @@ export interface WorldOptions {
   readonly scenario: Scenario;
   readonly seed?: number;
   readonly settings?: Partial<PolicySettings>;
-  /** Latency of the service's network, one way; 10 ms unless told. */
+  /** One-way latency of the service's network in ms. Default: 10. */
   readonly latencyMs?: number;
   readonly jitterMs?: number;
   readonly log?: Logger;
   readonly logData?: (startMs: number) => LogData;
-  /** Makes the service that the operator talks to, such as a lying one. */
+  /** Creates the service that the operator uses, for example one that lies. */
   readonly service?: ServiceMaker;
-  /** What exports are lent. */
+  /** Options for exports. */
   readonly exports?: OperatorOptions['exports'];
 }
 
 export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
 
-/** One replica of the operator. */
+/** Replica of the operator. */
 export interface Replica {
   readonly name: string;
   readonly host: KubernetesHost;
   readonly operator: Operator;
-  /** Ends as if the process were killed: nothing it does afterwards reaches anybody. */
+  /** Ends the replica as if its process were killed: none of its later actions has an effect. */
   kill(): void;
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export class World {
     this.service = service?.(this.model, this.clock, network) ?? new InProcessService(this.model, this.clock, network);
   }
 
-  /** A Secret that leads to the service. */
+  /** Adds a Secret for the service. */
   addSecret(name = 'log-service', members: Readonly<Record<string, string>> = {}): void {
     const text = {
       baseURL: `${serviceOrigin}${this.model.basePath}`,
@@ -120,7 +120,7 @@ export class World {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Watches live long unless told: days would be full of them where nothing is said of them. */
+  /** Watches live long by default, since days of short watches would take many events. */
   start(
     options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
   ): Replica {
@@ -186,13 +186,13 @@ export class World {
     return replica;
   }
 
-  /** Lets time pass until `done`, at most so long. Returns whether it came to that. */
+  /** Lets time pass until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
   until(done: () => boolean, atMostMs: number): Promise<boolean> {
     return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
 }
 
-/** What the API server would fill in. */
+/** Defaults that the API server would fill in. */
 export const policyDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   allowDowngrade: false,
@@ -205,7 +205,7 @@ export const policyDefaults = {
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
 } as const;
 
-/** What the API server would fill in. */
+/** Defaults that the API server would fill in. */
 export const exportDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   query: '*',
@@ -222,7 +222,7 @@ export const exportDefaults = {
   paused: false,
 } as const;
 
-/** In the namespace of all. */
+/** In the namespace of the world. */
 export function secretManifest(name: string, members: Readonly<Record<string, string>>) {
   const encoded = Object.entries(members).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
   const metadata = { name, namespace: 'logging' };
@@ -230,13 +230,13 @@ export function secretManifest(name: string, members: Readonly<Record<string, st
 }
 
 export interface BusiestMoments {
-  /** Most arrivals in any window of one second, which ended at `endMs`. */
+  /** Maximum number of arrivals in any second, and the end of that second. */
   readonly perSecond: number;
   readonly endMs: number;
   readonly atOnce: number;
 }
 
-/** As the service saw them. */
+/** As seen by the service. */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

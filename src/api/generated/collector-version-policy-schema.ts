@@ -709,6 +709,30 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                       {
                         "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
                         "message": "write five fields: minute, hour, day of month, month, day of week, as in \"0 22 * * 1-5\""
+                      },
+                      {
+                        "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[0]).matches( \"^(,([*?](/0?([1-9]|[1-5][0-9]|60))?|[0-5]?[0-9](-[0-5]?[0-9](/0?([1-9]|[1-5][0-9]|60))?)?))+$\")",
+                        "message": "the minute cannot be read: write 0 to 59, as in 0, 15,45 or */10"
+                      },
+                      {
+                        "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[1]).matches( \"^(,([*?](/0?([1-9]|1[0-9]|2[0-4]))?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3])\" + \"(/0?([1-9]|1[0-9]|2[0-4]))?)?))+$\")",
+                        "message": "the hour cannot be read: write 0 to 23, as in 22, 8-17 or */2"
+                      },
+                      {
+                        "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[2]).matches( \"^(,[Ll][Ww]|(,([*?](/(0?[1-9]|[12][0-9]|3[01]))?|(0?[1-9]|[12][0-9]|3[01])\" + \"(-(0?[1-9]|[12][0-9]|3[01])(/(0?[1-9]|[12][0-9]|3[01]))?)?|\" + \"(0?[1-9]|[12][0-9]|3[01])[Ww]|[Ll]))+)$\")",
+                        "message": "the day of month cannot be read: write 1 to 31, as in 1, 1-7 or L for the last"
+                      },
+                      {
+                        "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[3]).matches( \"^(,([*?](/(0?[1-9]|1[0-2]))?|(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(-(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(/(0?[1-9]|1[0-2]))?)?))+$\")",
+                        "message": "the month cannot be read: write 1 to 12, as in 6, 1-11 or MAR,SEP"
+                      },
+                      {
+                        "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[4]).matches( \"^(,([*?](/0?[1-7])?|(0?[0-7]|(?i:SUN|MON|TUE|WED|THU|FRI|SAT))((-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT)))?(#[1-5Ll])?|-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT))/0?[1-7]|[Ll])))+$\")",
+                        "message": "the day of week cannot be read: write 0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday"
+                      },
+                      {
+                        "rule": "self.findAll(\"[0-9]+-[0-9]+\").all(range, int(range.split(\"-\")[0]) <= int(range.split(\"-\")[1]))",
+                        "message": "a range runs backwards: write it in two, as in 22-23,0-5"
                       }
                     ]
                   },
@@ -731,7 +755,13 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "type": "string",
                     "example": "Europe/Berlin",
                     "minLength": 1,
-                    "maxLength": 64
+                    "maxLength": 64,
+                    "x-kubernetes-validations": [
+                      {
+                        "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
+                        "message": "write a time zone of the IANA database, as in Europe/Berlin"
+                      }
+                    ]
                   },
                   "timeZoneSource": {
                     "type": "string",

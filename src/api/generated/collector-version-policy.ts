@@ -1,112 +1,120 @@
 /** Generated from crds/collector-version-policy.yaml by `make generate`. Edit that file instead. */
 
-/** What you want to be true. */
+/** Desired state of the policy. */
 export interface CollectorVersionPolicySpec {
   /**
-   * The Secret with the address of the log service and the credentials for it, in the namespace of the policy. Its keys
-   * are `baseURL` (https only), `accessId` and `accessKey`; and, where needed, `ca.crt`, `allowedHosts`, `user`,
+   * Secret with the address and the credentials of the log service, in the namespace of the policy. Required keys:
+   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt`, `allowedHosts`, `user`,
    * `requestsPerSecond` and `maxConcurrentRequests`.
    */
   readonly credentialsSecretRef: {
-    /** The name of the Secret. */
+    /** Name of the Secret. */
     readonly name: string;
   };
-  /** The version to bring collectors to. Exactly one of `version` and `channel`. */
+  /** Version that the collectors must run. Set exactly one of `version` and `channel`. */
   readonly target: Target;
   /**
-   * Whether collectors that run a newer version than the target are brought down to it. Without it they are left as
-   * they are, are counted as `newer`, and the policy does not become ready.
+   * Whether collectors with a newer version than the target are downgraded. If false, they keep their version, count as
+   * `newer`, and the policy does not become ready.
    */
   readonly allowDowngrade: boolean;
   /**
-   * Which installed collectors the policy is about. All members must match; `{}` is every installed collector that the
-   * credentials can see. Hosted collectors are never upgraded.
+   * Installed collectors that the policy manages. A collector must match all fields of the selector. `{}` matches every
+   * installed collector that the credentials can see. Hosted collectors are never upgraded.
    */
   readonly selector: CollectorSelector;
-  /** Collectors to leave alone although `selector` matches them, as those that one of these selectors matches. */
+  /**
+   * Collectors that the policy leaves alone although `selector` matches them. A collector is excluded if one of these
+   * selectors matches it.
+   */
   readonly exclude?: readonly CollectorSelector[];
   /**
-   * Where several policies match a collector, one of them owns it: that of the highest priority, then the oldest, then
-   * the first by namespace and name. The others count it as `foreign` and say so in the condition `Overlapping`.
+   * Decides which policy owns a collector that several policies match. The policy with the highest priority wins, then
+   * the oldest policy, then the first by namespace and name. The other policies count the collector as `foreign` and
+   * list it in the condition `Overlapping`.
    */
   readonly priority: number;
-  /** `Enforce` upgrades. `Observe` upgrades nothing and shows in the status what `Enforce` would find. */
+  /**
+   * `Enforce` upgrades collectors. `Observe` starts no upgrade, and its status shows the state that `Enforce` would
+   * start from.
+   */
   readonly mode: 'Enforce' | 'Observe';
   /**
-   * Starts no further upgrade while true; those under way end by themselves, since the service cannot cancel them. The
-   * annotation `logfleet.dev/paused: "true"` does the same without a change of the spec.
+   * If true, no further upgrade starts. Upgrades in flight end as usual, since the service cannot cancel them. The
+   * annotation `logfleet.dev/paused: "true"` has the same effect without a change of the spec.
    */
   readonly paused: boolean;
   /**
-   * How often the fleet is looked at again while nothing is to do, from `10s` to `24h`. Large fleets are looked at less
-   * often than asked for, so that listing them takes a tenth of the time at most.
+   * Time between two listings of the fleet while no upgrade is needed, from `10s` to `24h`. Large fleets are listed
+   * less often, so that listing takes at most a tenth of the time.
    */
   readonly resyncInterval: string;
-  /** How many collectors are upgraded at once, in which order, and in which stages. */
+  /** Number, order and stages of the upgrades. */
   readonly strategy: Strategy;
   /**
-   * When a rollout stops by itself, and what then. Failures are upgrades that failed or timed out, and collectors that
-   * died or left the target within the soak of their stage; what the service refused without trying is none. Without
-   * it, and without `maxFailures` in a stage, a rollout goes on whatever fails.
+   * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed
+   * out, or a collector that went offline or left the target during the soak of its stage. Upgrades that the service
+   * refused do not count. Without `failurePolicy` and without `maxFailures` in a stage, failures do not stop the
+   * rollout, but a collector with exhausted retries holds its stage.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Collectors that are not running: `Skip` leaves them out, and catches up when they come back; `Wait` holds their
-   * stage, and so the rollout, until they are back.
+   * Treatment of offline collectors. `Skip` continues without them and upgrades them when they are back online. `Wait`
+   * holds their stage, and so the rollout, until they are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
-  /** When upgrades may be started; at any time without it. */
+  /** Times at which upgrades may start. Without it, upgrades start at any time. */
   readonly maintenance?: Maintenance;
-  /** What happens after the upgrade of a collector has failed. */
+  /** Retries after the upgrade of a collector has failed. */
   readonly retryPolicy: RetryPolicy;
 }
 
-/** The version to bring collectors to. Exactly one of `version` and `channel`. */
+/** Version that the collectors must run. Set exactly one of `version` and `channel`. */
 export interface Target {
   /**
-   * A build by its version, as the service lists it (`19.500-1`). When the service does not offer it, nothing is
-   * upgraded and the condition `Stalled` names the builds that there are.
+   * Version of a build, as the service lists it (`19.500-1`). If the service does not offer this build, no collector is
+   * upgraded, and the condition `Stalled` lists the available builds.
    */
   readonly version?: string;
-  /** `Latest`: whichever build the service calls its latest, also when that changes. */
+  /** Follows a channel of the service. `Latest` is the build that the service currently marks as its latest. */
   readonly channel?: 'Latest';
   /**
-   * With `channel`: a glob that the version must match, as in `19.*`. The newest build that matches is taken, also
-   * where the service calls another its latest.
+   * Glob that the version must match, as in `19.*`. Only with `channel`. The newest matching build becomes the target,
+   * even if the service marks another build as its latest.
    */
   readonly versionPattern?: string;
   /**
-   * With `channel`: how long the service must have offered a build, as far as this policy has seen, before it is rolled
-   * out; from `0s` to `2160h`. Until then the policy stays with the build that it had.
+   * Minimum time that this policy must have seen the service offer a build before the build can become the target, from
+   * `0s` to `2160h`. Only with `channel`. Until then the policy keeps its current target.
    */
   readonly minAge?: string;
 }
 
 /**
- * Which installed collectors the policy is about. All members must match; `{}` is every installed collector that the
- * credentials can see. Hosted collectors are never upgraded.
+ * Installed collectors that the policy manages. A collector must match all fields of the selector. `{}` matches every
+ * installed collector that the credentials can see. Hosted collectors are never upgraded.
  */
 export interface CollectorSelector {
   /**
-   * Globs for the collector's name, of which one must match: `*` stands for any characters, also none, and `?` for one.
-   * Upper and lower case differ.
+   * Globs for the name of the collector. At least one glob must match. `*` matches any number of characters, `?`
+   * matches exactly one. Names are case-sensitive.
    */
   readonly matchNames?: readonly string[];
   /**
-   * Fields of a collector with the value that each must have, as in `{osName: Linux}`. The fields are `name`,
-   * `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`,
-   * `osArch` and `alive`. Values are strings (`alive: "true"`).
+   * Fields of a collector and the exact value that each must have, as in `{osName: Linux}`. Fields: `name`, `hostName`,
+   * `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`, `osArch` and
+   * `alive`. Values are strings (`alive: "true"`).
    */
   readonly matchFields?: {
     readonly [k: string]: string;
   };
-  /** Conditions on fields of a collector, all of which must hold. */
+  /** Conditions on fields of a collector. All conditions must hold. */
   readonly matchExpressions?: readonly CollectorExpression[];
 }
 
 /** One condition on one field. */
 export interface CollectorExpression {
-  /** The field of a collector. */
+  /** Name of the field. */
   readonly key:
     | 'name'
     | 'hostName'
@@ -120,413 +128,441 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * `In` and `NotIn` compare with `values`; `Exists` and `DoesNotExist` ask whether the collector has the field at all;
-   * `Lt`, `Lte`, `Gt` and `Gte` order versions, for `collectorVersion` only. A collector without the field matches
-   * `NotIn` and `DoesNotExist`, and nothing else.
+   * `In` and `NotIn` compare the field with `values`. `Exists` and `DoesNotExist` test whether the collector has the
+   * field. `Lt`, `Lte`, `Gt` and `Gte` compare versions, and only `collectorVersion` supports them. A collector without
+   * the field matches only `NotIn` and `DoesNotExist`.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
-   * What to compare with: at least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`, exactly one version
-   * for the others.
+   * Values for the comparison. `In` and `NotIn` need at least one value, `Exists` and `DoesNotExist` take none, and the
+   * other operators need exactly one version.
    */
   readonly values?: readonly string[];
 }
 
-/** How many collectors are upgraded at once, in which order, and in which stages. */
+/** Number, order and stages of the upgrades. */
 export interface Strategy {
   /**
-   * How many collectors may be in upgrade at the same time: a number from 1 to 1000, or a percentage of the matched
-   * collectors, rounded up and at least 1. Never more than 1000.
+   * Maximum number of collectors in upgrade at the same time. Either a number from 1 to 1000, or a percentage of the
+   * matched collectors, rounded up, at least 1 and at most 1000.
    */
   readonly maxInProgress: number | string;
   /**
-   * Who goes first: `OldestVersionFirst` and `NewestVersionFirst` by the version that a collector runs, `Name` by its
-   * name.
+   * Order in which collectors are upgraded. `OldestVersionFirst` and `NewestVersionFirst` sort by the version that a
+   * collector runs, `Name` sorts by name.
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
-   * The stages of a rollout, one after the other; without any, all collectors are one. A collector belongs to the first
-   * stage that has it. A stage has ended when all its collectors that can be are at the target, and have been for
-   * `soakDuration`. Collectors that no stage has are `skipped`.
+   * Stages of a rollout, in order. Without stages, all collectors are upgraded together. A collector belongs to the
+   * first stage that takes it. A stage is completed when all its collectors that can be upgraded have been at the
+   * target for `soakDuration`. Collectors that no stage takes are `skipped`.
    */
   readonly stages?: readonly Stage[];
 }
 
-/** One part of the fleet. With neither `size` nor `selector`, all that is left; only as the last. */
+/**
+ * One stage of a rollout. A stage with neither `size` nor `selector` takes all remaining collectors, and must be the
+ * last stage.
+ */
 export interface Stage {
-  /** Names the stage. */
+  /** Name of the stage. */
   readonly name: string;
   /**
-   * So many of the collectors that no stage before has: a number, or a percentage of the matched ones, rounded up and
-   * at least 1. Who they are follows from their ids, so that it is the same ones each time.
+   * Number of collectors in the stage, chosen from the collectors that no earlier stage takes. Either a number, or a
+   * percentage of the matched collectors, rounded up and at least 1. The choice depends on collector ids, so each
+   * rollout chooses the same collectors.
    */
   readonly size?: number | string;
   /**
-   * Those of the collectors that no stage before has which this matches, in the form of `spec.selector`. Who has been
-   * in the stage stays there, whatever its fields become.
+   * Selects the members of the stage from the collectors that no earlier stage takes. Same fields as `spec.selector`. A
+   * collector that was upgraded in the stage stays a member when its fields change.
    */
   readonly selector?: CollectorSelector;
   /**
-   * How many of the stage may be in upgrade at the same time: a number from 1 to 1000, or a percentage of its members,
-   * rounded up and at least 1. `strategy.maxInProgress` holds as well.
+   * Maximum number of the stage's collectors in upgrade at the same time. Either a number from 1 to 1000, or a
+   * percentage of the stage's members, rounded up and at least 1. `strategy.maxInProgress` applies as well.
    */
   readonly maxInProgress?: number | string;
   /**
-   * How many failures of the stage are tolerated: a number, or a percentage of its attempts that have ended. One more,
-   * and `failurePolicy.action` is taken. `failurePolicy.maxFailures` holds as well.
+   * Maximum number of tolerated failures in the stage. Either a number, or a percentage of the stage's ended attempts.
+   * One more failure triggers `failurePolicy.action`. `failurePolicy.maxFailures` applies as well.
    */
   readonly maxFailures?: number | string;
   /**
-   * How long all of the stage must have been at the target before the next one begins, from `0s` to `720h`. A collector
-   * that dies or leaves the target within this time counts as a failure. The service takes half an hour to see a death,
-   * so that a soak of less than 35m cannot.
+   * Time that all collectors of the stage must stay at the target before the next stage starts, from `0s` to `720h`. A
+   * collector that goes offline or leaves the target during the soak counts as a failure. The service reports a
+   * collector as offline after half an hour, so use at least `35m`.
    */
   readonly soakDuration: string;
   /**
-   * `Required`: the stage begins only once a person has approved it (`logfleet approve`, or the annotation
-   * `logfleet.dev/approve: ROLLOUT/STAGE`).
+   * `Required`: the stage starts only after a person has approved it, with `logfleet approve` or the annotation
+   * `logfleet.dev/approve: ROLLOUT/STAGE`.
    */
   readonly approval?: 'Required';
 }
 
 /**
- * When a rollout stops by itself, and what then. Failures are upgrades that failed or timed out, and collectors that
- * died or left the target within the soak of their stage; what the service refused without trying is none. Without it,
- * and without `maxFailures` in a stage, a rollout goes on whatever fails.
+ * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed out,
+ * or a collector that went offline or left the target during the soak of its stage. Upgrades that the service refused
+ * do not count. Without `failurePolicy` and without `maxFailures` in a stage, failures do not stop the rollout, but a
+ * collector with exhausted retries holds its stage.
  */
 export interface FailurePolicy {
   /**
-   * How many failures of a rollout are tolerated: a number, or a percentage of the attempts that have ended. A number
-   * acts with the first failure beyond it; a percentage is judged once `minSamples` attempts have ended, or all that
-   * there can be, and at the end of each stage.
+   * Maximum number of tolerated failures in the rollout. Either a number, or a percentage of the ended attempts. A
+   * number applies from the first failure. A percentage applies once `minSamples` attempts, or all possible attempts,
+   * have ended, and at the end of each stage.
    */
   readonly maxFailures?: number | string;
-  /** How many attempts must have ended before a percentage is judged, in a stage or in the whole. */
+  /** Minimum number of ended attempts, in a stage or in the rollout, before a percentage applies. */
   readonly minSamples: number;
   /**
-   * `Pause` starts no more until a person goes on (`logfleet retry`). `Rollback` brings those that this rollout
-   * upgraded back to the versions that they had. `Continue` goes on, and says in the condition that it is beyond the
-   * tolerance.
+   * Reaction to too many failures. `Pause` starts no further upgrade until a person runs `logfleet retry`. `Rollback`
+   * returns the collectors that this rollout upgraded to their former versions. `Continue` goes on with the rollout and
+   * reports the failures in the condition.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
 
-/** When upgrades may be started; at any time without it. */
+/** Times at which upgrades may start. Without it, upgrades start at any time. */
 export interface Maintenance {
-  /** Upgrades are started while one of these is open; at any time where there is none. */
+  /** Maintenance windows. Upgrades start only while a window is open. Without windows, upgrades start at any time. */
   readonly windows?: readonly MaintenanceWindow[];
-  /** Times in which nothing is started, whatever the windows say. */
+  /** Periods in which no upgrade starts, even if a window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Nothing is started so shortly before a window closes, or an exclusion begins, from `0s` to `24h`. The service gives
-   * an upgrade up to half an hour.
+   * Time before a window closes, or an exclusion begins, in which no upgrade starts, from `0s` to `24h`. An upgrade
+   * takes up to half an hour.
    */
   readonly cutoff: string;
 }
 
-/** A time that comes again. */
+/** Recurring period in which upgrades may start. */
 export interface MaintenanceWindow {
   /**
-   * When it opens, as cron has it: minute, hour, day of month, month, day of week. Local times that a change of the
-   * clocks leaves out open when they would have come; those that come twice open the first time.
+   * Opening times as a cron expression: minute, hour, day of month, month, day of week. When clocks go forward, a
+   * window in the skipped hour opens later by the length of the change. When clocks go back, a window in the repeated
+   * hour opens only the first time.
    */
   readonly schedule: string;
-  /** How long it is open, from `1m` to `168h`, in time that passes, whatever the clocks do. */
+  /** Length of the window in elapsed time, from `1m` to `168h`. Clock changes do not alter it. */
   readonly duration: string;
-  /** The IANA time zone of `schedule`; `UTC` without it. */
+  /** IANA time zone of `schedule`. Defaults to `UTC`. */
   readonly timeZone?: string;
   /**
-   * `Collector`: the window opens for each collector by its own time zone. Collectors without one that can be read are
-   * `skipped`.
+   * `Collector`: `schedule` is in the time zone of each collector. Collectors without a valid time zone are `skipped`.
    */
   readonly timeZoneSource?: 'Collector';
 }
 
-/** From `startTime` on, up to and without `endTime`. */
+/** Period from `startTime` (included) to `endTime` (excluded). */
 export interface Exclusion {
-  /** Names it, for people. */
+  /** Name of the exclusion, for people. */
   readonly name: string;
-  /** When it begins. */
+  /** Start of the exclusion. */
   readonly startTime: string;
-  /** When it ends. */
+  /** End of the exclusion. */
   readonly endTime: string;
 }
 
-/** What happens after the upgrade of a collector has failed. */
+/** Retries after the upgrade of a collector has failed. */
 export interface RetryPolicy {
-  /** How many times the upgrade of one collector is tried again in one rollout; 0 never. */
+  /** Maximum number of retries for each collector in a rollout. 0 means no retry. */
   readonly limit: number;
-  /** How long to wait before trying again. */
+  /** Wait before a retry. */
   readonly backoff: Backoff;
 }
 
-/** How long to wait before trying again. */
+/** Wait before a retry. */
 export interface Backoff {
-  /** The wait before the first retry, from `1s` to `24h`. */
+  /** Wait before the first retry, from `1s` to `24h`. */
   readonly duration: string;
-  /** By what each further wait is longer than the one before. */
+  /** Factor by which the wait grows after each retry. */
   readonly factor: number;
-  /** The longest wait, from `1s` to `24h`, and no shorter than `duration`. */
+  /** Maximum wait, from `1s` to `24h`. Must be at least `duration`. */
   readonly cap: string;
 }
 
-/** What logfleet has found and done. Written by logfleet alone. */
+/** Observed state of the policy. Only logfleet writes it. */
 export interface CollectorVersionPolicyStatus {
-  /** The generation of the spec that this status is about. */
+  /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * How the ledger of this policy is kept. 2: as resources of the kind Ledger, or as files of a directory. Absent in a
-   * status that an older logfleet wrote, which kept ledgers in ConfigMaps.
+   * Storage format of the policy's ledger. 2: resources of the kind Ledger, or files of a directory. Absent in the
+   * status of an older logfleet, which kept ledgers in ConfigMaps.
    */
   readonly ledgerFormat?: number;
   /**
-   * When the outage began that keeps logfleet from going on, as a service that does not answer; absent while there is
-   * none. After ten minutes the condition `Outage` is `True`.
+   * The address of the service when the policy has needed no ledger so far, because this status shows everything that
+   * must be remembered. Absent once a ledger was written.
+   */
+  readonly noLedgerFor?: string;
+  /**
+   * Start of the current outage, for example of a service that does not answer. Absent while there is no outage. After
+   * ten minutes the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * The operators that follow this resource, by the namespace of their lease. Only the first acts; the others hold.
-   * More than one is a mistake, which the condition `OtherOperator` reports.
+   * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
+   * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorMark[];
-  /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
+  /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
   readonly lastHandledReconcileAt?: string;
-  /** The version that collectors are brought to; with `channel`, the one that it stands for now. */
+  /** Version that the collectors must run. With `channel`, the build that the channel currently resolves to. */
   readonly targetVersion?: string;
   /** Short texts for tables. */
   readonly summary?: Summary;
-  /** The rollout under way; absent when there is nothing to do. */
+  /** Current rollout. Absent when no collector has to be upgraded. */
   readonly rollout?: Rollout;
-  /** The stages of the rollout, as `spec.strategy.stages` has them; empty where it has none. */
+  /** Progress of each stage of `spec.strategy.stages`. Empty if the policy has no stages. */
   readonly stages?: readonly StageStatus[];
-  /** The maintenance window that is open, or opens next; absent where the policy has none, or none is to come. */
+  /**
+   * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
+   */
   readonly nextWindow?: NextWindow;
-  /** Collectors by where they stand. The others add up to `matched`. */
+  /** Numbers of collectors by state. All other numbers add up to `matched`. */
   readonly collectors?: CollectorCounts;
-  /** The versions that the matched collectors run, the most frequent first; up to 50. */
+  /** Versions of the matched collectors, most frequent first, at most 50. */
   readonly versions?: readonly VersionCount[];
-  /** A sample of the upgrades, up to 50 under way and the 50 that ended last. */
+  /** Sample of the upgrades. At most 50 in flight, and the 50 that ended last. */
   readonly tasks?: readonly TaskSample[];
-  /** Why upgrades failed, the most frequent first; up to 20. */
+  /** Causes of failed upgrades, most frequent first, at most 20. */
   readonly failureReasons?: readonly ReasonCount[];
-  /** Why collectors are left alone, the most frequent first; up to 20. */
+  /** Reasons for which collectors are left alone, most frequent first, at most 20. */
   readonly skippedReasons?: readonly ReasonCount[];
-  /** The last ten rollouts that ended, the newest first. */
+  /** Last ten ended rollouts, newest first. */
   readonly history?: readonly RolloutRecord[];
   /**
-   * `Ready`, `Reconciling`, `Stalled`, `Outage` and `Overlapping`, in the form that kstatus, Flux and Argo CD read. The
-   * message of `Ready` says why nothing is happening.
+   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read: `Ready`, `Reconciling`, `Stalled`,
+   * `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` explains why nothing is happening.
    */
   readonly conditions?: readonly Condition[];
 }
 
-/** One operator. */
+/** Mark of one operator. */
 export interface OperatorMark {
-  /** The namespace of the operator's lease. */
+  /** Namespace of the operator's lease. */
   readonly name: string;
-  /** When the operator first marked this resource. The earliest acts. */
+  /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
   readonly since: string;
-  /** What the operator answered last. An operator asks by a later time, and each other one answers with the same. */
+  /**
+   * Time of the latest sign of life. An operator asks the others by writing a later time, and each running operator
+   * answers with the same time.
+   */
   readonly seen: string;
 }
 
 /** Short texts for tables. */
 export interface Summary {
-  /** Collectors at the target, of those that count, as in `180/200`. */
+  /** Collectors at the target and collectors that count, as in `180/200`. */
   readonly updated?: string;
-  /** Where the policy stands, in one word; mostly the reason of the condition that matters most. */
+  /** State of the policy in one word. Usually the reason of the most important condition. */
   readonly state?: string;
 }
 
-/** The rollout under way; absent when there is nothing to do. */
+/** Current rollout. Absent when no collector has to be upgraded. */
 export interface Rollout {
-  /** Names this rollout; another target makes another rollout. */
+  /** Id of the rollout. Each new target starts a new rollout. */
   readonly id: string;
-  /** When it began. */
+  /** Start of the rollout. */
   readonly startTime: string;
-  /** The stage that it is in; absent where the policy has none. */
+  /** Current stage. Absent if the policy has no stages. */
   readonly stage?: string;
   /**
-   * When it will be done, as far as was measured, soaks and windows counted in; absent while that cannot be said, or
-   * waits for a person.
+   * Estimated time at which the collectors that are left will be upgraded, at the speed of the last 15 minutes. Soaks,
+   * approvals and maintenance windows that are still to come are not included; `logfleet plan` shows them. Absent while
+   * no speed is known, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
-  /** What has to happen before more collectors are upgraded, in one sentence; absent when nothing has to. */
+  /** What must happen before more collectors are upgraded, in one sentence. Absent while upgrades start. */
   readonly waitingFor?: string;
-  /** Why nothing more of it is started, whatever the conditions tell of; absent while it goes on. */
+  /**
+   * Why the rollout is stopped. Present as long as the rollout is stopped, even if the conditions report another
+   * problem.
+   */
   readonly stopped?: StoppedRollout;
   /**
-   * What people did in it, the oldest first: the last of it, and always the last retry and each stage's last approval.
+   * Actions of people in this rollout, oldest first. If there are too many, the list has the newest actions, the last
+   * retry, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
 
-/** Why nothing more of it is started, whatever the conditions tell of; absent while it goes on. */
+/**
+ * Why the rollout is stopped. Present as long as the rollout is stopped, even if the conditions report another problem.
+ */
 export interface StoppedRollout {
   /**
-   * `RolloutStopped`: by the failure policy. `RollingBack`: and what it had upgraded is brought back, or has been.
-   * `Aborted`: by a person.
+   * Cause of the stop. `RolloutStopped`: too many failures. `RollingBack`: too many failures, and the upgraded
+   * collectors return, or have returned, to their former versions. `Aborted`: a person aborted the rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'Aborted';
-  /** When it was stopped. */
+  /** Time of the stop. */
   readonly time: string;
-  /** Why, in one sentence. */
+  /** Cause of the stop, in one sentence. */
   readonly message: string;
-  /** The stage whose tolerance was exceeded; absent where it was that of the whole. */
+  /** Stage whose `maxFailures` was exceeded. Absent if `failurePolicy.maxFailures` was exceeded. */
   readonly stage?: string;
 }
 
-/** Something that a person did. */
+/** Action of a person. */
 export interface PersonAction {
-  /** What was done. */
+  /** Kind of the action. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
-  /** When it was done, or heard of where nobody says when. */
+  /** Time of the action. If the host does not record it, the time at which logfleet first saw the action. */
   readonly time: string;
-  /** The stage that it was about. */
+  /** Stage that was approved. */
   readonly stage?: string;
-  /** The field manager that did it, where the API server says so. */
+  /** Field manager that wrote the annotation, if the API server records it. */
   readonly by?: string;
 }
 
-/** One stage. */
+/** Progress of one stage. */
 export interface StageStatus {
-  /** Its name. */
+  /** Name of the stage. */
   readonly name: string;
-  /** Collectors in it. */
+  /** Number of collectors in the stage. */
   readonly members: number;
-  /** Those at the target. */
+  /** Number of members at the target. */
   readonly updated: number;
-  /** Those that could not be upgraded, and are out of retries. */
+  /** Number of members whose upgrade failed, with all retries exhausted. */
   readonly failed: number;
   /**
-   * Failures as `maxFailures` counts them, also of collectors that are tried again or were upgraded since; absent where
-   * there are none.
+   * Number of failures as `maxFailures` counts them, including collectors that were retried or upgraded later. Absent
+   * if there are none.
    */
   readonly failedAttempts?: number;
   /**
-   * `Pending`: its turn has not come. `AwaitingApproval`: a person has to approve it. `Progressing`: its collectors are
-   * upgraded. `Soaking`: they are at the target, and watched. `Failed`: collectors of it failed, died or are gone, and
-   * a person has to look. `Completed`: it has ended. `Stopped`: the rollout was stopped in it.
+   * `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the stage. `Progressing`: its
+   * collectors are being upgraded. `Soaking`: its collectors are at the target, and the soak is running. `Failed`:
+   * collectors failed, went offline or disappeared, and a person must act. `Completed`: the stage and its soak have
+   * ended. `Stopped`: the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
-  /** When it began. */
+  /** Start of the stage. */
   readonly startTime?: string;
-  /** When its soak ends, or ended. */
+  /** End of the soak, in the future or in the past. */
   readonly soakedUntil?: string;
 }
 
-/** The maintenance window that is open, or opens next; absent where the policy has none, or none is to come. */
+/**
+ * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
+ */
 export interface NextWindow {
-  /** When it opens, or opened. */
+  /** Opening time of the window. */
   readonly startTime: string;
-  /** When it closes. */
+  /** Closing time of the window. */
   readonly endTime: string;
-  /** Whose collectors it is open for, or opens for first; absent where no window goes by the collector's zone. */
+  /**
+   * Time zone for which the window is open, or opens first. Absent unless a window uses `timeZoneSource: Collector`.
+   */
   readonly timeZone?: string;
 }
 
-/** Collectors by where they stand. The others add up to `matched`. */
+/** Numbers of collectors by state. All other numbers add up to `matched`. */
 export interface CollectorCounts {
   /** Collectors that the selector matches. */
   readonly matched: number;
-  /** At the target. */
+  /** Collectors at the target. */
   readonly updated: number;
   /**
-   * In upgrade now, also one that somebody else started, or that has just ended for a former target or another policy,
-   * until a list shows what became of it. Of these there may be more than `strategy.maxInProgress`, which counts what
-   * has not ended.
+   * Collectors in upgrade. Includes upgrades by other tools and policies, and ended upgrades whose result no listing
+   * shows yet. So the number can exceed `strategy.maxInProgress`, which counts only running upgrades.
    */
   readonly inProgress: number;
-  /** Still to be upgraded. */
+  /** Collectors that have yet to be upgraded. */
   readonly pending: number;
-  /** Not upgraded, and out of retries. */
+  /** Collectors whose upgrade failed, with all retries exhausted. */
   readonly failed: number;
-  /** Not running, so that they cannot be upgraded now. */
+  /** Collectors that are offline, so they cannot be upgraded now. */
   readonly offline: number;
-  /** At a newer version than the target, which `allowDowngrade` does not let go down. */
+  /** Collectors with a newer version than the target, which `allowDowngrade` protects. */
   readonly newer: number;
-  /** Left alone for the reasons of `skippedReasons`. */
+  /** Collectors that are left alone. The reasons are in `skippedReasons`. */
   readonly skipped: number;
-  /** Owned by another policy. */
+  /** Collectors that another policy owns. */
   readonly foreign: number;
 }
 
 export interface VersionCount {
-  /** As the service writes it. */
+  /** Version as the service writes it. */
   readonly version: string;
-  /** How many run it. */
+  /** Number of collectors with this version. */
   readonly count: number;
 }
 
-/** One upgrade of one collector. */
+/** Upgrade of one collector. */
 export interface TaskSample {
-  /** The id of the service's upgrade task; absent as long as it is not known. */
+  /** Id of the service's upgrade task. Absent while it is unknown. */
   readonly id?: string;
-  /** The name of the collector. */
+  /** Name of the collector. */
   readonly collector: string;
-  /** The id of the collector, in decimal digits. */
+  /** Id of the collector, in decimal digits. */
   readonly collectorId: string;
-  /** The version that it ran before. */
+  /** Version before the upgrade. */
   readonly from?: string;
-  /** The version that it is brought to. */
+  /** Target version of the upgrade. */
   readonly to: string;
-  /** Where it stands, in one word. */
+  /** State of the upgrade, in one word. */
   readonly state: string;
-  /** When it was begun. */
+  /** Start of the upgrade. */
   readonly startTime: string;
-  /** When it ended; absent as long as it goes on. */
+  /** End of the upgrade. Absent while the upgrade is in flight. */
   readonly endTime?: string;
-  /** What the service said, mostly why it failed. */
+  /** Message of the service. Usually the cause of a failure. */
   readonly message?: string;
 }
 
-/** Collectors that share a reason. */
+/** Collectors with the same reason. */
 export interface ReasonCount {
-  /** What the service or logfleet says about them. */
+  /** Text of the service or of logfleet. */
   readonly reason: string;
-  /** How many there are. */
+  /** Number of collectors with this reason. */
   readonly count: number;
-  /** Names of up to five of them. */
+  /** Names of up to five of these collectors. */
   readonly examples?: readonly string[];
 }
 
-/** A rollout that ended. */
+/** Ended rollout. */
 export interface RolloutRecord {
-  /** The id that the rollout had. */
+  /** Id of the rollout. */
   readonly id: string;
-  /** The version that it went to. */
+  /** Target version of the rollout. */
   readonly targetVersion: string;
-  /** When it began. */
+  /** Start of the rollout. */
   readonly startTime: string;
-  /** When it ended. */
+  /** End of the rollout. */
   readonly completionTime: string;
   /**
-   * `Completed`: nothing was left to do. `Superseded`: another target came before that. `Stopped`: the failure policy
-   * had stopped it before. `RolledBack`: and its collectors were brought back. `Aborted`: a person had.
+   * Result of the rollout. `Completed`: all upgrades were done. `Superseded`: another target replaced it first.
+   * `Stopped`: the failure policy had stopped it. `RolledBack`: the failure policy had stopped it, and its collectors
+   * returned to their former versions. `Aborted`: a person had aborted it.
    */
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
-  /** Collectors at its target when it ended. */
+  /** Number of collectors at the target when the rollout ended. */
   readonly updated: number;
-  /** Collectors that it could not upgrade. */
+  /** Number of collectors whose upgrade failed. */
   readonly failed: number;
   /**
-   * What people did in it, the oldest first: the last of it, and always the last retry and each stage's last approval.
+   * Actions of people in this rollout, oldest first. If there are too many, the list has the newest actions, the last
+   * retry, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
 
-/** One aspect of the state. */
+/** One aspect of the policy's state. */
 export interface Condition {
-  /** Which aspect. */
+  /** Name of the aspect. */
   readonly type: string;
-  /** Whether it holds. */
+  /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The generation of the spec that this condition is about. */
+  /** Generation of the spec that this condition describes. */
   readonly observedGeneration?: number;
-  /** When `status` changed last. */
+  /** Time of the last change of `status`. */
   readonly lastTransitionTime: string;
-  /** Why, as one CamelCase word for programs. */
+  /** Cause, as one CamelCase word for programs. */
   readonly reason: string;
-  /** Why, and what to do, for people. */
+  /** Cause and remedy, for people. */
   readonly message: string;
 }

@@ -87,7 +87,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "message": "write a local time as in 2026-11-01T00:00:00 with a timeZone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "message": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
@@ -102,7 +102,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "message": "write a local time as in 2026-11-01T00:00:00 with a timeZone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "message": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
@@ -114,13 +114,19 @@ export const searchExportSchema: StructuralSchema = {
               "type": "string",
               "example": "Europe/Berlin",
               "minLength": 1,
-              "maxLength": 64
+              "maxLength": 64,
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
+                  "message": "write a time zone of the IANA database, as in Europe/Berlin"
+                }
+              ]
             }
           },
           "x-kubernetes-validations": [
             {
               "rule": "has(self.timeZone) || [self.from, self.to].all(text, !text.matches(\"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+$\"))",
-              "message": "a local time, and nothing says where: write its zone, as in timeZone: Europe/Berlin or timeZone: UTC, or give the times an offset"
+              "message": "a local time, and nothing says where: write the zone, as in Europe/Berlin or UTC, or give the times an offset"
             },
             {
               "rule": "self == oldSelf",
@@ -424,7 +430,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
-                  "message": "not encrypted: write https://, or insecure: true beside it if that is meant",
+                  "message": "not encrypted: write https://, or set insecure if that is meant",
                   "fieldPath": ".endpoint"
                 }
               ]

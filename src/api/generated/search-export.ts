@@ -1,429 +1,434 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** What you want to be exported. */
+/** Desired export. */
 export interface SearchExportSpec {
   /**
-   * The Secret with the address of the log service and the credentials for it, in the namespace of the export. Its keys
-   * are `baseURL` (https only), `accessId` and `accessKey`; and, where needed, `ca.crt`, `allowedHosts`, `user`,
+   * Secret with the address and the credentials of the log service, in the namespace of the export. Required keys:
+   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt`, `allowedHosts`, `user`,
    * `requestsPerSecond` and `maxConcurrentRequests`.
    */
   readonly credentialsSecretRef: {
-    /** The name of the Secret. */
+    /** Name of the Secret. */
     readonly name: string;
   };
   /**
-   * What to search for, in the query language of the service. A query of a scope and of operators that look at each row
-   * by itself (`where`, `parse`, `fields`, `json` and the like) is searched piece by piece, however many rows it finds.
-   * Any other runs as one search job, whose result is incomplete where the service's limit cuts it.
+   * Query in the language of the service. A query that only uses row-wise operators (`where`, `parse`, `fields`, `json`
+   * and similar) can be split into intervals, so it may find any number of rows. Any other query runs as one search
+   * job, and its result is incomplete if it exceeds the limit of the service.
    */
   readonly query: string;
   /**
-   * From when to when, the end not included. Both ends in one of three forms: local times of `timeZone`
-   * (`2026-11-01T00:00:00`), times with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch, in
-   * quotes (`"1793491200000"`). What of it lies in the future, or was only just, is searched once it is past.
+   * Time range to export, from `from` (included) to `to` (excluded). Both times have one of three forms: local time of
+   * `timeZone` (`2026-11-01T00:00:00`), time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the
+   * epoch in quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched
+   * later.
    */
   readonly timeRange: TimeRangeSpec;
   /**
-   * Whether `timeRange` is about when the service received a message, and not about the time that the message itself
-   * carries.
+   * If true, `timeRange` applies to the time at which the service received a message. If false, it applies to the time
+   * in the message itself.
    */
   readonly byReceiptTime: boolean;
-  /** `AutoParse` takes the fields of JSON messages for the query's while it is searched; `Manual` does not. */
+  /**
+   * `AutoParse` extracts the fields of JSON messages during the search, so that the query can use them. `Manual` does
+   * not.
+   */
   readonly autoParsingMode: 'Manual' | 'AutoParse';
   /**
    * `Messages` exports the messages that the query finds. `Records` exports the rows of its aggregation (`count by` and
-   * the like).
+   * similar).
    */
   readonly results: 'Messages' | 'Records';
   /**
-   * Whether the service makes the messages themselves (`_raw`). Without them aggregations run faster. Where it is left
-   * out, true for `Messages` and false for `Records`.
+   * Whether the service returns the raw text of messages (`_raw`). Aggregations run faster without it. Defaults to true
+   * for `Messages` and false for `Records`.
    */
   readonly requiresRawMessages?: boolean;
   /**
-   * How many search jobs run side by side at most, and one more while rows are counted to cut the range. All exports of
-   * one user share what the service allows; no more jobs are begun than can be kept alive. May be changed while the
-   * export runs.
+   * Maximum number of search jobs at the same time. One more job runs while rows are counted to split the range. All
+   * exports of one user share the limits of the service, so fewer jobs may run. Can be changed while the export runs.
    */
   readonly parallelism: number;
-  /** What the files look like. */
+  /** Format of the files. */
   readonly output: OutputSpec;
-  /** Where the files go, into a folder of their own below `<namespace>/<name>/`. Exactly one of `volume` and `s3`. */
+  /**
+   * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
+   * `volume` and `s3`.
+   */
   readonly destination: DestinationSpec;
   /**
-   * What an export may cost. At a limit nothing more is searched and the export fails; what is committed stays, and it
-   * goes on once the limit is raised.
+   * Cost limits of the export. At a limit the export fails and searches nothing more. Committed files stay, and the
+   * export continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
-   * The export fails when it is not complete so many seconds after it began (`status.startTime`), pauses and waits
-   * counted in. What is committed stays, and it goes on once this is raised.
+   * Maximum time in seconds from the start of the export (`status.startTime`) to its completion, including pauses and
+   * waits. After that the export fails. Committed files stay, and the export continues when the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * What happens with an interval whose rows cannot be proven to be all, after it was searched again. `Fail`: the
-   * export stalls, and its condition tells the figures. `Keep`: what was found is written, and flagged in the manifest
-   * and in `status.incomplete`; but never what a search found that brought errors.
+   * Treatment of an interval that is still not proven complete after repeated searches. `Fail`: the export stalls, and
+   * its condition shows the figures. `Keep`: the rows are written and marked as incomplete in the manifest and in
+   * `status.incomplete`. Rows of a search with errors are never kept.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * How the rows are proven to be all. `Digest`: once all is searched, the service itself adds up number, bytes and
-   * times of the messages, slice by slice, and these are compared with what was written; that scans the range a second
-   * time. What differs is searched again, up to three times. `Count`: the counts of the searches are all that is
-   * compared. A change takes effect until the manifest is written.
+   * Proof that no row is missing. `Digest`: after all searches, the service aggregates the number, bytes and times of
+   * the messages, and logfleet compares the result with the written rows. This scans the range a second time. Ranges
+   * that differ are searched again, up to three times. `Count`: logfleet compares only the row counts of the searches.
+   * Can be changed until the manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
-  /** Nothing newer than so long ago is searched, since messages arrive late; from `0s` to `24h`. */
+  /** Minimum age of the data that is searched, since messages can arrive late. From `0s` to `24h`. */
   readonly settleDelay: string;
   /**
-   * Begins no further search job while true; those that run are read to their end. The annotation `logfleet.dev/paused:
-   * "true"` does the same without a change of the spec.
+   * If true, no further search job starts. Running search jobs are read to their end. The annotation
+   * `logfleet.dev/paused: "true"` has the same effect without a change of the spec.
    */
   readonly paused: boolean;
   /**
-   * Removes this resource, and never its files, so many seconds after it was complete or failed; never where it is left
-   * out, and no manifest of a directory. One that is made again with the same spec finds its manifest and is complete
-   * at once.
+   * Time in seconds after which a completed or failed SearchExport is deleted. Its files are kept. Without it, the
+   * resource is never deleted. Manifests in a directory are never deleted. A new SearchExport with the same spec finds
+   * the manifest of the files and is complete immediately.
    */
   readonly ttlSecondsAfterFinished?: number;
 }
 
 /**
- * From when to when, the end not included. Both ends in one of three forms: local times of `timeZone`
- * (`2026-11-01T00:00:00`), times with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch, in
- * quotes (`"1793491200000"`). What of it lies in the future, or was only just, is searched once it is past.
+ * Time range to export, from `from` (included) to `to` (excluded). Both times have one of three forms: local time of
+ * `timeZone` (`2026-11-01T00:00:00`), time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the
+ * epoch in quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched
+ * later.
  */
 export interface TimeRangeSpec {
   /**
-   * The first moment of it. A local time that comes twice is the first of the two, and one that the clocks leave out is
-   * as much later as they are put forward.
+   * Start of the range, included. A local time that occurs twice means the first occurrence. A local time that a clock
+   * change skips is moved forward by the length of the change.
    */
   readonly from: string;
-  /** The moment at which it ends, which is not in it. */
+  /** End of the range, excluded. */
   readonly to: string;
   /**
-   * The IANA time zone of local times, and of what the query does with days and hours. Needed for local times alone,
-   * and `UTC` without it.
+   * IANA time zone of local times, and of functions on days and hours in the query. Required for local times, otherwise
+   * `UTC` by default.
    */
   readonly timeZone?: string;
 }
 
-/** What the files look like. */
+/** Format of the files. */
 export interface OutputSpec {
   /**
-   * `NDJSON`: one JSON object a line, each as the service sent it where no `fields` are chosen. `CSV`: with a header,
-   * for spreadsheets and small tools. `Parquet`: columns with types, for DuckDB, Spark or pandas.
+   * `NDJSON`: one JSON object in each line, exactly as the service sent it unless `fields` is set. `CSV`: with a header
+   * line, for spreadsheets. `Parquet`: typed columns, for DuckDB, Spark or pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
-   * How files are packed; around the file, and with Parquet inside it, page by page. `Zstd` is the faster, `Gzip` is
-   * known everywhere.
+   * Compression of the files. With Parquet, the pages inside the file are compressed. `Zstd` is faster, `Gzip` is
+   * supported everywhere.
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Which fields to write, in this order; empty for all. Names are those of the service (`_messagetime`, `_raw`) and
-   * those that the query makes.
+   * Fields to write, in this order. Empty means all fields. Use the names of the service (`_messagetime`, `_raw`) and
+   * of fields that the query creates.
    */
   readonly fields: readonly string[];
   /**
-   * How large a file may become before the next is begun, in bytes as they lie there, packed: from `1Mi` to `32Gi`. No
-   * row is cut, so that a file may be a little larger. Where less is found, files are smaller.
+   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi`. A larger interval gets several files. A
+   * file can be slightly larger, since rows are not split.
    */
   readonly maxPartSize: string;
-  /** What there is to say of CSV alone. */
+  /** Settings that apply only to CSV. */
   readonly csv?: CsvSpec;
 }
 
-/** What there is to say of CSV alone. */
+/** Settings that apply only to CSV. */
 export interface CsvSpec {
   /**
-   * Puts an apostrophe before cells that a spreadsheet would run as formulas (that begin with `=`, `+`, `-`, `@` and
-   * are no numbers). Turn it off only where no spreadsheet reads the files.
+   * Writes an apostrophe before cells that a spreadsheet would run as a formula: cells that begin with `=`, `+`, `-` or
+   * `@` and are not numbers. Turn it off only if no spreadsheet reads the files.
    */
   readonly formulaGuard: boolean;
 }
 
-/** Where the files go, into a folder of their own below `<namespace>/<name>/`. Exactly one of `volume` and `s3`. */
+/**
+ * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
+ * `volume` and `s3`.
+ */
 export interface DestinationSpec {
-  /** A directory that the operator was given as `--volume NAME=DIR`, mostly a mounted claim. */
+  /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
   readonly volume?: VolumeSpec;
-  /** A bucket of Amazon S3, or of any store that speaks its protocol. */
+  /** Bucket of Amazon S3 or of an S3-compatible store. */
   readonly s3?: S3Spec;
 }
 
-/** A directory that the operator was given as `--volume NAME=DIR`, mostly a mounted claim. */
+/** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
 export interface VolumeSpec {
-  /** The NAME of `--volume NAME=DIR`. */
+  /** NAME in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
-   * A folder below the namespace's own, which is made where it is missing, as in `audit/2026`. The namespace's own
-   * where it is left out.
+   * Folder under the namespace's folder, as in `audit/2026`. Created if it does not exist. Defaults to the namespace's
+   * folder.
    */
   readonly path?: string;
 }
 
-/** A bucket of Amazon S3, or of any store that speaks its protocol. */
+/** Bucket of Amazon S3 or of an S3-compatible store. */
 export interface S3Spec {
-  /** The name of the bucket, which has to be there. */
+  /** Name of the bucket. The bucket must exist. */
   readonly bucket: string;
-  /**
-   * Where in the bucket to begin, as in `audit/2026`; the namespace's folder lies below it. The bucket itself where it
-   * is left out.
-   */
+  /** Prefix for all object names, as in `audit/2026`. The namespace's folder follows it. Empty by default. */
   readonly prefix?: string;
-  /** The region of the bucket; `us-east-1` where it is left out, which stores without regions take. */
+  /** Region of the bucket. Defaults to `us-east-1`, which stores without regions accept. */
   readonly region?: string;
-  /** The address of the store, as in `https://store.example.com`; Amazon's own where it is left out. */
+  /** Address of the store, as in `https://store.example.com`. Defaults to Amazon S3. */
   readonly endpoint?: string;
-  /**
-   * Whether the bucket's name goes into the path of addresses and not before the host's name, as many stores other than
-   * Amazon's need.
-   */
+  /** Whether the bucket name is part of the URL path instead of the host name. Many S3-compatible stores need this. */
   readonly forcePathStyle: boolean;
   /**
-   * The Secret with the credentials for the store, in the namespace of the export. Its keys are `accessKeyId`,
-   * `secretAccessKey` and, where needed, `sessionToken`. Without it the operator's own credentials would be used, which
-   * it refuses unless it runs with `--allow-ambient-credentials`.
+   * Secret with the credentials for the store, in the namespace of the export. Required keys: `accessKeyId` and
+   * `secretAccessKey`. Optional key: `sessionToken`. Without a Secret, the export uses the operator's own credentials,
+   * which the operator refuses unless it runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
-    /** The name of the Secret. */
+    /** Name of the Secret. */
     readonly name: string;
   };
-  /** How the store encrypts what it keeps; as the bucket says where it is left out. */
+  /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * The storage class of the files, as in `STANDARD_IA`; the bucket's own where it is left out. Plan, records and
-   * manifest stay in that, since they have to be readable at once.
+   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The plan, records and
+   * manifest always use the bucket's setting, since they must be readable immediately.
    */
   readonly storageClass?: string;
-  /** Lets `endpoint` be `http://`, so that everybody on the way can read the rows and use the credentials. */
+  /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
   readonly insecure: boolean;
 }
 
-/** How the store encrypts what it keeps; as the bucket says where it is left out. */
+/** Server-side encryption of the objects. Defaults to the setting of the bucket. */
 export interface ServerSideEncryptionSpec {
-  /** `AES256`: with keys of the store. `aws:kms`: with a key of the key management. `aws:kms:dsse`: so, and twice. */
+  /**
+   * `AES256`: keys of the store. `aws:kms`: a key of the key management service. `aws:kms:dsse`: two layers of
+   * encryption with a key of the key management service.
+   */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
-  /** The key, by its id, alias or ARN; the account's default key where it is left out. Not with `AES256`. */
+  /** Key, by id, alias or ARN. Defaults to the default key of the account. Not allowed with `AES256`. */
   readonly kmsKeyID?: string;
 }
 
 /**
- * What an export may cost. At a limit nothing more is searched and the export fails; what is committed stays, and it
- * goes on once the limit is raised.
+ * Cost limits of the export. At a limit the export fails and searches nothing more. Committed files stay, and the
+ * export continues when the limit is raised.
  */
 export interface LimitsSpec {
   /**
-   * No further search is begun once so many rows are written, or may be by searches that are under way. Those are read
-   * to their end, so that the last of them may exceed it.
+   * Number of rows after which no further search starts. Rows that running searches may still write count as well.
+   * Running searches are read to their end, so the last search can exceed the limit.
    */
   readonly maxMessages?: number;
   /**
-   * Searching ends once the service has scanned so many bytes for this export, from `1Mi` to `1Pi`; those count, too,
-   * that were scanned before it began anew. Only where the service says how many it scans.
+   * Maximum number of bytes that the service scans for this export, from `1Mi` to `1Pi`. Bytes scanned before a restart
+   * of the export count as well. Has an effect only if the service reports scanned bytes.
    */
   readonly maxBytesScanned?: string;
 }
 
 /**
- * What logfleet has found and done. Written by logfleet alone. It decides nothing about what is left to do: what stands
- * at the destination does.
+ * Observed state of the export. Only logfleet writes it. The remaining work is derived from the files at the
+ * destination, not from the status.
  */
 export interface SearchExportStatus {
-  /** The generation of the spec that this status is about. */
+  /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * When the outage began that keeps logfleet from going on, as a service that does not answer; absent while there is
-   * none. After ten minutes the condition `Outage` is `True`.
+   * Start of the current outage, for example of a service that does not answer. Absent while there is no outage. After
+   * ten minutes the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * The operators that follow this resource, by the namespace of their lease. Only the first acts; the others hold.
-   * More than one is a mistake, which the condition `OtherOperator` reports.
+   * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
+   * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorMark[];
-  /** The value of the annotation `logfleet.dev/requestedAt` that was acted on last (its first 256 characters). */
+  /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
   readonly lastHandledReconcileAt?: string;
   /** Short texts for tables. */
   readonly summary?: SummaryStatus;
   /**
-   * When logfleet began with it, or anew where its manifest was moved away; `activeDeadlineSeconds` counts from here.
+   * Start of the export. Set again if the export starts over because its manifest was removed. `activeDeadlineSeconds`
+   * counts from here.
    */
   readonly startTime?: string;
-  /** When it was complete, or failed; absent before. `ttlSecondsAfterFinished` counts from here. */
+  /** Time at which the export completed or failed. Absent until then. `ttlSecondsAfterFinished` counts from here. */
   readonly completionTime?: string;
   /**
-   * When it will be complete, at the rate of the last minutes; absent while that cannot be said, or waits for a person.
+   * Estimated completion, at the rate of the last minutes. Absent while there is no estimate, or while the export waits
+   * for a person.
    */
   readonly estimatedCompletionTime?: string;
-  /** What `spec.timeRange` was read as, in UTC; the end is not included. */
+  /** Time range of `spec.timeRange` in UTC. The end is excluded. */
   readonly timeRange?: TimeRangeStatus;
   /**
-   * SHA-256 of everything that decides what the files hold, in hexadecimal digits. The last folder of `location` is
-   * called so: files of another query are never counted.
+   * SHA-256 of all settings that decide the content of the files, in hexadecimal digits. The last folder of `location`
+   * has this name, so files of another query are never counted.
    */
   readonly fingerprint?: string;
-  /** The folder of this export at the destination, as an address. */
+  /** Address of the export's folder at the destination. */
   readonly location?: string;
-  /** How far it is. */
+  /** Progress of the export. */
   readonly progress?: ProgressStatus;
-  /** The search jobs that are alive now, up to 50 of them. */
+  /** Running search jobs, at most 50. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * How the rows that are known of lie in the time range, in up to 60 pieces in order of time; pieces of which nothing
-   * is known are absent.
+   * Distribution of the written rows over `timeRange`: the number of rows in each of 60 equal slices of the range, in
+   * order of time. A slice without information has `-1`. Empty until rows are known.
    */
-  readonly histogram?: readonly HistogramBucket[];
-  /** A sample of the intervals whose rows could not be proven to be all, up to 20, the newest of the range first. */
+  readonly rowHistogram?: readonly number[];
+  /** Sample of the intervals that could not be proven complete, newest first, at most 20. */
   readonly incomplete?: readonly IncompleteInterval[];
-  /** What search jobs said went wrong, the newest first; up to 10. */
+  /** Errors of search jobs, newest first, at most 10. */
   readonly pendingErrors?: readonly string[];
-  /** What search jobs warned of, the newest first; up to 10. */
+  /** Warnings of search jobs, newest first, at most 10. */
   readonly pendingWarnings?: readonly string[];
   /**
-   * The manifest, which names every file with its rows and SHA-256; absent until the whole range is done. `logfleet
-   * verify` with its address reads the files again.
+   * Manifest of the export. It lists every file with its number of rows and its SHA-256. Absent until the whole range
+   * is done. `logfleet verify` with the address of the manifest checks the files.
    */
   readonly manifest?: ManifestStatus;
   /**
-   * `Ready`, `Reconciling`, `Stalled` and `Outage`, in the form that kstatus, Flux and Argo CD read, and `Complete` and
-   * `Failed`, as a Job has them. The message of `Ready` says why nothing is happening.
+   * Conditions of the export: `Ready`, `Reconciling`, `Stalled`, `Outage` and `OtherOperator`, in the form that
+   * kstatus, Flux and Argo CD read, and `Complete` and `Failed` as in a Job. The message of `Ready` explains why
+   * nothing is happening.
    */
   readonly conditions?: readonly Condition[];
 }
 
-/** One operator. */
+/** Mark of one operator. */
 export interface OperatorMark {
-  /** The namespace of the operator's lease. */
+  /** Namespace of the operator's lease. */
   readonly name: string;
-  /** When the operator first marked this resource. The earliest acts. */
+  /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
   readonly since: string;
-  /** What the operator answered last. An operator asks by a later time, and each other one answers with the same. */
+  /**
+   * Time of the latest sign of life. An operator asks the others by writing a later time, and each running operator
+   * answers with the same time.
+   */
   readonly seen: string;
 }
 
 /** Short texts for tables. */
 export interface SummaryStatus {
-  /** Where the export stands, in one word; mostly the reason of the condition that matters most. */
+  /** State of the export in one word. Usually the reason of the most important condition. */
   readonly state?: string;
-  /** Share of the range that is done, as in `42%`. */
+  /** Completed share of the range, as in `42%`. */
   readonly progress?: string;
-  /** Rows in the files, as in `1.2M`. */
+  /** Number of rows in the files, as in `1.2M`. */
   readonly rows?: string;
 }
 
-/** What `spec.timeRange` was read as, in UTC; the end is not included. */
+/** Time range of `spec.timeRange` in UTC. The end is excluded. */
 export interface TimeRangeStatus {
-  /** The first moment of it. */
+  /** Start of the range, included. */
   readonly startTime: string;
-  /** The moment at which it ends. */
+  /** End of the range, excluded. */
   readonly endTime: string;
 }
 
-/** How far it is. */
+/** Progress of the export. */
 export interface ProgressStatus {
   /**
-   * How much of the range is done, in whole percent, rounded down; 100 only when all of it is. The planned segments
-   * count alike, since they have about as many rows each.
+   * Completed share of the range in percent, rounded down. 100 only when the whole range is done. All planned segments
+   * count equally, since they have similar numbers of rows.
    */
   readonly coveredPercent: number;
-  /** Pieces of the time range, as far as is known; one that exceeds the service's limit becomes more. */
+  /** Number of planned intervals. It grows when an interval exceeds the limit of the service and is split. */
   readonly intervalsPlanned: number;
-  /** Those whose rows are in files, and proven. */
+  /** Number of intervals whose rows are written to files and proven complete. */
   readonly intervalsDone: number;
-  /** Those of them that are flagged as incomplete, under `Keep`; absent where there are none. */
+  /**
+   * Number of done intervals that are marked as incomplete under `incompletePolicy` `Keep`. Absent if there are none.
+   */
   readonly intervalsIncomplete?: number;
-  /** Rows in the files. */
+  /** Number of rows in the files. */
   readonly rowsWritten: number;
-  /** Length of the files, packed. */
+  /** Total size of the files after compression, in bytes. */
   readonly bytesWritten: number;
-  /** What the service scanned for it, in bytes; absent where it does not say. */
+  /** Number of bytes that the service scanned for this export. Absent if the service does not report it. */
   readonly bytesScanned?: number;
-  /** Rows that the service gave twice, which are in the files once. */
+  /** Number of duplicate rows from the service. Each of these rows is in the files once. */
   readonly duplicatesDropped: number;
-  /** Rows written in a second, over the last minute; absent while none are. */
+  /** Rows written per second, over the last minute. Absent while there are none. */
   readonly rowsPerSecond?: number;
-  /** Bytes of rows received in a second, over the last minute; absent while none are. */
+  /** Bytes of rows received per second, over the last minute. Absent while there are none. */
   readonly bytesPerSecond?: number;
 }
 
-/** One search job, and the piece of the range that it searches. */
+/** Search job and the interval that it searches. */
 export interface SearchJobStatus {
-  /** The id of the service's search job. */
+  /** Id of the search job at the service. */
   readonly id: string;
-  /** Where its interval begins. */
+  /** Start of the interval, included. */
   readonly from: string;
-  /** Where it ends, which is not in it. */
+  /** End of the interval, excluded. */
   readonly to: string;
-  /** What the service says of it, as in `GATHERING RESULTS`. */
+  /** State of the search job at the service, as in `GATHERING RESULTS`. */
   readonly state: string;
-  /** Messages that it has found. */
+  /** Number of messages that the job has found. */
   readonly messageCount?: number;
-  /** Records that it has made. */
+  /** Number of records that the job has produced. */
   readonly recordCount?: number;
 }
 
-/** One piece. */
-export interface HistogramBucket {
-  /** Where it begins. */
-  readonly startTime: string;
-  /** Where it ends, which is not in it. */
-  readonly endTime: string;
-  /** Rows in it. */
-  readonly count: number;
-}
-
-/** One interval, with the figures that do not fit. */
+/** Interval with figures that do not match. */
 export interface IncompleteInterval {
-  /** Where it begins. */
+  /** Start of the interval, included. */
   readonly from: string;
-  /** Where it ends, which is not in it. */
+  /** End of the interval, excluded. */
   readonly to: string;
-  /** What does not fit, in one sentence. */
+  /** Mismatch, in one sentence. */
   readonly reason: string;
-  /** Rows that the service gave. */
+  /** Number of rows that the service returned. */
   readonly received?: number;
-  /** Rows that there had to be; absent where nothing says how many. */
+  /** Number of rows that the service should have returned. Absent if unknown. */
   readonly expected?: number;
 }
 
 /**
- * The manifest, which names every file with its rows and SHA-256; absent until the whole range is done. `logfleet
- * verify` with its address reads the files again.
+ * Manifest of the export. It lists every file with its number of rows and its SHA-256. Absent until the whole range is
+ * done. `logfleet verify` with the address of the manifest checks the files.
  */
 export interface ManifestStatus {
-  /** Where it lies. */
+  /** Address of the manifest. */
   readonly url: string;
   /** SHA-256 of the manifest itself, in hexadecimal digits. */
   readonly sha256: string;
-  /** Rows in all files. */
+  /** Number of rows in all files. */
   readonly rows: number;
-  /** How many files there are. */
+  /** Number of files. */
   readonly files: number;
-  /** Length of all files, packed. */
+  /** Total size of the files after compression, in bytes. */
   readonly bytes: number;
-  /** Whether every interval is proven; false where one was kept although it is incomplete. */
+  /** Whether every interval is proven complete. False if an incomplete interval was kept. */
   readonly complete: boolean;
   /**
-   * How well the least proven range is proven. `Digest`: by number, bytes and times of its messages, added up by the
-   * service. `Count`: by their number alone. `Search`: by the count of the search that gave them. `None`: flagged as
-   * incomplete.
+   * Level of proof of the least proven range. `Digest`: number, bytes and times of the messages match an aggregation of
+   * the service. `Count`: their number matches an aggregation of the service. `Search`: their number matches the count
+   * of the search itself. `None`: the range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
 
-/** One aspect of the state. */
+/** One aspect of the export's state. */
 export interface Condition {
-  /** Which aspect. */
+  /** Name of the aspect. */
   readonly type: string;
-  /** Whether it holds. */
+  /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The generation of the spec that this condition is about. */
+  /** Generation of the spec that this condition describes. */
   readonly observedGeneration?: number;
-  /** When `status` changed last. */
+  /** Time of the last change of `status`. */
   readonly lastTransitionTime: string;
-  /** Why, as one CamelCase word for programs. */
+  /** Cause, as one CamelCase word for programs. */
   readonly reason: string;
-  /** Why, and what to do, for people. */
+  /** Cause and remedy, for people. */
   readonly message: string;
 }

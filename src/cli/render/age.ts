@@ -1,8 +1,8 @@
-/** Spans of time as `kubectl get` shows them: `45s`, `3m20s`, `2h5m`, `6d3h`, `40d`. */
+/** Durations as in `kubectl get`: `45s`, `3m20s`, `2h5m`, `6d3h`, `40d`. */
 
 /**
- * The span in the two units that matter, as precise as kubectl is for its length. A span slightly below 0 comes from clocks that
- * differ and is `0s`; further below it is `<invalid>`, as in kubectl.
+ * Duration in one or two units, rounded like kubectl. Slightly negative durations come from different clocks and are `0s`. Other negative
+ * durations are `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
@@ -22,7 +22,7 @@ export function renderAge(ageMs: number): string {
   return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-/** The span from an RFC 3339 time until now; `<unknown>` where there is no such time. */
+/** Time since an RFC 3339 time. `<unknown>` without a time. */
 export function renderAgeSince(time: string | undefined, nowMs: number): string {
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }

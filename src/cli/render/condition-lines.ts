@@ -1,4 +1,4 @@
-/** Conditions as every kind has them, for people. */
+/** Conditions of every kind as text. */
 import { renderAgeSince } from './age.ts';
 import { printable, wrap } from './palette.ts';
 
@@ -10,7 +10,7 @@ export interface ShownCondition {
   readonly lastTransitionTime: string;
 }
 
-/** What every status has. */
+/** Part of the status that every kind has. */
 export interface WithConditions {
   readonly conditions?: readonly ShownCondition[];
 }
@@ -23,7 +23,7 @@ export function holds(status: WithConditions | undefined, wanted: string): boole
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** Whether it is at work, or about to be: nothing has been said of it yet. */
+/** True if the resource is at work, or has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
@@ -38,7 +38,7 @@ export function renderConditions(
   ]);
 }
 
-/** Where the status is about an older spec: which; undefined where it is not. */
+/** Sentence that the status is about an older generation of the spec. Undefined if it is up to date. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };
@@ -46,5 +46,5 @@ export function renderBehind(resource: {
   const { generation } = resource.metadata;
   const observed = resource.status?.observedGeneration;
   if (observed === undefined || observed >= generation) return undefined;
-  return `what follows is about generation ${observed} of the spec; generation ${generation} has not been looked at yet`;
+  return `the following is about generation ${observed} of the spec; no operator has looked at generation ${generation} yet`;
 }

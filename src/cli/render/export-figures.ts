@@ -1,4 +1,4 @@
-/** Figures of an export's status as texts, for all views of it. */
+/** Figures of the status of an export as text. */
 import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
 import { isAtWork } from './condition-lines.ts';
 import { renderHistogram } from './histogram.ts';
@@ -6,7 +6,7 @@ import { renderEnd } from './live-parts.ts';
 import { renderMinute, renderMoment } from './moment.ts';
 import { renderBytes, renderCount, renderNumber } from './quantity.ts';
 
-/** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`; undefined before anything is known. */
+/** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. Undefined without progress. */
 export function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
@@ -15,7 +15,7 @@ export function renderDone({ progress }: SearchExportStatus): string | undefined
   return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
 }
 
-/** `41,000 rows and 9.8 MiB received a second`, since that is before they are packed; undefined while nothing comes. */
+/** `41,000 rows and 9.8 MiB received a second`, before compression. Undefined while nothing is received. */
 export function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
@@ -25,19 +25,19 @@ export function renderRates({ progress }: SearchExportStatus): string | undefine
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
-/** `done in about 5m`; undefined where it is not at work, nobody can say, or the estimate has passed. */
+/** `done in about 5m`. Undefined if the export is not at work, or if there is no valid estimate. */
 export function renderTimeLeft(status: SearchExportStatus, nowMs: number): string | undefined {
   const { estimatedCompletionTime: end } = status;
   return isAtWork(status) ? renderEnd(end, nowMs) : undefined;
 }
 
-/** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`; undefined where the range was not read yet. */
+/** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`. Undefined until the range is known. */
 export function renderRange({ timeRange }: SearchExportStatus): string | undefined {
   if (!timeRange) return undefined;
   return renderSpan(timeRange.startTime, timeRange.endTime);
 }
 
-/** Both as precise as either has to be, so that they look alike. */
+/** Both times with the same precision. */
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
@@ -49,26 +49,26 @@ function precisely(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-/** The line of blocks, between nothing; undefined where nothing is known of any piece. */
-export function renderRows({ histogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
-  if (histogram.length === 0 || !timeRange || width < 10) return undefined;
-  const pieces = histogram.map(({ startTime, endTime, count }) => ({
-    startMs: Date.parse(startTime),
-    endMs: Date.parse(endTime),
-    count,
-  }));
+/** The histogram as a line of blocks; undefined while no rows are known. */
+export function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
+  if (rowHistogram.length === 0 || !timeRange || width < 10) return undefined;
   const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
+  const sliceMs = (range.endMs - range.startMs) / rowHistogram.length;
+  const pieces = rowHistogram.flatMap((count, slice) => {
+    const startMs = range.startMs + slice * sliceMs;
+    return count < 0 ? [] : [{ startMs, endMs: startMs + sliceMs, count }];
+  });
   return renderHistogram(pieces, range, width);
 }
 
-/** Not yet written; undefined where nothing is. */
+/** Sentence about rows of running searches, which are not written yet. Undefined if there are none. */
 export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
   const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
   if (found === 0) return undefined;
-  return `The searches under way have found ${renderCount(found, 'message')} so far.`;
+  return `The running searches have found ${renderCount(found, 'message')} so far.`;
 }
 
-/** Cells of a table: which interval, what it does, what it has found, and its job's id. */
+/** Cells of a table: interval, state, found rows, and id of the search job. */
 export function jobCells({ id, from, to, state, messageCount, recordCount }: SearchJobStatus): readonly string[] {
   const found = [
     ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),

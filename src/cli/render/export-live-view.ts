@@ -1,10 +1,10 @@
 /**
- * An export while it moves, as lines for a terminal: the bar of the range that is covered, how much there is and how fast it comes, how
- * the rows lie in the range, what it waits for, the searches that run, what went wrong, and what happened last. Pure, as the view
- * of a fleet is.
+ * Live view of an export: covered range, rows and their rate, histogram, the reason for waiting, running searches, errors, and the last
+ * Events. Pure.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExportStatus } from '../../api/generated/search-export.ts';
+import type { NextSteps } from '../resources/next-steps.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
 import { block, eventLines, headline, type LiveEvent, type LiveViewOptions, standstill } from './live-parts.ts';
@@ -12,32 +12,31 @@ import { type Colour, clip, clipColoured, type Paint, paintWith, printable, wrap
 import { renderProgressBar } from './progress-bar.ts';
 import { columnWidths, renderRow } from './table.ts';
 
-/** What is shown of one export. */
+/** Data of the view. */
 export interface ExportView {
   /** `namespace/name` */
   readonly name: string;
   readonly status: SearchExportStatus | undefined;
   readonly nowMs: number;
-  /** Since the run began; undefined for who only watches. */
+  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
   readonly elapsedMs?: number;
-  /** Requests to the service, over the last whole seconds; undefined before the first. */
+  /** Requests to the service per second. Undefined until the first request. */
   readonly requestsPerSecond?: number;
   /** Oldest first. */
   readonly events: readonly LiveEvent[];
-  /** How a person lets it go on, where it is paused. */
-  readonly wayOn?: string | undefined;
-  /** Where the status is about an older spec: which. */
+  readonly steps?: NextSteps;
+  /** Sentence that the status is about an older generation of the spec. */
   readonly behind?: string | undefined;
 }
 
-/** How many of each are shown. */
+/** Maximum number of lines of each kind. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
   readonly events: number;
 }
 
-/** From a window with room to a small one. */
+/** From a large window to a small one. */
 const details: readonly [Detail, ...Detail[]] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -66,7 +65,7 @@ function renderWith(detail: Detail, view: ExportView, { width, colour }: LiveVie
   const lines = [headline(title, width, paint)];
   if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
   lines.push(...coverage(status, width, paint), ...pace(view, width));
-  lines.push(...standstill(status, view.wayOn, width, paint), ...waiting(status, width, paint));
+  lines.push(...standstill(status, view.steps, width, paint), ...waiting(status, width, paint));
   lines.push(...block('Searching', searches(status, detail.jobs, width - 2), paint));
   lines.push(...block('Incomplete', incomplete(status, detail.problems, paint), paint));
   lines.push(...block('Errors of searches', texts(status?.pendingErrors, detail.problems, width - 2, paint), paint));
@@ -74,25 +73,30 @@ function renderWith(detail: Detail, view: ExportView, { width, colour }: LiveVie
   return lines.map((line) => clipColoured(line, width));
 }
 
-/** The same in one line, for whoever is no terminal: with what it waits for, where it is not at work. */
+/** The state in one line, for outputs without a terminal. Includes the reason while the export waits. */
 export function renderExportLine(name: string, status: SearchExportStatus): string {
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
   const parts = [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean);
   const line = `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
-  const ready = conditionOf(status, 'Ready');
-  const isWaiting = holds(status, 'Reconciling') && ready?.reason !== reasons.exporting;
-  return printable(isWaiting && ready ? `${line}: ${ready.message}` : line);
+  const wait = waitMessage(status);
+  return printable(wait === undefined ? line : `${line}: ${wait}`);
 }
 
-/** Yellow is what stands until a person does something. */
+/** Message of `Ready` while the export waits. Undefined while it searches. */
+export function waitMessage(status: SearchExportStatus): string | undefined {
+  const ready = conditionOf(status, 'Ready');
+  return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
+}
+
+/** Yellow means that a person has to act. */
 function stateColour(status: SearchExportStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
   return isAtWork(status) ? 'cyan' : 'yellow';
 }
 
-/** How much of the range is done, and how its rows lie in it: both as wide as each other, where there is room. */
+/** Covered range and its histogram, with the same width if there is enough space. */
 function coverage(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
   if (!status?.progress) return [];
   const { coveredPercent } = status.progress;
@@ -118,7 +122,7 @@ function pace({ status, nowMs, requestsPerSecond }: ExportView, width: number): 
     .flatMap((part) => wrap(part, width));
 }
 
-/** What it waits for while it is at work and nothing is searched. */
+/** Reason for waiting while the export is at work but runs no search. */
 function waiting(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
   const ready = conditionOf(status, 'Ready');
   const isBusy = (status?.jobs?.length ?? 0) > 0;

@@ -1,6 +1,6 @@
-/** Plans of exports for people: how many rows there are and when, how many searches they take, how long, and what is in the way. */
+/** Plans of exports as text: rows by time, searches, duration, and obstacles. */
 import type { SearchExportSpec } from '../../api/generated/search-export.ts';
-import type { ExportOutlook, PlannedSearches } from '../export-planner.ts';
+import type { ExportOutlook, PlannedSearches } from '../plan/export-planner.ts';
 import { renderAge } from './age.ts';
 import { type Fact, renderFacts } from './facts.ts';
 import { renderHistogram } from './histogram.ts';
@@ -12,10 +12,10 @@ import { renderTable } from './table.ts';
 
 const factsLayout = { margin: 2, nameWidth: 11 };
 const widestHistogram = 60;
-/** So many intervals are listed, unless all are wanted. */
+/** Number of intervals in the table, unless `-o wide`. */
 const listedIntervals = 5;
 
-/** The lines of the view, each export after an empty line but the first; problems are told elsewhere. */
+/** Lines of the view, with an empty line between exports. Problems are reported by the command. */
 export function renderExportPlans(outlooks: readonly ExportOutlook[], options: PlanViewOptions): readonly string[] {
   const known = outlooks.filter(({ kind }) => kind !== 'problem');
   return known.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);

@@ -1,9 +1,10 @@
 /**
- * One export in full, for `logfleet get sx NAME`: what it exports and where to, how far it is, why nothing is happening, how its rows lie
- * in the range, which searches run, what is incomplete, and what went wrong. Everything comes from the resource; the time is passed in.
+ * Details of an export for `logfleet get sx NAME`: query and destination, progress, the reason of its state, histogram, running searches,
+ * incomplete intervals, and errors. Pure.
  */
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
+import type { NextSteps } from '../resources/next-steps.ts';
 import { renderAgeSince } from './age.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
@@ -17,13 +18,11 @@ export interface ExportViewOptions {
   readonly width: number;
   readonly colour: boolean;
   readonly nowMs: number;
-  /** How a person lets it go on, where it is paused. */
-  readonly wayOn?: string | undefined;
+  readonly steps?: NextSteps;
 }
 
 const widestBar = 62;
 
-/** The lines of the view. */
 export function renderExport(resource: SearchExport, options: ExportViewOptions): readonly string[] {
   const { width, colour } = options;
   const paint = paintWith(colour);
@@ -41,17 +40,21 @@ export function renderExport(resource: SearchExport, options: ExportViewOptions)
   ];
 }
 
-function facts(resource: SearchExport, { nowMs, wayOn }: ExportViewOptions): readonly Fact[] {
+function facts(resource: SearchExport, { nowMs, steps: { resume } = {} }: ExportViewOptions): readonly Fact[] {
   const { metadata, spec, status } = resource;
   const scanned = status?.progress?.bytesScanned;
   return [
     ['Name', `${metadata.namespace}/${metadata.name}`],
     ['Query', spec.query],
-    ['State', status?.summary?.state ?? 'Unknown: nothing has looked at this export yet; is an operator running?'],
+    [
+      'State',
+      status?.summary?.state ??
+        'Unknown: no operator has looked at this export yet. Check that an operator is running.',
+    ],
     ['Done', status && renderDone(status)],
     ['Pace', status && paceOf(status, nowMs)],
     ['Scanned', scanned === undefined ? undefined : `${renderBytes(scanned)} by the service`],
-    ['Paused', wayOn && `nothing new is searched; to go on: ${wayOn}`],
+    ['Paused', resume && `no search starts; to resume: ${resume}`],
     ['Output', outputOf(spec)],
     ['Location', status?.location],
     ['Manifest', status && manifestOf(status)],
@@ -104,7 +107,7 @@ function searches({ jobs = [] }: SearchExportStatus, width: number): readonly st
   return lines.map((line) => clip(line, width - 2));
 }
 
-/** A line or more for each. */
+/** At least one line for each interval. */
 export function renderIncomplete(all: readonly IncompleteInterval[], width: number): readonly string[] {
   return all.flatMap(({ from, to, reason, received, expected }) => {
     const got = received === undefined ? '' : `; ${renderNumber(received)} received`;

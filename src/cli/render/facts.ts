@@ -1,15 +1,15 @@
-/** Names with what is to be said of them, one below the other, and sections of lines under a title. */
+/** Lists of names with their values, and sections with a title. */
 import { type Paint, printable, wrap } from './palette.ts';
 
-/** Undefined: there is nothing to say. */
+/** A fact with an undefined value is left out. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 export interface FactsOptions {
   readonly width: number;
   readonly paint: Paint;
-  /** Blanks in front of each line. */
+  /** Number of blanks before each line. */
   readonly margin?: number;
-  /** Columns of the names with their colon; as wide as these need, and three blanks, where it is left out. */
+  /** Columns of the names with their colon. Default: the width of the longest name and three blanks. */
   readonly nameWidth?: number;
 }
 
@@ -25,7 +25,7 @@ export function renderFacts(all: readonly Fact[], { width, paint, margin = 0, na
   );
 }
 
-/** Nothing where there are no lines. */
+/** Empty if there are no lines. */
 export function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a manifest, as a line: `file:line:column: path: what is wrong; what to write`. */
+/** Renders a finding about a manifest: `file:line:column: path: problem; remedy`. */
 import type { PlacedFinding } from '../../api/manifest-set.ts';
 
 export function renderFinding({ file, position, path, severity, message }: PlacedFinding): string {

@@ -1,6 +1,6 @@
 /**
- * A fleet as one bar: each state of its collectors takes cells in proportion to its count, and a legend says what they
- * stand for. Marks differ, so that the bar is read without colours, too.
+ * Bar and legend of the states of a fleet. Each state takes cells of the bar in proportion to its number of collectors. The marks differ,
+ * so the bar is readable without colours.
  */
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import { type Colour, type Paint, widthOf } from './palette.ts';
@@ -12,7 +12,7 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/** All states that add up to `matched`, in the order of the bar. */
+/** States in the order of the bar. Their numbers add up to `matched`. */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },
@@ -24,7 +24,7 @@ export const collectorStates: readonly CollectorState[] = [
   { member: 'foreign', label: 'foreign', mark: '~', colour: 'blue' },
 ];
 
-/** `[████▓▓░░]`, exactly `width` columns with its brackets; empty inside when nothing is matched. */
+/** `[████▓▓░░]` with exactly `width` columns, including the brackets. Empty inside without collectors. */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const cells = apportion(
@@ -37,7 +37,7 @@ export function renderBar(counts: CollectorCounts, width: number, paint: Paint):
   return `[${inside}${' '.repeat(room - sum(cells))}]`;
 }
 
-/** `█ updated 80  ▓ in progress 6  …` of the states that somebody is in, broken into lines of at most `width` columns. */
+/** `█ updated 80  ▓ in progress 6  …` without states of 0 collectors, in lines of at most `width` columns. */
 export function renderLegend(counts: CollectorCounts, width: number, paint: Paint): readonly string[] {
   const lines: string[] = [];
   for (const { member, label, mark, colour } of collectorStates) {
@@ -50,7 +50,7 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
   return lines;
 }
 
-/** `80 updated, 6 in progress, 2 failed`: the same in words, without those that nobody is in. */
+/** `80 updated, 6 in progress, 2 failed`, without states of 0 collectors. */
 export function renderCounts(counts: CollectorCounts): string {
   const parts = collectorStates
     .filter(({ member }) => counts[member] > 0)
@@ -59,8 +59,8 @@ export function renderCounts(counts: CollectorCounts): string {
 }
 
 /**
- * Divides `cells` in proportion to `amounts`, by largest remainder. Whoever has anything gets a cell while there are enough,
- * taken from the largest: one failed collector of ten thousand has to be seen.
+ * Divides `cells` in proportion to `amounts`, by the largest remainder. Each amount above 0 gets a cell while there are enough, taken from
+ * the largest amount, so that one failed collector of ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);

@@ -1,7 +1,6 @@
 /**
- * A fleet while it moves, as lines for a terminal: the bar of its states, how fast it goes and what it waits for, its stages, its
- * versions, whom it upgrades, what failed, what people did, and what happened last. Pure: the time and everything else is passed in, so
- * that the same moment gives the same lines.
+ * Live view of a policy: states of the fleet, rate, the reason for waiting, stages, versions, upgrades in flight, failures, actions of
+ * people, and the last Events. Pure.
  */
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
+import type { NextSteps } from '../resources/next-steps.ts';
 import { renderAgeSince } from './age.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { counted } from './counted.ts';
@@ -31,29 +31,26 @@ import { renderActions } from './person-actions.ts';
 import { renderWait, renderWindow } from './rollout-wait.ts';
 import { renderStages } from './stage-lines.ts';
 
-/** What is shown of one policy. */
+/** Data of the view. */
 export interface FleetView {
   /** `namespace/name` */
   readonly name: string;
   readonly status: CollectorVersionPolicyStatus | undefined;
   readonly nowMs: number;
-  /** Since the run began; undefined for who only watches. */
+  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
   readonly elapsedMs?: number;
-  /** Collectors that reached the target in the last minute; undefined before there is anything to count. */
+  /** Collectors that reached the target in the last minute. Undefined until there is something to count. */
   readonly updatedPerMinute?: number;
-  /** Requests to the service, over the last whole seconds; undefined before the first. */
+  /** Requests to the service per second. Undefined until the first request. */
   readonly requestsPerSecond?: number;
   /** Oldest first. */
   readonly events: readonly LiveEvent[];
-  /** How a person lets it go on, where it is paused. */
-  readonly wayOn?: string | undefined;
-  /** The command that approves the stage that waits for it. */
-  readonly approve?: string | undefined;
-  /** Where the status is about an older spec: which. */
+  readonly steps?: NextSteps;
+  /** Sentence that the status is about an older generation of the spec. */
   readonly behind?: string | undefined;
 }
 
-/** How many of each are shown. */
+/** Maximum number of lines of each kind. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -63,7 +60,7 @@ interface Detail {
   readonly events: number;
 }
 
-/** From a window with room to a small one. */
+/** From a large window to a small one. */
 const details: readonly [Detail, ...Detail[]] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -97,18 +94,18 @@ function renderWith(detail: Detail, view: FleetView, { width, colour }: LiveView
   }
   lines.push(...pace(view));
   lines.push(...course(view, width));
-  lines.push(...standstill(status, view.wayOn, width, paint), ...waiting(view, width, paint));
+  lines.push(...standstill(status, view.steps, width, paint), ...waiting(view, width, paint));
   lines.push(...block('Stages', stages(view, detail.stages, width - 2, paint), paint));
   lines.push(...block('Versions', versions(status, detail.versions, width - 2, paint), paint));
   lines.push(...block('Upgrading', tasks(status, detail.tasks, view.nowMs), paint));
   lines.push(...block('Failed', failures(status?.failureReasons ?? [], detail.reasons, paint), paint));
   const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
-  lines.push(...block('What people did', renderActions(newest, view.nowMs), paint));
+  lines.push(...block('Actions of people', renderActions(newest, view.nowMs), paint));
   lines.push(...block('Latest', eventLines(view.events, detail.events, width - 2, paint), paint));
   return lines.map((line) => clipColoured(line, width));
 }
 
-/** The same in one line, for whoever is no terminal. Changes only when the state or a count does. */
+/** The state in one line, for outputs without a terminal. Changes only with the state or a count. */
 export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
   const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
   const parts = [
@@ -124,12 +121,12 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
   return printable(outage === undefined ? line : `${line}: ${outage}`);
 }
 
-/** What does not work, since when, and what is tried; undefined without an outage (H2). */
-function outageMessage(status: CollectorVersionPolicyStatus | undefined): string | undefined {
+/** Message about an outage (H2). Undefined without an outage. */
+export function outageMessage(status: CollectorVersionPolicyStatus | undefined): string | undefined {
   return status?.outageStartTime === undefined ? undefined : conditionOf(status, 'Ready')?.message;
 }
 
-/** As long as the fleet has not been read, what a status counts is what another run has found. */
+/** Status without its counts until this run has read the fleet: they are from a former run. */
 function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
@@ -152,32 +149,32 @@ function headlineOf({ name, status, elapsedMs }: FleetView): Headline {
   };
 }
 
-/** Yellow is what stands until a person does something. */
+/** Yellow means that a person has to act. */
 function stateColour(status: CollectorVersionPolicyStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
   return isAtWork(status) && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
 }
 
-/** Nothing once nothing moves. */
+/** Empty if the policy is not at work. */
 function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): readonly string[] {
   if (!isAtWork(status)) return [];
   const end = status?.rollout?.estimatedCompletionTime;
   const parts = [
-    updatedPerMinute === undefined ? 'pace not known yet' : `${updatedPerMinute} upgrades a minute`,
+    updatedPerMinute === undefined ? 'rate not known yet' : `${updatedPerMinute} upgrades a minute`,
     requestsPerSecond === undefined ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`,
     renderEnd(end, nowMs),
   ];
   return [parts.filter((part) => part !== undefined).join(', ')];
 }
 
-/** The rollout by its id, which people act on, and when upgrades may be started. */
+/** Id of the rollout, for commands, and the maintenance window. */
 function course({ status, nowMs }: FleetView, width: number): readonly string[] {
   if (!status) return [];
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
   const parts = [
-    ...(rollout ? [`rollout ${rollout.id}, begun ${renderAgeSince(rollout.startTime, nowMs)} ago`] : []),
+    ...(rollout ? [`rollout ${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago`] : []),
     ...(window === undefined ? [] : [`maintenance window ${window}`]),
   ];
   const line = parts.join('; ');
@@ -185,7 +182,7 @@ function course({ status, nowMs }: FleetView, width: number): readonly string[] 
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** What it waits for while it is at work. */
+/** Reason for waiting while the policy is at work. */
 function waiting({ status, nowMs }: FleetView, width: number, paint: Paint): readonly string[] {
   if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
   const wait = renderWait(status, nowMs);
@@ -193,7 +190,12 @@ function waiting({ status, nowMs }: FleetView, width: number, paint: Paint): rea
   return told === undefined ? [] : wrap(printable(told), width).map((line) => paint('yellow', line));
 }
 
-function stages({ status, nowMs, approve }: FleetView, most: number, width: number, paint: Paint): readonly string[] {
+function stages(
+  { status, nowMs, steps: { approve } = {} }: FleetView,
+  most: number,
+  width: number,
+  paint: Paint,
+): readonly string[] {
   return renderStages(status?.stages ?? [], { most, width, nowMs, approve }, paint);
 }
 
@@ -204,7 +206,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   const counts = most === 0 ? [] : (status?.versions ?? []);
-  // The most frequent ones, but in their own order: bars that change places cannot be followed.
+  // The most frequent versions, sorted by version: bars that change places are hard to follow.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');
   const labelWidth = Math.max(0, ...labels.map(widthOf));
@@ -221,7 +223,7 @@ function versions(
     : [...lines, `and ${counted(rest.length, 'more version')} with ${counted(total(rest), 'collector')}`];
 }
 
-/** What is no version stands last. */
+/** Texts that are not versions come last. */
 function oldestFirst(left: VersionCount, right: VersionCount): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -236,7 +238,7 @@ function tasks(status: CollectorVersionPolicyStatus | undefined, most: number, n
   const open = (status?.tasks ?? []).filter(({ endTime }) => endTime === undefined);
   const shown = open.slice(0, most);
   const lines = taskLines(shown, nowMs);
-  // The sample in the status is bounded; the count is not.
+  // The status lists only some of the upgrades in flight, but counts all.
   const more = Math.max(open.length, status?.collectors?.inProgress ?? 0) - shown.length;
   return more > 0 && shown.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

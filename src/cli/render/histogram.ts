@@ -1,18 +1,18 @@
-/** How rows lie in a time range, as one line of blocks: a column for each slice of time, as high as there are rows in it. */
+/** Rows over a time range as one line of blocks. Each column is a slice of time, and its height shows the number of rows. */
 
 export interface Piece {
   readonly startMs: number;
-  /** Not in it. */
+  /** Exclusive. */
   readonly endMs: number;
   readonly count: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** A slice of which nothing is known. */
+/** Mark of a slice with an unknown number of rows. */
 const unknown = '·';
 const empty = ' ';
 
-/** In `width` columns; rows of a piece that lies in several columns are spread evenly over them. */
+/** Histogram in `width` columns. Rows of a piece are spread evenly over its columns. */
 export function renderHistogram(
   pieces: readonly Piece[],
   range: { readonly startMs: number; readonly endMs: number },
@@ -26,7 +26,7 @@ export function renderHistogram(
 function mark(rows: number, isKnown: boolean, highest: number): string {
   if (!isKnown) return unknown;
   if (rows === 0) return empty;
-  // The least that there is can be seen, too.
+  // A slice with any rows is visible.
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 

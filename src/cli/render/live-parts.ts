@@ -1,10 +1,11 @@
-/** What the views of all kinds share while a resource moves: its headline, why it stands still, blocks of lines, and what happened last. */
+/** Shared parts of the live views of all kinds: headline, the reason for a standstill, blocks of lines, and Events. */
 import type { EventType } from '../../host/host.ts';
+import { type NextSteps, renderNextStep } from '../resources/next-steps.ts';
 import { renderAge } from './age.ts';
 import { conditionOf, holds, type WithConditions } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
 
-/** As in the events of a resource. */
+/** Event of a resource. */
 export interface LiveEvent {
   readonly atMs: number;
   readonly type: EventType;
@@ -13,9 +14,9 @@ export interface LiveEvent {
 }
 
 export interface LiveViewOptions {
-  /** Columns of the longest line. */
+  /** Maximum number of columns. */
   readonly width: number;
-  /** Lines that there is room for; details are left out to keep within it, as far as that helps. */
+  /** Maximum number of lines. Details are left out to stay within it, where possible. */
   readonly height?: number;
   readonly colour: boolean;
 }
@@ -23,12 +24,12 @@ export interface LiveViewOptions {
 export interface Headline {
   /** `namespace/name` */
   readonly name: string;
-  /** Directly behind the name. */
+  /** Text directly after the name. */
   readonly detail?: string;
-  /** In one word; undefined before anything is known. */
+  /** One word. Undefined without status. */
   readonly state: string | undefined;
   readonly colour: Colour;
-  /** At the right end. */
+  /** Text at the right end. */
   readonly figure: string | undefined;
   readonly elapsedMs: number | undefined;
 }
@@ -42,21 +43,20 @@ export function headline(parts: Headline, width: number, paint: Paint): string {
   return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
 }
 
-/** Why it stands, and how a person lets it go on; nothing while it is ready or at work. */
+/** Why the resource stands still, and the step that ends a pause or a stop. Empty while the resource is ready or at work. */
 export function standstill(
   status: WithConditions | undefined,
-  wayOn: string | undefined,
+  { approve: _, ...steps }: NextSteps | undefined = {},
   width: number,
   paint: Paint,
 ): readonly string[] {
   const stands = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
   if (!stands || holds(status, 'Ready') || holds(status, 'Reconciling')) return [];
-  const goOn = wayOn === undefined ? '' : ` To go on: ${wayOn}`;
   const colour = stands.type === 'Stalled' ? 'red' : 'yellow';
-  return wrap(printable(stands.message + goOn), width).map((line) => paint(colour, line));
+  return wrap(printable(stands.message + renderNextStep(steps)), width).map((line) => paint(colour, line));
 }
 
-/** `done in about 5m`; undefined where nothing is estimated, or the estimate has passed while there was more to do. */
+/** `done in about 5m`. Undefined without an estimate, or if the estimate has passed. */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
   return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
@@ -69,7 +69,7 @@ export function block(title: string, lines: readonly string[], paint: Paint): re
 const timeWidth = 10;
 const maxEventLines = 2;
 
-/** The newest `most` of them, oldest first. */
+/** The newest `most` Events, oldest first. */
 export function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

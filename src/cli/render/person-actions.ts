@@ -1,4 +1,4 @@
-/** What people did in a rollout, in words: `60m ago  approved stage linux, by kubectl-annotate`. */
+/** Actions of people in a rollout as text: `60m ago  approved stage linux, by kubectl-annotate`. */
 import type { PersonAction } from '../../api/generated/collector-version-policy.ts';
 import { renderAgeSince } from './age.ts';
 import { printable } from './palette.ts';
@@ -11,7 +11,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** A line for each, in their order. */
+/** One line for each action, in their order. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
   const width = Math.max(0, ...ages.map(({ length }) => length));

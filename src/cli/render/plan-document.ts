@@ -1,13 +1,13 @@
-/** Plans for programs: the shape that docs/cli.md names. Times are RFC 3339, durations as Kubernetes writes them. */
+/** Plans as documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
 import { renderDuration } from '../../base/duration.ts';
 import type { Forecast } from '../../policy/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
-import { type ExportOutlook, hasSearches, type PlannedSearches } from '../export-planner.ts';
-import type { Outlook } from '../planner.ts';
+import { type ExportOutlook, hasSearches, type PlannedSearches } from '../plan/export-planner.ts';
+import type { Outlook } from '../plan/planner.ts';
 import { renderMoment } from './moment.ts';
 
-/** Plain data, in the order in which a person would read it. */
+/** Plain data, in a readable order. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   const changes = hasUpgrades || exports.some(hasSearches);
@@ -136,7 +136,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   };
 }
 
-/** As the API writes the values of its enumerations. */
+/** Enumeration value in the spelling of the API. */
 function capitalised(word: string): string {
   return word.replace(/^./, (first) => first.toUpperCase());
 }

@@ -1,8 +1,8 @@
-/** Plans for people: of each policy what it comes to, its stages with their members, and who is left out for which reason. */
+/** Plans of policies as text: figures, stages with their members, and collectors that are left out, with the reason. */
 import { renderDuration } from '../../base/duration.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
-import type { Outlook } from '../planner.ts';
+import type { Outlook } from '../plan/planner.ts';
 import { renderAge } from './age.ts';
 import { counted } from './counted.ts';
 import { type Fact, renderFacts } from './facts.ts';
@@ -13,7 +13,7 @@ import { renderTable } from './table.ts';
 export interface PlanViewOptions {
   readonly width: number;
   readonly colour: boolean;
-  /** All collectors, and not only the first few. */
+  /** True to list all collectors, not only the first few. */
   readonly wide: boolean;
 }
 
@@ -21,10 +21,10 @@ const namedCollectors = 5;
 const namedWindows = 3;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** What can be said of a policy. */
+/** Plan of a policy, or the reason to wait. */
 export type KnownOutlook = Exclude<Outlook, { kind: 'problem' }>;
 
-/** The lines of the view. */
+/** Lines of the view. */
 export function renderPlans(outlooks: readonly KnownOutlook[], options: PlanViewOptions): readonly string[] {
   return outlooks.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);
 }
@@ -52,7 +52,7 @@ function renderPlan(plan: RolloutPlan, options: PlanViewOptions, paint: Paint): 
   return [
     ...renderFacts(factsOf(plan), { ...factsLayout, width: options.width, paint }),
     ...section('Stages', stageTable(plan, options), paint),
-    ...section('To be upgraded', options.wide ? allUpgrades(plan, options) : firstUpgrades(plan, options), paint),
+    ...section('To upgrade', options.wide ? allUpgrades(plan, options) : firstUpgrades(plan, options), paint),
     ...section('Left out', options.wide ? allLeftOut(plan, options) : firstLeftOut(plan, options), paint),
   ];
 }
@@ -66,7 +66,7 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
   const isIdle = countUpgrades(plan) === 0;
   return [
     ['Upgrades', describeCounts(plan)],
-    ['Rollout', `${rolloutId}, which ${begins ? 'begins' : isComplete && isIdle ? 'is complete' : 'goes on'}`],
+    ['Rollout', `${rolloutId}, which ${begins ? 'starts' : isComplete && isIdle ? 'is complete' : 'continues'}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
     [
@@ -74,7 +74,7 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
       isIdle || !forecast ? undefined : `${posts + looks + sweeps} at up to ${requestsPerSecond} a second: ${each}`,
     ],
     ['Windows', describeWindows(plan)],
-    ['Approvals', approvals === '' ? undefined : `of ${approvals}; times are as if they were given at once`],
+    ['Approvals', approvals === '' ? undefined : `of ${approvals}; times assume that they are given at once`],
     ['Later', plan.heir && `${plan.heir.version} becomes the target at ${renderMinute(plan.heir.atMs)}`],
   ];
 }
@@ -86,7 +86,7 @@ function describeCounts(plan: RolloutPlan): string {
   const busy = sum(({ counts }) => counts.inProgress);
   const left = leftOut.reduce((total, { collectors }) => total + collectors.length, 0);
   const rest = [
-    there > 0 ? `${there} ${there === 1 ? 'runs' : 'run'} ${target} already` : '',
+    there > 0 ? `${there} already ${there === 1 ? 'runs' : 'run'} ${target}` : '',
     busy > 0 ? `${busy} ${busy === 1 ? 'is' : 'are'} being upgraded` : '',
     left > 0 ? `${left} ${left === 1 ? 'is' : 'are'} left out` : '',
   ].filter((text) => text !== '');
@@ -96,11 +96,11 @@ function describeCounts(plan: RolloutPlan): string {
 function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   if (!forecast) return undefined;
   const { totalMs, startMs, waitsForEver } = forecast;
-  if (totalMs === undefined) return `for ever: it waits for ${waitsForEver}`;
+  if (totalMs === undefined) return `forever: the rollout waits for ${waitsForEver}`;
   const sources = {
     given: '',
-    measured: ', as was measured',
-    assumed: ', which is assumed: --assume-upgrade says how long',
+    measured: ', as measured',
+    assumed: ' (an assumption, set it with --assume-upgrade)',
   };
   const one = `if an upgrade takes ${renderDuration(Math.round(upgrade.ms / 1_000) * 1_000)}${sources[upgrade.source]}`;
   return `about ${renderAge(totalMs)}, until ${renderMinute(startMs + totalMs)}, ${one}`;
@@ -131,7 +131,7 @@ function stageTable({ stages, forecast }: RolloutPlan, { width }: PlanViewOption
     stage.state === 'ended' ? 'has ended' : time(stage.startMs),
     stage.state === 'ended' ? '' : time(stage.endMs) || 'never',
   ]);
-  const headings = ['Stage', 'Members', 'To upgrade', 'There', 'At once', 'Soak', 'Approval', 'Begins', 'Ends'];
+  const headings = ['Stage', 'Members', 'To upgrade', 'Updated', 'At once', 'Soak', 'Approval', 'Starts', 'Ends'];
   const used = headings.map((_, column) => column < 4 || rows.some((row) => row[column] !== ''));
   const shown = (cells: readonly string[]) => cells.filter((_, column) => used[column]);
   return renderTable(shown(headings), rows.map(shown), width - 2);
@@ -181,11 +181,11 @@ function someOf(collectors: readonly PlannedCollector[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-/** Of one collector, and of several. */
+/** Text for one collector, and for several. */
 const reasonTexts: { readonly [R in LeftOutReason]: readonly [one: string, several: string] } = {
-  Offline: ['does not run', 'do not run'],
+  Offline: ['is offline', 'are offline'],
   Newer: ['runs a newer version, and allowDowngrade is not set', 'run a newer version, and allowDowngrade is not set'],
-  Failed: ['has failed and is out of attempts', 'have failed and are out of attempts'],
+  Failed: ['has failed, retries exhausted', 'have failed, retries exhausted'],
   Foreign: ['belongs to another policy', 'belong to another policy'],
   HostedCollector: ['is hosted', 'are hosted'],
   VersionUnreadable: ['has a version that cannot be read', 'have a version that cannot be read'],

@@ -1,6 +1,6 @@
 /**
- * One policy in full, for `logfleet get cvp NAME`: what it wants, where the fleet and its stages stand, why nothing is happening, what
- * failed, what is in flight, and what people did. Everything comes from the resource; the time is passed in.
+ * Details of a policy for `logfleet get cvp NAME`: target, fleet, stages, the reason of its state, failures, upgrades in flight, and
+ * actions of people. Pure.
  */
 
 import type {
@@ -11,6 +11,7 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
+import type { NextSteps } from '../resources/next-steps.ts';
 import { renderAgeSince } from './age.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { counted } from './counted.ts';
@@ -29,16 +30,12 @@ export interface ViewOptions {
   readonly width: number;
   readonly colour: boolean;
   readonly nowMs: number;
-  /** How a person lets it go on, where it is paused. */
-  readonly wayOn?: string | undefined;
-  /** The command that approves the stage that waits for it. */
-  readonly approve?: string | undefined;
+  readonly steps?: NextSteps;
 }
 
-/** Rows of a list that are shown; the status has more of them. */
+/** Maximum number of rows in a table. The status has more. */
 const maxRows = 10;
 
-/** The lines of the view. */
 export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   const status = policy.status;
@@ -51,26 +48,31 @@ export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOption
     ...section('Versions', versions(status, options), paint),
     ...section('Conditions', renderConditions(status, options), paint),
     ...section('Failed', reasons(status.failureReasons ?? [], options.width), paint),
-    ...section('Left alone', reasons(status.skippedReasons ?? [], options.width), paint),
+    ...section('Skipped', reasons(status.skippedReasons ?? [], options.width), paint),
     ...section('In flight', inFlight(status, options), paint),
     ...section('Ended last', ended(status, options), paint),
-    ...section('What people did', actions(status.rollout?.actions ?? [], options), paint),
+    ...section('Actions of people', actions(status.rollout?.actions ?? [], options), paint),
     ...section('Former rollouts', history(status, options), paint),
   ];
 }
 
-function facts(policy: CollectorVersionPolicy, { nowMs, wayOn }: ViewOptions): readonly Fact[] {
+function facts(policy: CollectorVersionPolicy, { nowMs, steps: { resume, retry } = {} }: ViewOptions): readonly Fact[] {
   const { metadata, spec, status } = policy;
   return [
     ['Name', `${metadata.namespace}/${metadata.name}`],
     ['Target', targetOf(policy)],
-    ['State', status?.summary?.state ?? 'Unknown: nothing has looked at this policy yet; is an operator running?'],
+    [
+      'State',
+      status?.summary?.state ??
+        'Unknown: no operator has looked at this policy yet. Check that an operator is running.',
+    ],
     ['Updated', status && updatedOf(status)],
     ['Mode', spec.mode === 'Observe' ? 'Observe: nothing is upgraded' : undefined],
-    ['Paused', wayOn && `nothing new is started; to go on: ${wayOn}`],
-    ['Waiting for', wayOn ? undefined : renderWait(status, nowMs)],
+    ['Paused', resume && `no upgrade starts; to resume: ${resume}`],
+    ['Waiting for', resume ? undefined : renderWait(status, nowMs)],
     ['Rollout', rolloutOf(status, nowMs)],
     ['Stopped', stopOf(status, nowMs)],
+    ['To retry', retry],
     ['Window', status && renderWindow(status, nowMs)],
     ['Behind', renderBehind(policy)],
     ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
@@ -92,13 +94,13 @@ function targetOf({ spec, status }: CollectorVersionPolicy): string {
 function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const rollout = status?.rollout;
   if (!rollout) return undefined;
-  const begun = `${rollout.id}, begun ${renderAgeSince(rollout.startTime, nowMs)} ago`;
+  const begun = `${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago`;
   const moves = status.conditions?.some((condition) => condition.type === 'Reconciling' && condition.status === 'True');
   const end = moves ? renderEnd(rollout.estimatedCompletionTime, nowMs) : undefined;
   return end === undefined ? begun : `${begun}, ${end}`;
 }
 
-/** Since when, which the age of a condition does not tell: `Ready` was `False` before that. */
+/** Time since the rollout stopped. The age of the condition can be older, since `Ready` was `False` before. */
 function stopOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const stopped = status?.rollout?.stopped;
   if (!stopped) return undefined;
@@ -115,7 +117,7 @@ function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint
 
 function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   if (all.length === 0) return [];
-  const { nowMs, approve, width } = options;
+  const { nowMs, steps: { approve } = {}, width } = options;
   const rows = all.map((stage) => [
     stage.name,
     renderStageState(stage, nowMs),
@@ -123,12 +125,12 @@ function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: Vie
     failedOf(stage),
     stage.startTime === undefined ? '' : `${renderAgeSince(stage.startTime, nowMs)} ago`,
   ]);
-  const headings = ['stage', 'state', 'updated', 'failed', 'begun'];
+  const headings = ['stage', 'state', 'updated', 'failed', 'started'];
   const how = approve === undefined ? [] : wrap(`to approve: ${approve}`, Math.max(20, width - 2));
   return [...renderTable(headings, rows, width - 2).map((line) => clip(line, width - 2)), ...how];
 }
 
-/** `0 (3 attempts)`: who is tried again, or was upgraded since, has failed all the same. */
+/** `0 (3 attempts)`: collectors that failed and were retried or upgraded since count only as attempts. */
 function failedOf({ failed, failedAttempts = 0 }: StageStatus): string {
   return failedAttempts > failed ? `${failed} (${counted(failedAttempts, 'attempt')})` : `${failed}`;
 }
@@ -183,7 +185,7 @@ function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOption
   return shortened(['collector', 'from', 'to', 'state', 'ended', 'message'], rows, over.length, options);
 }
 
-/** A table of the first rows, within the window, and how many of `total` are left out. */
+/** Table of the first rows, cut to the width of the window, and the number of rows that are left out. */
 function shortened(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -199,7 +201,7 @@ function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): r
   return renderActions(all, nowMs).map((line) => clip(line, width - 2));
 }
 
-/** Each rollout with what people did in it below. */
+/** Former rollouts, each with the actions of people below it. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   if (records.length === 0) return [];
   const rows = records.map((record) => [

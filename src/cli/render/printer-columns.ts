@@ -1,6 +1,6 @@
 /**
- * The columns of a kind, as its CRD gives them to kubectl (`additionalPrinterColumns`), so that `logfleet get` and `kubectl get`
- * show the same table from one source. Columns of a priority above 0 are for `-o wide`, there as here.
+ * Columns of a kind from its CRD (`additionalPrinterColumns`), so that `logfleet get` and `kubectl get` show the same table. Columns with a
+ * priority above 0 are for `-o wide`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ export interface PrinterColumn {
   readonly name: string;
   /** `date` columns are shown as ages. */
   readonly type: string;
-  /** Members and filters by one member, as in `.status.conditions[?(@.type=="Ready")].message`. */
+  /** Path of fields, with filters by one field: `.status.conditions[?(@.type=="Ready")].message`. */
   readonly jsonPath: string;
   readonly priority?: number;
 }
@@ -27,7 +27,7 @@ interface Crd {
 
 const crdFolder = fileURLToPath(new URL('../../../crds/', import.meta.url));
 
-/** All columns of the kind's newest version, the name left out, in the CRD's order. */
+/** Columns of the newest version of the kind, without the name, in the order of the CRD. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;
@@ -37,7 +37,7 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   assert(false, `crds/ holds no CRD of the kind ${kind}`);
 }
 
-/** The cell of one resource. What is not there is empty, as in kubectl. */
+/** Cell of one resource. Empty without a value, as in kubectl. */
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
   const value = valueAt(column.jsonPath, resource);
   if (column.type === 'date') return renderAgeSince(typeof value === 'string' ? value : undefined, nowMs);

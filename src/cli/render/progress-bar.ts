@@ -1,9 +1,9 @@
-/** A bar of how much is done, as fine as an eighth of a column. */
+/** Progress bar with a resolution of an eighth of a column. */
 import type { Paint } from './palette.ts';
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
-/** `[████▌     ]`, in as many columns as are given. `part` is 0 to 1; the bar is full only when that is 1. */
+/** `[████▌     ]` with exactly `width` columns. `part` is from 0 to 1. The bar is full only at 1. */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);

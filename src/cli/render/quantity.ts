@@ -1,4 +1,4 @@
-/** Large numbers and sizes as people read them. */
+/** Large numbers and sizes as text. */
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
@@ -13,12 +13,12 @@ export function renderCount(count: number, noun: string): string {
   return `${renderNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `512 B`, `1.4 MiB`, `240 GiB`: three digits at least where there are so many. */
+/** `512 B`, `1.4 MiB`, `240 GiB`, with up to three digits. */
 export function renderBytes(bytes: number): string {
   if (bytes < 1_024) return `${Math.round(bytes)} B`;
   let size = bytes / 1_024;
   let unit = 0;
-  // What would be shown as 1024 of a unit is 1 of the next.
+  // A size that would be shown as 1024 of a unit is 1 of the next unit.
   while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
     size /= 1_024;
     unit++;

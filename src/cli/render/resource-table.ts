@@ -1,20 +1,20 @@
-/** Resources as text: the table that `kubectl get` shows, rows of it, and documents for programs. */
+/** Resources as the table of `kubectl get`, as single rows, and as documents for programs. */
 import { stringify } from 'yaml';
 import type { KindName } from '../../api/kinds.ts';
-import type { AnyResource } from '../resource-access.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
 import { type PrinterColumn, readPrinterColumns, renderCell } from './printer-columns.ts';
 import { renderTable } from './table.ts';
 
 export interface TableOptions {
-  /** Also the columns of a priority above 0. */
+  /** Show columns with a priority above 0, too. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
-  /** Of the window, where there is one. */
+  /** Width of the window. Undefined without a terminal. */
   readonly width?: number;
 }
 
-/** One table for each kind among them, with an empty line in between. */
+/** One table for each kind, with an empty line between tables. */
 export function renderResourceTable(resources: readonly AnyResource[], options: TableOptions): readonly string[] {
   const kindsPresent = [...new Set(resources.map(({ kind }) => kind))];
   return kindsPresent.flatMap((kind, index) => {
@@ -42,7 +42,7 @@ function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 
-/** `single`: the bare resource; else a `List` of them, as kubectl gives it. Ends with a line break. */
+/** The resource itself if `single`, otherwise a `List`, as in kubectl. Ends with a line break. */
 export function renderDocuments(resources: readonly AnyResource[], format: 'json' | 'yaml', single: boolean): string {
   const document = single ? resources[0] : { apiVersion: 'v1', kind: 'List', items: resources };
   return format === 'json' ? `${JSON.stringify(document, undefined, 2)}\n` : renderYaml(document);

@@ -1,15 +1,16 @@
-/** The views of one resource, whatever its kind: in full, while it moves, and in a line. */
-import type { AnyResource } from '../resource-access.ts';
+/** Views of a resource of any kind: details, live view, and one line. */
+import type { NextSteps } from '../resources/next-steps.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
 import { conditionOf, holds, renderBehind } from './condition-lines.ts';
 import { renderFound } from './export-figures.ts';
-import { renderExportLine, renderExportLive } from './export-live-view.ts';
+import { renderExportLine, renderExportLive, waitMessage } from './export-live-view.ts';
 import { renderExport } from './export-view.ts';
-import { renderFleet, renderSummaryLine } from './fleet-view.ts';
+import { outageMessage, renderFleet, renderSummaryLine } from './fleet-view.ts';
 import type { LiveEvent, LiveViewOptions } from './live-parts.ts';
 import { printable } from './palette.ts';
 import { renderPolicy, type ViewOptions } from './policy-view.ts';
 
-/** For `get KIND NAME`. */
+/** Details for `get KIND NAME`. */
 export function renderResource(resource: AnyResource, options: ViewOptions): readonly string[] {
   switch (resource.kind) {
     case 'CollectorVersionPolicy':
@@ -19,28 +20,27 @@ export function renderResource(resource: AnyResource, options: ViewOptions): rea
   }
 }
 
-/** What a view of something that moves needs beside the resource. */
+/** Data of a live view beside the resource. */
 export interface LiveMoment {
   readonly nowMs: number;
-  /** Since the run began; undefined for who only watches. */
+  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
   readonly elapsedMs?: number;
-  /** Of a policy; undefined before there is anything to count. */
+  /** For policies. Undefined until there is something to count. */
   readonly updatedPerMinute: number | undefined;
-  /** Over the last whole seconds; undefined before the first. */
+  /** Over the last whole seconds. Undefined until the first request. */
   readonly requestsPerSecond?: number | undefined;
   /** Oldest first. */
   readonly events: readonly LiveEvent[];
-  readonly wayOn: string | undefined;
-  readonly approve: string | undefined;
+  readonly steps: NextSteps;
 }
 
 export function renderLive(resource: AnyResource, moment: LiveMoment, options: LiveViewOptions): readonly string[] {
-  const { nowMs, events, wayOn, approve, elapsedMs, updatedPerMinute, requestsPerSecond } = moment;
+  const { nowMs, events, steps, elapsedMs, updatedPerMinute, requestsPerSecond } = moment;
   const common = {
     name: `${resource.metadata.namespace}/${resource.metadata.name}`,
     nowMs,
     events,
-    wayOn,
+    steps,
     behind: renderBehind(resource),
     ...(elapsedMs === undefined ? {} : { elapsedMs }),
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
@@ -48,33 +48,48 @@ export function renderLive(resource: AnyResource, moment: LiveMoment, options: L
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {
       const pace = updatedPerMinute === undefined ? {} : { updatedPerMinute };
-      return renderFleet({ ...common, ...pace, status: resource.status, approve }, options);
+      return renderFleet({ ...common, ...pace, status: resource.status }, options);
     }
     case 'SearchExport':
       return renderExportLive({ ...common, status: resource.status }, options);
   }
 }
 
-/** Undefined as long as nothing is known. `key` changes when the line is worth saying again. */
-export function renderLine(resource: AnyResource): { readonly key: string; readonly line: string } | undefined {
+export interface StateLine {
+  readonly key: string;
+  readonly line: string;
+  /** Message of `Ready` that the line ends with. */
+  readonly message: string | undefined;
+}
+
+/** Undefined without status. A line with the same `key` is not repeated. */
+export function renderLine(resource: AnyResource): StateLine | undefined {
   const { kind, metadata, status } = resource;
   if (status === undefined) return undefined;
   const name = `${metadata.namespace}/${metadata.name}`;
   switch (kind) {
     case 'CollectorVersionPolicy': {
       const line = renderSummaryLine(name, status);
-      return { key: line, line };
+      return { key: line, line, message: cleaned(outageMessage(status)) };
     }
     case 'SearchExport': {
       const { state, progress } = status.summary ?? {};
-      return { key: `${state} ${progress}`, line: renderExportLine(name, status) };
+      return {
+        key: `${state} ${progress}`,
+        line: renderExportLine(name, status),
+        message: cleaned(waitMessage(status)),
+      };
     }
   }
 }
 
+function cleaned(message: string | undefined): string | undefined {
+  return message === undefined ? undefined : printable(message);
+}
+
 /**
- * Why it stands, or what it is at, for whoever has heard nothing for a while; undefined where there is nothing to add: it is ready, or
- * a policy at work without an outage, whose counts say it.
+ * Reason of a standstill or a long state, for outputs without a terminal. Undefined if the resource is ready, or if it is a policy at work
+ * without an outage, whose counts are enough.
  */
 export function renderReason({
   kind,

@@ -1,9 +1,9 @@
-/** What a rollout waits for, and until when: times of the status as spans that count down. */
+/** Reason and remaining time of a rollout that waits. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { renderAge } from './age.ts';
 
-/** `the end of the soak of stage canary, 12m left`; undefined where it waits for nothing. */
+/** `the end of the soak of stage canary, 12m left`. Undefined if the rollout waits for nothing. */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
   if (!status || waitingFor === undefined) return undefined;
@@ -11,7 +11,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/** The reason says what it is that it waits for: other times of the status are then none of its business. */
+/** End of the wait. The reason of `Ready` selects the time in status. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = reasonOf(conditions);
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -26,8 +26,8 @@ function reasonOf(conditions: CollectorVersionPolicyStatus['conditions']): strin
 }
 
 /**
- * `open for another 3h, until …` or `opens in 5h, …`, in whose zone where windows go by that, and whether it is too late to start
- * anything in it; undefined where there is none.
+ * `open for another 3h, until …` or `opens in 5h, …`, with the time zone of the collectors if windows depend on it. It also tells when the
+ * window is open but too short to start an upgrade. Undefined without a window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,
@@ -40,6 +40,6 @@ export function renderWindow(
   if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
   if (nowMs >= endMs) return undefined;
   const isPastCutoff = timeZone === undefined && reasonOf(conditions) === reasons.waitingForWindow;
-  const late = isPastCutoff ? ', too shortly to start anything' : '';
+  const late = isPastCutoff ? ', but too short to start an upgrade' : '';
   return `open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
 }

@@ -1,8 +1,7 @@
 /**
- * A block of lines at the end of a terminal that is drawn again in place. What stood above it stays, and so does its last
- * drawing when it ends.
+ * Block of lines at the end of a terminal, redrawn in place. The lines above stay, and the last drawing stays at the end.
  *
- * Invariant: the block is never higher or wider than the window, since a terminal that scrolls or wraps loses count of lines.
+ * Invariant: the block is never larger than the window, since scrolling and wrapping would break the count of lines.
  */
 import type { Output } from '../context.ts';
 import { clipColoured } from './palette.ts';
@@ -21,7 +20,7 @@ export class Screen {
     this.#output = output;
   }
 
-  /** Shows these lines in place of those before, in one write. */
+  /** Replaces the lines of the block in one write. */
   draw(lines: readonly string[]): void {
     const width = this.#output.columns() - 1;
     const shown = fitHeight(lines, this.#output.rows() - 1).map(
@@ -33,13 +32,13 @@ export class Screen {
     this.#height = shown.length;
   }
 
-  /** Writes a line above the block, where it stays. The block itself is gone until it is drawn again. */
+  /** Writes a line above the block, where it stays. The block disappears until the next drawing. */
   print(line: string): void {
     this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
-  /** Leaves the last drawing where it is and gives the cursor back. */
+  /** Leaves the last drawing and shows the cursor. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;
@@ -54,5 +53,5 @@ export class Screen {
 function fitHeight(lines: readonly string[], height: number): readonly string[] {
   if (lines.length <= height) return lines;
   const shown = Math.max(0, height - 1);
-  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines: make the window higher`];
+  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines: enlarge the window`];
 }

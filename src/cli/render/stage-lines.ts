@@ -1,6 +1,6 @@
 /**
- * The stages of a rollout while it moves: a line for each, with its state, a bar of its collectors and their counts. All bars have the
- * same length, whatever the stages' sizes: how far each has come is the question.
+ * Stages of a rollout for the live view: one line each with state, bar and counts. All bars have the same length, so that the progress of
+ * stages can be compared.
  */
 import type { StageStatus } from '../../api/generated/collector-version-policy.ts';
 import { renderAge } from './age.ts';
@@ -9,12 +9,12 @@ import { apportion } from './fleet-bar.ts';
 import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
 
 export interface StageLinesOptions {
-  /** Stages that there is room for; the one under way is always among them. */
+  /** Maximum number of stages. The current stage is always shown. */
   readonly most: number;
-  /** Columns of the longest line. */
+  /** Maximum number of columns. */
   readonly width: number;
   readonly nowMs: number;
-  /** The command that approves the stage that waits for it. */
+  /** Command that approves the waiting stage. */
   readonly approve?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** A shorter one says nothing that the counts do not. */
+/** Minimum length of a bar. A shorter bar shows nothing more than the counts. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -66,14 +66,14 @@ export function renderStages(
   ];
 }
 
-/** With the one before the one under way, where there is room for it. */
+/** Index of the first shown stage: the one before the current stage, if there is space. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
   return Math.max(0, Math.min(wanted, stages.length - most));
 }
 
-/** In one word, and how long it still soaks. */
+/** State in one word, with the remaining soak. */
 export function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
@@ -87,14 +87,14 @@ function renderCounts(stage: StageStatus): string {
   return `${updated}/${members}${failures === undefined ? '' : `, ${failures}`}${left > 0 ? `, ${left} left out` : ''}`;
 }
 
-/** `2 failed`, or how many attempts did where more of them failed than collectors are given up; undefined where none did. */
+/** `2 failed`, or the number of failed attempts if it is larger. Undefined without failures. */
 function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
   if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
   const attempts = counted(failedAttempts, 'attempt');
   return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
 }
 
-/** Where all are done who can be: the rest is offline, hosted or left out for another reason, and nothing is to come. */
+/** True for stages in which no more upgrade starts: the remaining collectors are offline, hosted or left out for another reason. */
 const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
   Pending: false,
   AwaitingApproval: false,
@@ -105,7 +105,7 @@ const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
   Stopped: false,
 };
 
-/** `[███×░░]`, in as many columns as are given; `[███×··]` where the rest is left out. */
+/** `[███×░░]` with exactly `width` columns, or `[███×··]` if the rest is left out. */
 export function renderStageBar(
   { members, updated, failed, state }: Pick<StageStatus, 'members' | 'updated' | 'failed' | 'state'>,
   width: number,

@@ -1,12 +1,12 @@
 /**
- * Tables in the manner of kubectl: headings in capitals, columns as wide as they need to be, three blanks between them; fewer where
- * the window is too narrow for three.
+ * Tables in the style of kubectl: headings in capitals, columns as wide as needed, and three blanks between columns, or fewer in a narrow
+ * window.
  */
 import { printable, widthOf } from './palette.ts';
 
 const widestGap = 3;
 
-/** How wide each column is; kept by whoever adds rows later, so that they stand under the others. */
+/** Width of each column. Kept by callers that add rows later. */
 export type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -26,7 +26,7 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/** Lines with the headings first. They fit into `width` where that takes no more than moving columns together. */
+/** Lines of the table with its headings. The gaps shrink so that the table fits into `width`, if that is enough. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

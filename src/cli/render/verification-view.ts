@@ -1,4 +1,4 @@
-/** What `logfleet verify` has proven, and what differs: a table of the checks for people, a document for programs. */
+/** Result of `logfleet verify`: a table of checks and a list of differences for people, a document for programs. */
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -16,10 +16,10 @@ export interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** So many differences, and so many incomplete intervals, are told one by one; `-o json` has all of them. */
+/** Maximum number of listed differences and of listed incomplete intervals. `-o json` lists all. */
 const toldOneByOne = 20;
 
-/** The lines of the view. `url` is that of the manifest. */
+/** Lines of the view. `url` is the address of the manifest. */
 export function renderVerification(
   url: string,
   verification: Verification,
@@ -38,10 +38,10 @@ export function renderVerification(
   ];
 }
 
-/** The export's folder is the root of what was read. */
+/** Layout with the folder of the export as root. */
 const layout = new ExportLayout('');
 
-/** How a person mends what differs. */
+/** Sentences with the remedies for the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -49,13 +49,13 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   const anew = () => wayToSearchAnew(layout, intervals, damaged, layout.manifest);
   return [
     ...(has('files', 'checksums') && damaged.size > 0
-      ? [`To mend it, put these files back as they were, or ${anew()} when the export runs again.`]
+      ? [`Remedy: restore these files, or ${anew()} when the export runs again.`]
       : []),
-    ...(has('range', 'proof', 'manifest') ? [`To mend it, ${manifestAdvice} when the export runs again.`] : []),
+    ...(has('range', 'proof', 'manifest') ? [`Remedy: ${manifestAdvice} when the export runs again.`] : []),
   ];
 }
 
-/** A table whose last column goes on below itself where the window is too narrow for it. */
+/** Table of checks. The last column is wrapped in a narrow window. */
 function checkLines(checks: readonly Check[], width: number): readonly string[] {
   const heads = checks.map(({ name, result }) => [name, result]);
   const widths = columnWidths([['CHECK', 'RESULT'], ...heads]);
@@ -75,7 +75,7 @@ interface Check {
   readonly what: string;
 }
 
-/** Which differences speak against which check. */
+/** Check that each kind of difference belongs to. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -101,7 +101,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const differs = new Set(differences.map(({ kind }) => against[kind]));
   const result = (check: (typeof against)[DifferenceKind]) => (differs.has(check) ? 'differs' : 'ok');
   const unless = (check: (typeof against)[DifferenceKind], proven: string) =>
-    differs.has(check) ? 'with the differences below' : proven;
+    differs.has(check) ? 'see the differences below' : proven;
   const by = identity.byReceiptTime ? ' by receipt time' : '';
   const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${by}`;
   return [
@@ -138,12 +138,12 @@ function checksOf(verification: Verification): readonly Check[] {
     {
       name: 'manifest',
       result: result('manifest'),
-      what: unless('manifest', 'its fingerprint is that of the export, its sums add up'),
+      what: unless('manifest', 'fingerprint and sums are correct'),
     },
     {
       name: 'folder',
       result: result('folder'),
-      what: unless('folder', 'nothing else lies beside, no record says otherwise'),
+      what: unless('folder', 'no other files, all records agree'),
     },
   ];
 }
@@ -162,7 +162,7 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 };
 const mostRanges = 5;
 
-/** Each range with its level; where there are many, how many rows each level has. */
+/** Ranges with their levels. With many ranges: the number of rows of each level. */
 function renderLevels(proof: readonly ProofRange[]): string {
   if (proof.length === 0) return 'nothing';
   if (proof.length <= mostRanges) return proof.map((range) => renderRange(range, proof.length === 1)).join('; ');
@@ -176,10 +176,11 @@ function renderLevels(proof: readonly ProofRange[]): string {
     .join('; ');
 }
 
-function renderRange({ fromMs, toMs, level, figures, repeated }: ProofRange, isOnly: boolean): string {
+function renderRange({ fromMs, toMs, level, figures, repeated, wholeIntervals }: ProofRange, isOnly: boolean): string {
   const range = isOnly ? '' : `${renderMoment(fromMs)} to ${renderMoment(toMs)}: `;
-  const twice = repeated ? `, of which the service has ${renderNumber(repeated.rows)} once more` : '';
-  return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${twice}`;
+  const twice = repeated ? `; the service has ${renderNumber(repeated.rows)} of them twice` : '';
+  const coarse = wholeIntervals ? ', for whole intervals only' : '';
+  return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${coarse}${twice}`;
 }
 
 const figureNames: { readonly [F in ComparableFigure]: string } = {
@@ -190,8 +191,8 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
 
 function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
   const names = (figures: readonly ComparableFigure[]) => figures.map((figure) => figureNames[figure]).join(', ');
-  const again = recomputed.length === 0 ? 'none added up again' : `${names(recomputed)} added up again from the files`;
-  const others = notRecomputed.length === 0 ? '' : `; not read in the files: ${names(notRecomputed)}`;
+  const again = recomputed.length === 0 ? 'nothing recomputed' : `${names(recomputed)} recomputed from the files`;
+  const others = notRecomputed.length === 0 ? '' : `; not in the files: ${names(notRecomputed)}`;
   return `${again}${others}`;
 }
 
@@ -215,10 +216,10 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Of the millisecond at which a search was cut: what was received of it is written by another interval alone (E4). */
+/** Clause about rows of the millisecond at which a search was cut. Another interval contains them (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
-  return left === 0 ? '' : `; ${renderNumber(left)} of them belong to another interval, which has them`;
+  return left === 0 ? '' : `; ${renderNumber(left)} of them belong to another interval, which contains them`;
 }
 
 function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
@@ -234,35 +235,35 @@ function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitR
 function renderDifference({ kind, where, expected, found }: Difference): string {
   switch (kind) {
     case 'fingerprint':
-      return `the fingerprint in the manifest is ${found}, and that of the export which it describes ${expected}`;
+      return `the manifest has the fingerprint ${found}, but its export has ${expected}`;
     case 'gap':
-      return `nobody looked from ${expected} to ${found} (${where})`;
+      return `nothing was searched from ${expected} to ${found} (${where})`;
     case 'overlap':
       return `intervals overlap ${where}: ${found} comes before ${expected}`;
     case 'total':
-      return `the manifest's sum of ${where} is ${found}, and its intervals have ${expected}`;
+      return `the manifest has ${where} = ${found}, but its intervals have ${expected}`;
     case 'completeness':
-      return `the manifest says complete: ${found}, and its intervals say ${expected}`;
+      return `the manifest has complete = ${found}, but its intervals have ${expected}`;
     case 'record':
-      return `${where} says otherwise than the manifest`;
+      return `${where} contradicts the manifest`;
     case 'missingFile':
       return `${where} is missing`;
     case 'bytes':
-      return `${where} has ${found} bytes, and had ${expected}`;
+      return `${where} has ${found} bytes instead of ${expected}`;
     case 'sha256':
-      return `${where} has the SHA-256 ${found}, and had ${expected}`;
+      return `${where} has the SHA-256 ${found} instead of ${expected}`;
     case 'rows':
-      return `${where} has ${found} rows, and had ${expected}`;
+      return `${where} has ${found} rows instead of ${expected}`;
     case 'unreadable':
       return `${where} cannot be read: ${found}`;
     case 'strayFile':
       return `${where} is not in the manifest`;
     case 'figures':
-      return `the messages in files have ${found} as ${where}, and their record says ${expected}`;
+      return `the messages in the files have ${where} = ${found}, but their record has ${expected}`;
     case 'proof':
-      return 'the proof in the manifest is not what its intervals and the verdicts beside it add up to';
+      return 'the proof in the manifest contradicts its intervals and the digest verdicts';
     case 'sharedFile':
-      return `${where} is named by more than one interval`;
+      return `${where} belongs to more than one interval`;
   }
 }
 
@@ -282,10 +283,10 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   const differing = manifest.proof.filter(({ counted }) => counted !== undefined).length;
   const ranges = incomplete + differing;
   const flagged = `${renderCount(ranges, 'interval')} ${ranges === 1 ? 'is' : 'are'} flagged as incomplete`;
-  return paint('yellow', `Incomplete: ${rows} as the manifest says, and ${flagged}.`);
+  return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 
-/** For programs. */
+/** Document for programs. */
 export function verificationDocument(url: string, verification: Verification): object {
   const { manifest, differences, files, rows, bytes } = verification;
   return {
@@ -306,7 +307,7 @@ export function verificationDocument(url: string, verification: Verification): o
   };
 }
 
-/** Of an export that could not be verified at all. */
+/** Document about an export that could not be verified. */
 export function problemDocument(url: string, problem: string): object {
   return { manifest: url, proven: false, problem };
 }

@@ -1,18 +1,18 @@
 /**
- * Uploads of this process that were given up and could not be taken back, as while the store was away or credentials had expired. They
- * would stay, and be billed, as long as the process lives (E15): whoever speaks to the same store next takes them back, by whatever
- * credentials.
+ * Abandoned uploads of this process that could not be removed, for example because the store was unavailable or credentials had
+ * expired. They would be billed as long as the process lives (E15). The next destination on the same store removes them with its
+ * own credentials.
  */
 
-/** An upload as everybody can take it back (`take-back.ts`). */
+/** Data needed to remove an upload (`take-back.ts`). */
 export interface LeftUpload {
-  /** The address of the store; empty where that is Amazon's. */
+  /** Address of the store. Empty for Amazon S3. */
   readonly store: string;
   readonly bucket: string;
   readonly key: string;
-  /** Undefined where it was never more than one put. */
+  /** Undefined if the upload was a single put. */
   readonly uploadId: string | undefined;
-  /** What is in the metadata of its object, where that may stand. */
+  /** Mark in the metadata of its object, if the object may exist. */
   readonly mark: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export class LeftUploads {
     this.#uploads.delete(idOf(upload));
   }
 
-  /** `prefix` is of keys. */
+  /** Uploads with this key prefix. */
   below({ store, bucket }: Pick<LeftUpload, 'store' | 'bucket'>, prefix: string): readonly LeftUpload[] {
     return [...this.#uploads.values()].filter(
       (upload) => upload.store === store && upload.bucket === bucket && upload.key.startsWith(prefix),

@@ -1,12 +1,15 @@
 /**
- * Memory of parts that are being filled or sent, shared by all uploads of a destination and used again: it costs one part for each
- * upload that is open and one for each part that is on its way, however long they run.
+ * Buffers for parts that are being filled or sent, shared and reused by all uploads of a destination. Memory use: one part for each
+ * open upload, and one for each part in flight.
  */
 
-/** The least that stores take for any part but the last. Ten thousand of them are the most: files of 48 GiB. */
+/**
+ * Size of a part in bytes: the minimum that stores accept for all parts except the last. With ten thousand parts a file has at most
+ * 48 GiB.
+ */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Over a path of 50 ms that is 300 MB/s. */
+/** Maximum number of parts in flight. Over a path with 50 ms delay this is 300 MB/s. */
 const maxSending = 3;
 const maxIdle = 8;
 
@@ -23,7 +26,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits, in turn, until a part may be sent; `sent` lets the next one go. */
+  /** Waits in order until a part may be sent. `sent` allows the next one. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

@@ -1,9 +1,9 @@
 /**
- * Uploads in parts that began and never ended: invisible, and billed until they are aborted (E15).
+ * Unfinished multipart uploads, which are invisible but billed until they are aborted (E15).
  *
- * Whose they are stands in the names of data files (`writer.ts`). One whose process cannot be looked up is left over when nothing of
- * it arrived for a quarter of an hour, by our clock: stores answer nobody whose clock is off by more. Parts come as rows do;
- * an upload that waited longer is begun again.
+ * The names of data files contain their writer (`writer.ts`). If the process cannot be checked, an upload counts as left over when
+ * no part arrived for 15 minutes by our clock. Stores reject clients whose clock differs by more than that. An upload that waits
+ * longer for rows is started again.
  */
 import {
   AbortMultipartUploadCommand,
@@ -24,7 +24,7 @@ export interface RunningUploadsOptions {
   readonly writer: Writer;
 }
 
-/** Raw errors of the SDK. */
+/** Errors of the SDK are thrown unchanged. */
 export class RunningUploads {
   readonly #options: RunningUploadsOptions;
 
@@ -32,7 +32,7 @@ export class RunningUploads {
     this.#options = options;
   }
 
-  /** How many there were; `prefix` is of keys. */
+  /** Aborts uploads with this key prefix. Returns their number. */
   async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
     let aborted = 0;
     for await (const upload of this.#list(prefix)) {
@@ -73,12 +73,12 @@ export class RunningUploads {
     return true;
   }
 
-  /** A moment that the store does not tell is no sign of life. */
+  /** Whether a time is long ago. A missing time counts as long ago. */
   #isOld(moment: Date | undefined): boolean {
     return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
   }
 
-  /** False: somebody was faster. */
+  /** Returns false if the upload was already gone. */
   async #abort({ Key, UploadId }: MultipartUpload): Promise<boolean> {
     const { client, bucket: Bucket } = this.#options;
     try {

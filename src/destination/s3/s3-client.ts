@@ -1,20 +1,20 @@
-/** The SDK's client: bounded in time, by the proxies of the environment, and silent. */
+/** Creates the SDK's client with timeouts, proxies from the environment, and no log output. */
 import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { bareHost, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from '../destination-error.ts';
 import type { S3Settings } from './s3-settings.ts';
 
-/** Read for `HTTPS_PROXY` and `NO_PROXY`. */
+/** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
-/** With the SDK's back-off in between, a store that is away is told of after less than four minutes. */
+/** Number of attempts. With the SDK's back-off, an unavailable store is reported after less than four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Until an answer begins, and without a byte moving. */
+/** Time limit in ms until an answer begins, and between two chunks. */
 const answerTimeoutMs = 60_000;
-/** Parts of several uploads, and small objects beside them. */
+/** Maximum number of connections: parts of several uploads, and small objects. */
 const maxConnections = 32;
 
 const silent = () => {};
@@ -50,7 +50,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
   return new S3Client(config);
 }
 
-/** As the environment of Node's agent, which reads less of a proxy than the way to the service does: it gets one that is in order. */
+/** Proxy settings in the form of Node's agent, which supports fewer forms than the connection to the service. */
 function proxyOf(settings: S3Settings, environment: Environment): Record<string, string> {
   const proxy = proxyTo(originOf(settings), environment);
   if (!proxy) return {};
@@ -68,7 +68,7 @@ function proxyTo(origin: URL, environment: Environment): URL | undefined {
   }
 }
 
-/** Where requests go: to the bucket as a name of its own, unless the path has it. */
+/** Origin of requests: the bucket is part of the host name, unless it is part of the path. */
 function originOf({ bucket, region = defaultRegion, endpoint, forcePathStyle }: S3Settings): URL {
   const origin = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const isNamed = forcePathStyle !== true && !bucket.includes('.') && isIP(bareHost(origin)) === 0;

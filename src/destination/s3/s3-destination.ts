@@ -1,11 +1,11 @@
 /**
- * An object store as a destination: Amazon's S3, or any store that speaks it and heeds `If-None-Match`.
+ * Object store as a destination: Amazon S3, or a compatible store that supports `If-None-Match`.
  *
- * That a store heeds it is not taken on trust: many took the header without a word before they knew it. The first object that
- * is created is created a second time, empty, and unless that is refused, nothing more is.
+ * Stores without support may silently ignore the header. So the first object is created a second time, without content. If the
+ * store does not reject that, nothing more is written.
  *
- * Repeating a request that failed in passing is left to the SDK, within bounds (`s3-client.ts`); what still fails is classified.
- * This module brings the SDK with it: import it where an export needs it, and not before.
+ * The SDK retries temporary failures within limits (`s3-client.ts`), and remaining errors are classified. This module loads the
+ * SDK, so import it lazily.
  */
 import {
   DeleteObjectCommand,
@@ -38,7 +38,7 @@ import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { S3Upload } from './s3-upload.ts';
 import { takeBack } from './take-back.ts';
 
-/** How often a put is sent again that met another one at the same instant (409), and a body that broke off is gone on with. */
+/** Maximum number of attempts for a put that conflicts with a concurrent one (409), and for continuing a body that broke off. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 
@@ -47,7 +47,7 @@ export interface S3Options {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  /** What any destination of this process could not take back. */
+  /** Abandoned uploads of all destinations of this process. */
   readonly left: LeftUploads;
 }
 
@@ -61,7 +61,7 @@ export class S3Destination implements Destination {
   readonly #left: LeftUploads;
   #headerIsHeeded = false;
 
-  /** Sends nothing yet. `destination.invalid` or `destination.name` for settings that cannot be right. */
+  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
   static async open(options: S3Options): Promise<S3Destination> {
     checkSettings(options.settings);
     return new S3Destination(options, await Writer.ours(options.random));
@@ -97,7 +97,7 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#headerIsHeeded;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // What stands there must not count: it may have taken the place of somebody else's.
+      // The object must not count: it may have replaced another one.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
       throw destinationError(
@@ -110,9 +110,9 @@ export class S3Destination implements Destination {
   }
 
   /**
-   * `refused` when the store said that the object is there (412), `stands` when it is and the store was not heard: one that
-   * refuses before it has the whole body may close the connection, and its answer is lost with that. Where there is no body, silence
-   * says nothing.
+   * Result `refused`: the store reported that the object exists (412). Result `stands`: the object exists, but there was no answer,
+   * since a store that rejects a request before its whole body may close the connection. Without a body, a missing answer proves
+   * nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
     const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
@@ -128,7 +128,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** False also when it cannot be known: what failed before is then told. */
+  /** Whether the object exists. False if that cannot be determined; then the earlier failure is reported. */
   async #stands(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -158,7 +158,7 @@ export class S3Destination implements Destination {
     });
   }
 
-  /** Goes on where a body broke off, if the object is still the same. */
+  /** Continues a body that broke off, if the object is unchanged. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -175,7 +175,7 @@ export class S3Destination implements Destination {
           offset += piece.length;
           yield piece;
         }
-        // Where its length is not told, its end is: a body that breaks off fails by itself.
+        // Without a known length, the end of the body counts: a body that breaks off causes an error.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -204,7 +204,7 @@ export class S3Destination implements Destination {
           throw this.#error('list', folder, cause);
         });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // A key that ends in a slash is a folder that somebody made by hand.
+        // A key with a trailing slash is a folder that a person created.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined;

@@ -1,7 +1,4 @@
-/**
- * Errors of object stores and of the way to them, by their code: what a person is told, and how to go on. The only place that
- * knows those codes.
- */
+/** Errors of object stores and of connections to them, by code: failure, and remedy for people. No other module knows these codes. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
@@ -9,22 +6,22 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['NoSuchBucket', 'missing'],
   ['NoSuchKey', 'absent'],
   ['NoSuchUpload', 'lost'],
-  // Of an upload that is being removed: its parts go first.
+  // The upload is being removed: its parts disappear first.
   ['InvalidPart', 'lost'],
-  // Its storage class is one that has to be restored before it is read.
+  // The storage class requires a restore before reading.
   ['InvalidObjectState', 'frozen'],
   ['AccessDenied', 'denied'],
   ['AllAccessDisabled', 'denied'],
   ['AccountProblem', 'denied'],
   ['InvalidAccessKeyId', 'credentials'],
-  // versitygw's word for a key that nobody has.
+  // Code of versitygw for an unknown key.
   ['XAdminUserNotFound', 'credentials'],
   ['SignatureDoesNotMatch', 'credentials'],
   ['ExpiredToken', 'credentials'],
   ['InvalidToken', 'credentials'],
   ['TokenRefreshRequired', 'credentials'],
   ['CredentialsProviderError', 'credentials'],
-  // Of what goes into headers, credentials alone are not checked before.
+  // Among header values only credentials are not checked before.
   ['ERR_INVALID_CHAR', 'credentials'],
   ['AuthorizationHeaderMalformed', 'invalid'],
   ['PermanentRedirect', 'invalid'],
@@ -33,12 +30,12 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['InvalidStorageClass', 'invalid'],
   ['InvalidBucketName', 'invalid'],
   ['InvalidEncryptionAlgorithmError', 'invalid'],
-  // What comes as 400 or 403, and passes: a body that broke off or was garbled on its way, too many requests, a clock that is being set.
+  // Temporary errors with status 400 or 403: a broken body, too many requests, or a clock that is being set.
   ['RequestTimeout', 'away'],
   ['IncompleteBody', 'away'],
   ['BadDigest', 'away'],
   ['XAmzContentSHA256Mismatch', 'away'],
-  // MinIO's word for it.
+  // Code of MinIO for it.
   ['XAmzContentChecksumMismatch', 'away'],
   ['ThrottlingException', 'away'],
   ['RequestTimeTooSkewed', 'away'],
@@ -49,55 +46,55 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['XMinioAdminBucketQuotaExceeded', 'full'],
 ]);
 
-/** Of sockets and TLS, where waiting does not help. */
+/** Errors of certificates, which retries do not solve. */
 const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
-  full: 'make room or raise the quota, and the export goes on',
+  full: 'free some space or raise the quota to continue the export',
   away: 'logfleet tries again',
-  missing: 'make the bucket, or correct s3.bucket, s3.region and s3.endpoint',
+  missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
-    'let these credentials do s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
+    'grant these credentials s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
     's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials:
-    'correct the Secret that s3.credentialsSecretRef names, or, without one, what the environment gives (AWS_ACCESS_KEY_ID and its like)',
-  lost: 'it was removed as left over while it was written, and is written again',
+    'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
+  lost: 'it was removed as an abandoned upload while it was written, and is written again',
   frozen: 'restore the object from its archive so that it can be read',
-  invalid: 'correct spec.destination.s3',
+  invalid: 'correct the settings of the store',
   unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
 };
 
-/** `act` says what failed and where, as `write a/b to s3://bucket/prefix`. */
+/** `act` is the failed action and its place, as in `write a/b to s3://bucket/prefix`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
   const failure = failureOf(cause);
   const hint = advice[failure];
   return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
 }
 
-/** What a store or socket calls the error: `NoSuchKey`, `ECONNREFUSED`. */
+/** Code of an error of the store or socket: `NoSuchKey`, `ECONNREFUSED`. */
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   const known = [Code, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Undefined when no answer came. */
+/** Undefined if there was no answer. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Somebody else's object stands there (412). */
+/** Whether an object with this name exists (412). */
 export function isTaken(cause: unknown): boolean {
   return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
 }
 
-/** The connection ended under a request, and no answer came. */
+/** Whether the connection ended during a request without an answer. */
 export function isBrokenOff(cause: unknown): boolean {
   return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
 }
 
-/** The object or upload is not there, and its bucket is. */
+/** Whether the object or upload does not exist, although its bucket does. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }
@@ -123,7 +120,7 @@ function reasonOf(cause: unknown): string {
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** A store may say whatever it likes; what to do about it stands behind that, and is to be read, too. */
+/** Maximum length of a store's message, so that the remedy after it stays readable. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

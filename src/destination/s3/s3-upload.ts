@@ -1,10 +1,11 @@
 /**
- * One data file on its way into a store: small ones with a single put, larger ones in parts that are sent while the next is filled.
+ * Upload of one data file into a store. Small files use a single put. Large files are sent in parts, each while the next one is
+ * filled.
  *
- * Nothing that stands under the name is overwritten, by `If-None-Match`. An answer that was lost makes a second try meet our own
- * object: a mark in its metadata tells it from others.
+ * `If-None-Match` prevents overwriting. After a lost answer, a second attempt can find our own object, which a mark in its metadata
+ * identifies.
  *
- * Invariant: a buffer is given back once the SDK is done with it, whatever came of its part.
+ * Invariant: a buffer is returned when the SDK has finished with it, whether its part succeeded or not.
  */
 import {
   type CompletedPart,
@@ -27,16 +28,16 @@ const maxParts = 10_000;
 
 export interface S3UploadOptions {
   readonly client: S3Client;
-  /** As of `LeftUpload`. */
+  /** As in `LeftUpload`. */
   readonly store: string;
   readonly bucket: string;
   readonly key: string;
   /** Encryption and storage class. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   readonly buffers: PartBuffers;
-  /** Tells this upload from all others. */
+  /** Unique mark of this upload. */
   readonly mark: string;
-  /** Where it is noted if it cannot be taken back. */
+  /** Receives the upload if it cannot be removed. */
   readonly left: LeftUploads;
 }
 
@@ -61,7 +62,7 @@ export class S3Upload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // Sent only when more comes: the last part may be smaller, and a small file needs no parts at all.
+      // A full part is sent only when more data follows: the last part may be smaller, and a small file needs no parts.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#options.buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
@@ -88,7 +89,7 @@ export class S3Upload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // A part that arrives after the upload was aborted would stay, and be billed.
+    // A part that arrives after the upload was aborted would stay and be billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { client, left, store, bucket, key, mark } = this.#options;
@@ -130,7 +131,7 @@ export class S3Upload implements FileUpload {
     );
   }
 
-  /** Sends what puts the object under its name, and takes an object of ours that stands there for success. */
+  /** Sends the command that makes the object visible. An existing object of this upload counts as success. */
   async #makeVisible(command: PutObjectCommand | CompleteMultipartUploadCommand): Promise<void> {
     try {
       if (command instanceof PutObjectCommand) await this.#options.client.send(command);
@@ -138,7 +139,7 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const { client, mark } = this.#options;
       const status = httpStatus(cause);
-      // No answer, or one that knows nothing, may come after the object. To search again costs far more than to ask.
+      // The object may exist despite a missing or unclear answer. Checking costs far less than another search.
       const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
       if (mayStand && (await hasMark(client, this.#place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
@@ -183,7 +184,7 @@ export class S3Upload implements FileUpload {
     }
   }
 
-  /** Never rejects: a failure is met by the next call. */
+  /** Never rejects: the next call reports the failure. */
   async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
     try {
       const content = { UploadId, PartNumber, Body, ContentLength: Body.length };
@@ -217,8 +218,5 @@ export class S3Upload implements FileUpload {
 }
 
 function tooManyParts(shown: string): LogfleetError {
-  return destinationError(
-    'invalid',
-    `${shown} would have more than ${maxParts} parts: make output.maxPartSize smaller`,
-  );
+  return destinationError('invalid', `${shown} would have more than ${maxParts} parts: lower maxPartSize`);
 }

@@ -1,19 +1,19 @@
-/** Takes back what an upload has brought into a store: its parts, and its object where that stands. Raw errors of the SDK. */
+/** Removes all data of an upload from a store: its parts, and its object if it exists. Errors of the SDK are thrown unchanged. */
 import { AbortMultipartUploadCommand, DeleteObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { LeftUpload } from './left-uploads.ts';
 import { isAbsent } from './s3-error.ts';
 
-/** The name of the metadata by which an object is told from those of others. */
+/** Name of the metadata that identifies the upload of an object. */
 export const markName = 'logfleet-upload';
 
-/** Fine when there is nothing any more. */
+/** Succeeds if nothing is left. */
 export async function takeBack(client: S3Client, { bucket, key, uploadId, mark }: LeftUpload): Promise<void> {
   const place = { Bucket: bucket, Key: key };
   if (uploadId !== undefined) await abortParts(client, { ...place, UploadId: uploadId });
   if (mark !== undefined && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
 }
 
-/** Whether the object that stands there is that of the upload. */
+/** Whether the existing object belongs to the upload. */
 export async function hasMark(
   client: S3Client,
   place: { readonly Bucket: string; readonly Key: string },

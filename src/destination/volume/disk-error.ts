@@ -1,4 +1,4 @@
-/** Errors of the file system, by their code: what a person is told, and how to go on. */
+/** Errors of the file system by code: failure, and remedy for people. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
@@ -7,22 +7,22 @@ interface DiskFailure {
   readonly advice: string;
 }
 
-const full: DiskFailure = { failure: 'full', advice: 'make room, and the export goes on' };
-const denied: DiskFailure = { failure: 'denied', advice: 'let the user that logfleet runs as write there' };
+const full: DiskFailure = { failure: 'full', advice: 'free some space to continue the export' };
+const denied: DiskFailure = { failure: 'denied', advice: 'grant write access to the user that logfleet runs as' };
 const away: DiskFailure = { failure: 'away', advice: 'logfleet tries again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],
   ['EDQUOT', full],
-  ['EFBIG', { failure: 'full', advice: 'raise the limit on the size of files, or make maxPartSize smaller' }],
+  ['EFBIG', { failure: 'full', advice: 'raise the limit on the size of files, or lower maxPartSize' }],
   ['EACCES', denied],
   ['EPERM', denied],
-  ['EROFS', { failure: 'denied', advice: 'mount the volume so that it can be written to' }],
+  ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Where Node says that it failed: often by way of an open folder, `/proc/self/fd/22/x`, which nobody can look at. */
+/** Path in messages of Node. It is often `/proc/self/fd/22/x`, which does not help people. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** `act` names what failed, as `write` or `read`; `path` where. */
+/** `act` is the failed action, such as `write` or `read`. `path` is its place. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
@@ -30,7 +30,7 @@ export function diskError(act: string, path: string, cause: unknown): LogfleetEr
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
 }
 
-/** `ENOENT` and its like. */
+/** Error code such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,9 +1,8 @@
 /**
- * A folder that is held open, so that what happens in it happens in it: somebody who swaps a folder for a symbolic link
- * meanwhile leads nobody outside.
+ * Folder that is held open, so that all operations happen in it even if someone replaces it by a symbolic link.
  *
- * Node has no `openat`. On Linux `/proc/self/fd/N/NAME` is the same: it goes from the open folder, not from a path. Elsewhere
- * paths are used; links are found there as well, and only a swap in the same instant would not be.
+ * Node has no `openat`. On Linux `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. Other systems use
+ * paths. Links are detected there as well, except for a replacement at the same instant.
  *
  * Invariant: no call follows a symbolic link in a name that it was given.
  */
@@ -14,7 +13,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// A pipe that somebody put there must not hold us up.
+// Non-blocking, so that a named pipe cannot block the process.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
@@ -26,10 +25,10 @@ export interface FolderEntry {
 }
 
 export class Folder {
-  /** For messages. */
+  /** Path for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** What a name in this folder is appended to. */
+  /** Prefix of the names in this folder. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -38,7 +37,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** The folder that a person named, who may have named a link. Undefined when there is none. */
+  /** Opens the folder that a person named, which may be a link. Returns undefined if it does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
@@ -57,7 +56,7 @@ export class Folder {
     return new Folder(path, handle, viaHandle ? base : path);
   }
 
-  /** A folder in this one; undefined when there is none. `destination.outside` when it is a link. */
+  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a link. */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -69,7 +68,7 @@ export class Folder {
     }
   }
 
-  /** A folder in this one, made where it is missing; its entry is on the disk before anything is put into it. */
+  /** Opens a subfolder, or creates it. Its entry is durable before the call resolves. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     try {
@@ -79,11 +78,14 @@ export class Folder {
       if (codeOf(cause) !== 'EEXIST') throw diskError('make', path, cause);
     }
     const folder = await this.enter(name);
-    if (!folder) throw destinationError('damaged', `${path} is no folder: move it away, and the export goes on`);
+    if (!folder) throw destinationError('damaged', `${path} is not a folder: move it away to continue the export`);
     return folder;
   }
 
-  /** Undefined when there is no such file. `destination.outside` for a link, `destination.damaged` for what is no file. */
+  /**
+   * Opens a file. Returns undefined if it does not exist. Throws `destination.outside` for a link, and `destination.damaged` if it
+   * is not a regular file.
+   */
   async openFile(name: string): Promise<FileHandle | undefined> {
     const path = join(this.path, name);
     let file: FileHandle;
@@ -101,20 +103,20 @@ export class Folder {
       throw diskError('read', path, cause);
     }
     await file.close();
-    throw destinationError('damaged', `${path} is no file: move it away, and the export goes on`);
+    throw destinationError('damaged', `${path} is not a regular file: move it away to continue the export`);
   }
 
-  /** Raw errors of the file system. */
+  /** Creates a file. Errors of the file system are thrown unchanged. */
   newFile(name: string): Promise<FileHandle> {
     return open(this.#at(name), newFileFlags, fileMode);
   }
 
-  /** A second name for a file of this folder; EEXIST where that is taken, also by a link. */
+  /** Creates a second name for a file of this folder. Throws EEXIST if the name is taken, even by a link. */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Without following a link, in numbers that hold 64 bits, as inodes do. Undefined when there is nothing. */
+  /** Reads the status without following links, with 64-bit numbers for inodes. Returns undefined if there is no such name. */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });
@@ -124,7 +126,7 @@ export class Folder {
     }
   }
 
-  /** Whether there was one. */
+  /** Removes a file. Returns whether it existed. */
   async unlink(name: string): Promise<boolean> {
     try {
       await unlink(this.#at(name));
@@ -147,7 +149,7 @@ export class Folder {
     }
   }
 
-  /** A new name is on the disk once its folder is. Some file systems cannot flush folders: there it is as safe as it gets. */
+  /** Makes new names durable. Some file systems cannot flush folders; then nothing more can be done. */
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();

@@ -1,12 +1,11 @@
 /**
- * Files that are being written: what they are called, and which of them were left behind by a process that died (E15).
+ * Temporary files: their names, and the detection of files that a dead process left behind (E15).
  *
- * Of our own scope a file is left over as soon as its process has ended (`writer.ts`). From elsewhere it is when its writer has
- * not touched it for `silenceMs`; writers touch theirs every `heartbeatMs`, also while they wait for rows. Age is by the
- * volume's own clock alone: the time of change of the file against that of a probe.
+ * In our own scope a file is left over as soon as its process has ended (`writer.ts`). In other scopes it is left over when its
+ * writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even while they wait for rows. Ages use
+ * only the clock of the volume: the change time of the file is compared with that of a probe file.
  *
- * A writer that was stopped for longer loses its file and fails with `destination.lost`. Nothing that can be seen under a name
- * is ever touched.
+ * A writer that was stopped for longer loses its file and fails with `destination.lost`. Visible files are never removed.
  */
 import type { LeftoverChoice } from '../destination.ts';
 import type { Writer } from '../writer.ts';
@@ -18,12 +17,12 @@ const silenceMs = 60_000;
 const prefix = '.logfleet-';
 const suffix = '.part';
 
-/** Begins with a dot, as no name of an object does. */
+/** Creates a temporary name. It begins with a dot, which no object name does. */
 export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes what dead writers left in one folder, or all that is being written there, and says how many. */
+/** Removes the leftovers of dead writers, or all temporary files, in one folder. Returns their number. */
 export async function removeLeftovers(folder: Folder, writer: Writer, choice: LeftoverChoice): Promise<number> {
   let removed = 0;
   let nowMs: number | undefined;
@@ -41,7 +40,7 @@ export async function removeLeftovers(folder: Folder, writer: Writer, choice: Le
   return removed;
 }
 
-/** What the volume takes for now. */
+/** Current time of the volume's clock. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

@@ -1,8 +1,8 @@
 /**
- * A file that is written under a name of its own and then linked to where it belongs: whoever looks there sees the whole of it or
- * nothing. A rename would overwrite what somebody else put there; a link does not.
+ * File that is written under a temporary name and then linked to its final name, so that it appears completely or not at all. A
+ * rename could overwrite another file, but a link cannot.
  *
- * Invariant: the content is on the disk before the link is made, and the link before `place` resolves.
+ * Invariant: the content is durable before the link is created, and the link is durable before `place` resolves.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { codeOf, diskError } from './disk-error.ts';
 import type { Folder } from './folder.ts';
 import { heartbeatMs, temporaryName } from './leftovers.ts';
 
-/** What file systems say that have no hard links. */
+/** Error codes of file systems without hard links. */
 const noLinkCodes = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 export class NewFile {
@@ -26,7 +26,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Takes the folder over, which ends with the file. */
+  /** Creates the temporary file. Takes over the folder and closes it together with the file. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -57,7 +57,7 @@ export class NewFile {
     }
   }
 
-  /** Makes it seen under its name. 'exists': something of that name stands there, and it is durable, too. */
+  /** Links the file to its name. 'exists': the name is taken by another file, which is durable as well. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#file.sync();
@@ -78,14 +78,14 @@ export class NewFile {
       const code = codeOf(cause) ?? '';
       if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
       if (code === 'ENOENT')
-        throw destinationError('lost', `${path} was removed as left over while it was written`, cause);
+        throw destinationError('lost', `${path} was removed as an abandoned upload while it was written`, cause);
       if (!noLinkCodes.has(code)) throw cause;
       const reason = `cannot put ${path} in place (${code}): its file system has no hard links`;
       throw destinationError('unsupported', `${reason}, which logfleet needs; use another volume, or s3`, cause);
     }
   }
 
-  /** Takes away the name under which it was written. The file stays where `place` put it, if it did. */
+  /** Removes the temporary name. The file stays under its final name if `place` succeeded. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -100,7 +100,7 @@ export class NewFile {
     }
   }
 
-  /** Takes away all of it, also what a `place` that failed put in place. */
+  /** Removes the file completely, even after a failed `place`. */
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {
@@ -121,7 +121,7 @@ export class NewFile {
     return cause instanceof LogfleetError ? cause : diskError('write', join(this.#folder.path, this.#target), cause);
   }
 
-  /** A disk that does not answer is met by the next write. */
+  /** A failed heartbeat is ignored: the next write reports the failure. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(heartbeatMs, () => {
       const nowSeconds = this.#clock.now() / 1000;

@@ -1,8 +1,8 @@
 /**
- * A directory as a destination: a mounted claim, or any folder.
+ * Directory as a destination: a mounted volume, or any folder.
  *
- * Each call opens the folders on its way from the root down, one by one and without following links, so that nothing is held
- * between calls and a volume that was mounted anew is found. Durable means flushed, the folders too.
+ * Each call opens the folders from the root down, one by one and without following links. So nothing is held open between calls,
+ * and a remounted volume is found. Durable means flushed to disk, including folders.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -28,9 +28,9 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 export interface VolumeOptions {
-  /** The directory itself, which has to be there: a mount that is missing must not be taken for an empty volume. */
+  /** Directory of the volume. It must exist: a missing mount must not look like an empty volume. */
   readonly directory: string;
-  /** The root below it, as a name; made where it is missing. Empty: the directory is the root. */
+  /** Name of the root below the directory, created if missing. Empty means the directory itself. */
   readonly root: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,7 +43,7 @@ export class VolumeDestination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
 
-  /** Touches nothing yet. `destination.name` when `root` is no name. */
+  /** Opens the destination without touching the disk. Throws `destination.name` if `root` is not a valid name. */
   static async open(options: VolumeOptions): Promise<VolumeDestination> {
     const rootSegments = folderSegments(options.root);
     return new VolumeDestination(options, rootSegments, await Writer.ours(options.random));
@@ -189,7 +189,7 @@ export class VolumeDestination implements Destination {
     return { folder: await this.#enter(segments.slice(0, -1)), last: segments.at(-1) ?? '' };
   }
 
-  /** Undefined when there is no such folder below the root. */
+  /** Opens a folder below the root. Returns undefined if it does not exist. */
   async #enter(segments: readonly string[]): Promise<Folder | undefined> {
     let folder: Folder | undefined = await this.#openDirectory();
     for (const segment of [...this.#rootSegments, ...segments]) {

@@ -1,8 +1,8 @@
 /**
- * Calls back when something in some folders has changed, soon after the last of several changes in a row; and every `pollMs` in any
- * case, since watches get lost (network volumes, watch limits, folders that were replaced).
+ * Watches folders and calls `onChange` `debounceMs` after the last of several changes in a row. It also calls `onChange` every `pollMs`,
+ * because watches get lost: on network volumes, at the watch limit, and when a folder is replaced.
  *
- * Invariant: never two calls at once; a change during a call leads to another one after it.
+ * Invariant: calls never overlap. A change during a call causes another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ export const pollMs = 10_000;
 
 export interface ChangeWatchOptions {
   readonly clock: Clock;
-  /** Looks at what is there now. Must not reject. */
+  /** Reads the current content. Must not reject. */
   readonly onChange: () => Promise<void>;
 }
 
@@ -31,8 +31,8 @@ export class ChangeWatch {
   }
 
   /**
-   * From now on watches these folders and no others, and calls back once more when one is new: what changed before its watch
-   * stood has told nobody. Those that cannot be watched are left to the poll.
+   * Watches exactly these folders. A new folder causes one more call of `onChange`, since changes before the watch began were not reported.
+   * A folder that cannot be watched is covered by the poll.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -60,11 +60,11 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // Gone already, or out of watches: the next poll looks at it.
+      // The folder is gone, or the watch limit is reached. The next poll reads the folder.
     }
   }
 
-  /** A watch that failed is set up anew by the next `follow`. */
+  /** Drops a failed watch. The next `follow` sets it up again. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

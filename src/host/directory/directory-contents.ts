@@ -1,13 +1,14 @@
 /**
- * What directories of manifests contain, as resources with an identity: the manifests' specs and annotations, what people asked for,
- * and the status that was written here.
+ * The resources of one or more manifest directories: the specs and annotations of the manifests, the requests of users, and the status that
+ * logfleet wrote.
  *
  * Invariants:
- * - A resource keeps its identity (uid) from the first sight of its manifest, also while the manifest is deleted, until its parked state
- *   is discarded (protocol D4). Its generation moves when its spec, defaults included, does; its resource version with every change.
- * - A change is on the disk before anybody hears of it.
- * - Bad input takes nothing away: a manifest that became invalid leaves its resource as it was, also over a restart (D1, D2).
- * - Reading and writing run one after the other.
+ * - A resource keeps its identity (uid) from the first time that its manifest is read. It keeps the uid while the manifest is deleted,
+ *   until the parked state is discarded (D4).
+ * - The generation increases when the spec changes, defaults included. The resource version increases with every change.
+ * - A change is on the disk before any listener is called.
+ * - Invalid input removes nothing: when a manifest becomes invalid, its resource stays as it was, also across a restart (D1, D2).
+ * - Reads and writes run one after the other.
  */
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { validateResource } from '../../api/validation.ts';
@@ -30,9 +31,12 @@ import type { AnyResource, RecordStore, ResourceRecord } from './resource-record
 import { SerialTasks } from './serial-tasks.ts';
 import { createUid } from './uid.ts';
 
-/** A manifest that is gone for less was being replaced: editors and `git pull` delete a file and then write it again (D3). */
+/**
+ * Time in ms that a manifest must be missing before its resource counts as deleted (D3). Editors and `git pull` delete a file and write it
+ * again.
+ */
 export const deletionDelayMs = 5_000;
-/** A start waits no longer than this for files that keep changing. */
+/** Maximum time in ms that a start waits for files that keep changing. */
 const longestWritingMs = 10_000;
 
 export interface DirectoryContentsOptions {
@@ -40,7 +44,7 @@ export interface DirectoryContentsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly records: RecordStore;
-  /** False for those who only look: they take everything as it is, and wait for nothing. */
+  /** False for readers such as `logfleet get`. A reader takes all files as they are, and does not wait. */
   readonly isOperator: boolean;
 }
 
@@ -50,7 +54,7 @@ export class DirectoryContents {
   readonly #options: DirectoryContentsOptions;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Resources and Secrets whose manifest was not there when it was looked for last. */
+  /** Resources and Secrets whose manifest was missing at the last reading. */
   readonly #absences = new Absences();
   /** Records of resources whose manifest was deleted, by identity. */
   readonly #parked = new Map<string, ResourceRecord>();
@@ -69,8 +73,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Takes up what was remembered and reads the manifests. Waits until no file changes any more, and until it is certain which
-   * manifests were deleted.
+   * Loads the records and reads the manifests. An operator waits until the files no longer change, and until it is certain which manifests
+   * were deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -88,12 +92,12 @@ export class DirectoryContents {
     });
   }
 
-  /** Reads the manifests anew. */
+  /** Reads the manifests again. */
   refresh(): Promise<void> {
     return this.#exclusively(() => this.#readManifests(false));
   }
 
-  /** Takes up what another process wrote, and reads the manifests anew: for those who only look. */
+  /** Loads the records again, which another process may have written, and reads the manifests again. For readers only. */
   reload(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#loadRecords();
@@ -101,29 +105,29 @@ export class DirectoryContents {
     });
   }
 
-  /** What is wrong now; empty when nothing is. */
+  /** The current problems with manifests and records. */
   problems(): readonly Problem[] {
     return this.#problems;
   }
 
-  /** Calls `listener` when the problems have changed. */
+  /** Calls `listener` when the problems change. Returns the function that unsubscribes it. */
   onProblems(listener: () => void): () => void {
     this.#problemListeners.add(listener);
     return () => this.#problemListeners.delete(listener);
   }
 
-  /** Calls `listener` when a resource was parked, or goes on after it was. */
+  /** Calls `listener` when a resource is parked, or continues after it was parked. */
   onNotice(listener: (notice: Notice) => void): () => void {
     this.#noticeListeners.add(listener);
     return () => this.#noticeListeners.delete(listener);
   }
 
-  /** Resources whose manifest was deleted and whose state is still there. */
+  /** Resources whose manifest was deleted and whose state is still kept. */
   parked(): readonly ResourceRecord[] {
     return [...this.#parked.values()];
   }
 
-  /** Folders whose changes are changes of the contents. */
+  /** Folders to watch: a change in them can change the contents. */
   folders(): readonly string[] {
     return this.#folders;
   }
@@ -132,7 +136,7 @@ export class DirectoryContents {
     return this.#secrets.get(identify('Secret', key))?.decoded.members;
   }
 
-  /** The directory of a resource that exists; undefined when there is none of this uid. */
+  /** Directory of the resource with this uid, or undefined if no such resource exists. */
   directoryOf(owner: OwnerRef): string | undefined {
     const record = this.cache.get(owner.kind, owner);
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
@@ -152,7 +156,7 @@ export class DirectoryContents {
     );
   }
 
-  /** Resolves once nothing is read or written any more, and nothing will be. */
+  /** Stops reading and writing. Resolves when the last task has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#lookAgain?.timer.cancel();
@@ -176,7 +180,7 @@ export class DirectoryContents {
     this.#recordProblems = problems;
   }
 
-  /** Two records of one identity are left behind by a move that was broken off: the newer one counts. */
+  /** Takes over a loaded record. An interrupted move leaves two records with one identity: the newer record counts. */
   async #takeUp(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
@@ -203,7 +207,7 @@ export class DirectoryContents {
     const reading = await this.#read(takesUnfinished);
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#lookAgainAfter(quietMs);
-    // Before any resource, so that nobody starts what is held.
+    // Settings come before resources, so that no controller starts work that is on hold.
     this.#adoptSettings(reading);
     this.#adoptSecrets(reading);
     const failures: Problem[] = [];
@@ -239,7 +243,7 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
-    // There is a manifest: the request was about an earlier deletion.
+    // The resource has a manifest, so the request to forget referred to an earlier deletion.
     if (request?.forget) await this.#options.records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#options.records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, asked);
@@ -248,7 +252,7 @@ export class DirectoryContents {
     this.#tell({ kind: 'continued', record: known });
   }
 
-  /** Takes up what a manifest says now of a resource that is known, or was parked. */
+  /** Applies the manifest's current content to a known or parked resource. */
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
@@ -269,7 +273,7 @@ export class DirectoryContents {
     await this.#change(live, { ...resource, metadata: { ...metadata, generation }, spec } as AnyResource);
   }
 
-  /** The parked record that a manifest continues; what is parked and cannot be continued is discarded. */
+  /** Returns the parked record that a manifest continues. A parked record that cannot be continued is discarded. */
   async #revivable(
     id: string,
     { kind, spec, annotations }: DecodedResource,
@@ -279,14 +283,16 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // A SearchExport of another query is another export, as after `kubectl delete` and `kubectl create`.
+    // A SearchExport with another query is a new export, as after `kubectl delete` and `kubectl create`.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
     return undefined;
   }
 
-  /** A resource whose manifest is not among the good ones: kept when it may still be there, else parked after a while. */
+  /**
+   * Handles a resource without a valid manifest. It is kept if its manifest may still exist, and otherwise parked after `deletionDelayMs`.
+   */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
@@ -306,7 +312,7 @@ export class DirectoryContents {
     this.#tell({ kind: 'parked', record: parked });
   }
 
-  /** Whether what is absent has been so for long enough to count as deleted. */
+  /** Returns whether an object has been missing long enough to count as deleted. */
   #isGone(id: string): boolean {
     const { clock, isOperator } = this.#options;
     if (!isOperator || this.#absences.lastsMs(id, clock.monotonic()) >= deletionDelayMs) return true;
@@ -356,13 +362,13 @@ export class DirectoryContents {
       throw new LogfleetError({ code: 'host.gone', handling: { kind: 'wait' }, message: `${name} no longer exists` });
     }
     if (record.resource.metadata.resourceVersion !== metadata.resourceVersion) {
-      const message = `${name} is no longer what was read`;
+      const message = `${name} was changed after it was read`;
       throw new LogfleetError({ code: 'host.conflict', handling: { kind: 'backoff' }, message });
     }
     return record;
   }
 
-  /** Good Secrets as they are now; of those that are unreadable, or gone for a moment, the last good ones. */
+  /** Takes over the valid Secrets. A Secret that is unreadable, or missing for a moment, keeps its last valid content. */
   #adoptSecrets(reading: Reading): void {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
     const kept = [...this.#secrets].filter(([id, found]) => {
@@ -380,7 +386,7 @@ export class DirectoryContents {
     if (isMissing) this.#lookAgainAfter(deletionDelayMs);
   }
 
-  /** Reads the manifests again after this time, or earlier where that was asked for already. */
+  /** Schedules a reading of the manifests after this delay, unless an earlier reading is scheduled. */
   #lookAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -412,7 +418,7 @@ function versionOf({ resource }: ResourceRecord): number {
   return Number(resource.metadata.resourceVersion);
 }
 
-/** Of the metadata, what a person can ask. */
+/** The part of the metadata that a user can set. */
 type Asked = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
 function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): Asked {
@@ -426,7 +432,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, asked: Ask
   return { ...metadata, ...asked };
 }
 
-/** What one resource's files do not take is a problem of that resource; the others go on, and the next reading tries again. */
+/** Runs `task` and turns a failure into a problem of this resource. The other resources continue, and the next reading tries again. */
 async function collectFailure(
   failures: Problem[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

@@ -1,9 +1,9 @@
 /**
- * A directory of manifests as a host: resources are files that people write, status and ledgers are files beside them in
- * `.logfleet`, and a lock takes the place of an election. Reconcilers cannot tell it from a cluster.
+ * A host on directories of manifests. Resources are files that users write. Status and ledgers are files in `.logfleet` beside them. A lock
+ * takes the place of leader election. Reconcilers see no difference to a cluster.
  *
- * Puts the parts of this folder together and owns their lifetimes. What commands do beside a running operator (looking, asking) is
- * in `directory-view.ts` and `requests.ts`.
+ * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use `directory-view.ts`
+ * (reading) and `requests.ts` (requests).
  */
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,10 +17,11 @@ import type { EventSink, Host, OperatorSettings, OwnerRef, ResourceSource, Secre
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { DirectoryLeadership } from './directory-leadership.ts';
-import { type FoundSettings, runningSettings } from './directory-settings.ts';
+import { runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
+import type { FoundSettings } from './manifest-places.ts';
 import { type Notice, renderNotice } from './parking.ts';
 import { type Problem, renderProblem } from './problem.ts';
 import { ProcessLock } from './process-lock.ts';
@@ -29,35 +30,36 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions {
-  /** Directories of manifests; each keeps its state in its own `.logfleet`. */
+  /** Directories of manifests. Each directory keeps its state in its own `.logfleet` folder. */
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The members of a Secret that stands for every Secret without a manifest, as `LOGFLEET_BASE_URL` and its like give it. */
+  /** Members for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText>;
 }
 
 export interface DirectoryHost extends Host {
-  /** What is wrong with the manifests now; empty when all is well. */
+  /** The current problems with the manifests. */
   problems(): readonly Problem[];
-  /** Calls `listener` when the problems have changed. Returns how to stop. */
+  /** Calls `listener` when the problems change. Returns the function that unsubscribes it. */
   onProblems(listener: () => void): () => void;
-  /** Looks at the manifests now; resolves once what changed is in the cache. */
+  /** Reads the manifests now. Resolves when the cache contains the changes. */
   refresh(): Promise<void>;
-  /** Which of the directories, as it was given, a resource stands in; undefined when there is none of this uid. */
+  /** Directory of the resource with this uid, as it was given, or undefined if no such resource exists. */
   directoryOf(owner: OwnerRef): string | undefined;
-  /** Resources that lost their manifest, or have one again, since this host was opened; as sentences. */
+  /** Messages about resources that lost or regained their manifest since this host was opened. */
   notices(): readonly string[];
-  /** What pauses everything now, place by place; empty while nothing does. */
+  /** The settings that currently pause everything, one per file. */
   pausing(): readonly FoundSettings[];
-  /** Ends the watch, finishes what is being written, and releases the locks. Call it once the controllers have ended. */
+  /** Stops the watch, finishes pending writes and releases the locks. Call it after the controllers have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the directories; the cache is filled when it resolves. Fails with `host.directory` when one is none, `host.locked` when
- * another process works there, `host.disk` when its state cannot be written.
+ * Opens the directories. Resolves when the cache is filled.
+ * Fails with `host.directory` if a path is not a directory, `host.locked` if another process uses it, and `host.disk` if its state cannot
+ * be written.
  */
 export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
   const directories = await distinctDirectories(options.directories);
@@ -150,7 +152,7 @@ class OpenDirectoryHost implements DirectoryHost {
       await this.#contents.refresh();
       this.#watch.follow(this.#contents.folders());
     } catch (error) {
-      this.#log.warn('the manifests could not be read; they are read again soon', { error });
+      this.#log.warn('the manifests could not be read; logfleet retries soon', { error });
     }
   }
 
@@ -171,7 +173,7 @@ class OpenDirectoryHost implements DirectoryHost {
     return directory === undefined ? undefined : new StateDirectory(directory);
   }
 
-  /** An event about a resource that has just gone still has a place: the first directory's. */
+  /** Returns the event file of the owner's directory. Events of a resource that no longer exists go to the first directory. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -197,8 +199,9 @@ class OpenDirectoryHost implements DirectoryHost {
     if (policiesHold === undefined && before.policiesHold !== undefined) {
       this.#log.info('every manifest can be used: upgrades may start again');
     }
-    if (paused && pausedBy !== before.pausedBy) this.#log.warn('nothing new is started for any resource', { pausedBy });
-    if (!paused && before.paused) this.#log.info('the pause is over: new work may start');
+    if (paused && pausedBy !== before.pausedBy)
+      this.#log.warn('all resources are paused: no new work is started', { pausedBy });
+    if (!paused && before.paused) this.#log.info('the pause has ended: new work may start');
   }
 
   #logProblems(): void {
@@ -206,7 +209,7 @@ class OpenDirectoryHost implements DirectoryHost {
   }
 }
 
-/** Each directory once, whichever way it is written; as it was written first. */
+/** Removes duplicate directories by their real path. Each is returned as it was first written. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -225,7 +228,7 @@ async function existingDirectory(directory: string): Promise<string> {
   throw new LogfleetError({
     code: 'host.directory',
     handling: { kind: 'stall' },
-    message: `${directory} is no directory; name one that holds manifests`,
+    message: `${directory} is not a directory; name a directory of manifests`,
   });
 }
 
@@ -249,7 +252,10 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
   for (const lock of locks) await lock.release();
 }
 
-/** State is no manifest: Git is told to leave it out. The folder of requests is there from the start, so that it can be watched. */
+/**
+ * Prepares the state folder of a directory. The `.gitignore` keeps state out of Git. The folder of requests must exist so that it can be
+ * watched.
+ */
 async function prepareState(state: StateDirectory): Promise<void> {
   for (const folder of state.ownFolders) await removeLeftovers(folder);
   await makeFolder(state.requestFolder);

@@ -1,6 +1,6 @@
 /**
- * Leadership where a lock keeps other processes out: this one leads as long as it holds the locks of all its directories, which is
- * from start to end unless the machine was suspended or somebody took a lock away.
+ * Leadership by lock: the process leads while it holds the locks of all its directories. Leadership is interrupted only if the machine was
+ * suspended or a lock was taken away.
  */
 import type { Leadership } from '../host.ts';
 import type { ProcessLock } from './process-lock.ts';
@@ -26,7 +26,9 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /** A later term of ours follows upon our own silence, so nobody was there to leave requests behind. */
+  /**
+   * Only the first term can follow another process. A later term follows our own suspension, and no other process sent requests meanwhile.
+   */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }
@@ -36,7 +38,10 @@ export class DirectoryLeadership implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A lock announces that it was won back after it had run out by the clock, too: that is a new term. */
+  /**
+   * Updates the term when a lock changes. A lock also reports that it is held again after it had expired by the clock: that starts a new
+   * term.
+   */
   #look(): void {
     const leads = this.isLeader();
     if (leads) this.#term++;

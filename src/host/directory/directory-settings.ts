@@ -1,28 +1,20 @@
 /**
- * The settings of the operator as a whole in its directories: ConfigMaps `logfleet-settings` among the manifests, requests by
- * `logfleet pause --all`, and manifests that cannot be used and hold all policies. Any one of them that pauses is enough.
+ * The operator-wide settings of a set of directories. They come from ConfigMaps `logfleet-settings` among the manifests, from `logfleet
+ * pause --all`, and from unusable manifests, which hold all policies. One source that pauses is enough.
  *
- * Invariant: no pause is forgotten because its file is being replaced or cannot be read. Settings whose file is gone count for
- * `deletionDelayMs` more, since editors and `git pull` delete a file and then write it again.
+ * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect for
+ * `deletionDelayMs`, because editors and `git pull` delete a file and write it again.
  */
 import { join } from 'node:path';
 import type { OperatorSettings } from '../host.ts';
-import { type Hold, identifySettings, type Place } from './manifest-reader.ts';
+import { type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 import { renderProblem } from './problem.ts';
-
-/** One place that says something. */
-export interface FoundSettings extends Place {
-  /** Who or what pauses; undefined where it does not. */
-  readonly pausedBy: string | undefined;
-  /** A ConfigMap among the manifests, a request by a command, or a file that cannot be read and may contain the ConfigMap. */
-  readonly source: 'manifest' | 'request' | 'unreadable';
-}
 
 /** What was found when all places were looked at. */
 export interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly holds: readonly Hold[];
-  /** Whether what was found at a place before may still be there, since its file could not be read. */
+  /** True if settings that were read at this place before may still exist, because the file could not be read. */
   isUnclear(place: Place): boolean;
 }
 
@@ -31,7 +23,7 @@ interface Known {
   readonly missingSinceMs: number | undefined;
 }
 
-/** Nothing pauses and nothing holds. */
+/** Settings without a pause and without a hold. */
 export const runningSettings: OperatorSettings = { paused: false, pausedBy: undefined };
 
 export class DirectorySettings {
@@ -43,12 +35,12 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Where the settings of this identity stand; undefined where they are not known. */
+  /** Place of the settings with this identity, or undefined if they are unknown. */
   placeOf(id: string): Place | undefined {
     return this.#known.find(({ found }) => found.source === 'manifest' && identifySettings(found) === id)?.found;
   }
 
-  /** The places that pause now. */
+  /** The settings that currently pause. */
   pausing(): readonly FoundSettings[] {
     return this.#known.map(({ found }) => found).filter(({ pausedBy }) => pausedBy !== undefined);
   }
@@ -58,7 +50,7 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes up what was found. Returns whether something is gone that counts for a while yet, so that one has to look again. */
+  /** Takes over a reading. Returns true if missing settings still count for a while, so that the caller must read again later. */
   adopt(reading: SettingsReading, nowMs: number, deletionDelayMs: number): boolean {
     const unreadable = reading.holds.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const present = [...reading.settings, ...unreadable].map((found): Known => ({ found, missingSinceMs: undefined }));
@@ -89,7 +81,7 @@ function settingsBehind({ directory, manifest }: Hold): FoundSettings {
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Why no policy may start anything, and what to do; undefined where nothing holds them. */
+/** Returns why no policy may start upgrades and what to do, or undefined if no hold exists. */
 function policiesHold([first, ...others]: readonly Hold[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;

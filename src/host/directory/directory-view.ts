@@ -1,6 +1,6 @@
 /**
- * A directory of manifests for those who only look: the same resources with the same status that an operator has, which may be at
- * work there meanwhile or not. Takes no lock and writes nothing.
+ * A read-only view of manifest directories. It shows the same resources and status as the operator does, whether an operator runs there or
+ * not. It takes no lock and writes nothing.
  */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -24,12 +24,12 @@ export interface DirectoryViewOptions {
 }
 
 export class DirectoryView {
-  /** As they are on the disk; an operator that is at work there may be about to write them. */
+  /** Ledgers as they are on the disk. A running operator may be about to change them. */
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly #contents: DirectoryContents;
   readonly #clock: Clock;
 
-  /** Resolves with everything read. */
+  /** Resolves when everything has been read. */
   static async open(options: DirectoryViewOptions): Promise<DirectoryView> {
     const view = new DirectoryView(options);
     await view.#contents.open();
@@ -48,17 +48,17 @@ export class DirectoryView {
     });
   }
 
-  /** A resource that no operator has seen yet is there, without status and with an identity made up for the moment. */
+  /** Source of the resources. A resource that no operator has read yet has no status and a temporary identity. */
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     return this.#contents.cache.source(kind);
   }
 
-  /** The members of a Secret manifest; undefined where there is none. */
+  /** Members of a Secret manifest, or undefined if there is none. */
   secret(key: ResourceKey): ReadonlyMap<string, SecretText> | undefined {
     return this.#contents.secret(key);
   }
 
-  /** What is said to the operator as a whole. */
+  /** The operator-wide settings. */
   settings(): OperatorSettings {
     return this.#contents.settings.current();
   }
@@ -72,12 +72,12 @@ export class DirectoryView {
     return this.#contents.problems();
   }
 
-  /** Reads everything anew. */
+  /** Reads records and manifests again. */
   refresh(): Promise<void> {
     return this.#contents.reload();
   }
 
-  /** Calls `onChange` with the resources of a kind now and after each change; resolves when the signal is aborted. */
+  /** Calls `onChange` with the resources of a kind now and after each change. Resolves when the signal is aborted. */
   async follow<K extends KindName>(
     kind: K,
     onChange: (resources: readonly ResourceOf<K>[]) => void,

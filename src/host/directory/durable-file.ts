@@ -1,10 +1,9 @@
 /**
- * Small files that survive a crash: whoever reads one sees the whole of what was written last, or the whole of what stood there
- * before, and what `writeDurably` has resolved for is on the disk.
+ * Small files that survive a crash. A reader sees either the complete new content or the complete former content. When `writeDurably`
+ * resolves, the content is on the disk.
  *
- * A write goes to a temporary file beside its target, which is flushed and then renamed. A process that dies in between leaves
- * a temporary file behind: its name begins with a dot and ends in `.tmp`, no reader takes it for content, and
- * `removeLeftovers` tidies it up.
+ * A write goes to a temporary file beside its target, is flushed, and is renamed. A process that dies before the rename leaves its
+ * temporary file behind. The name begins with a dot and ends in `.tmp`: readers ignore it, and `removeLeftovers` deletes it.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +11,7 @@ import { LogfleetError } from '../../base/errors.ts';
 
 let writes = 0;
 
-/** Replaces the content of a file, and makes the folders above it where they are missing. `host.disk` when that fails. */
+/** Replaces the content of a file, and creates missing parent folders. Fails with `host.disk`. */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${basename(path)}.${process.pid}.${writes++}.tmp`);
@@ -33,7 +32,7 @@ export async function writeDurably(path: string, content: string): Promise<void>
   }
 }
 
-/** The content of a file, or undefined when there is none. `host.disk` when it cannot be read. */
+/** Content of a file, or undefined if the file does not exist. Fails with `host.disk` if the file cannot be read. */
 export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -43,7 +42,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Names of the entries of a folder without those that begin with a dot; none when there is no such folder. */
+/** Sorted names of a folder's entries, without names that begin with a dot. Empty if the folder does not exist. */
 export async function listFolder(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).filter((name) => !name.startsWith('.')).sort();
@@ -53,7 +52,7 @@ export async function listFolder(path: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a file, or a folder with all that is in it. Fine when there is none. */
+/** Removes a file, or a folder with its content. Succeeds if the path does not exist. */
 export async function removeDurably(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -63,7 +62,7 @@ export async function removeDurably(path: string): Promise<void> {
   }
 }
 
-/** Copies a file, or a folder with all that is in it; each file is whole or absent. Fine when there is none. */
+/** Copies a file, or a folder with its content. Each file is copied completely or not at all. Succeeds if the source does not exist. */
 export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
     if (codeOf(cause) === 'ENOTDIR') return undefined;
@@ -74,7 +73,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   else await writeDurably(to, (await readIfPresent(from)) ?? '');
 }
 
-/** Removes the temporary files that a process which died has left in a folder and below it. Nobody may be writing there. */
+/** Removes temporary files of dead processes from a folder and its subfolders. No process may write there meanwhile. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
@@ -84,8 +83,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * A folder and those above it, each entry on the disk before the next is made. Step by step: Node's own way to make all at once never
- * ends where nothing can be made, as in /proc.
+ * Creates a folder and its missing parents, and flushes each entry before the next. Node's recursive `mkdir` is not used: it never ends
+ * where no folder can be created, as in /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
@@ -93,14 +92,14 @@ export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // Somebody else may have been quicker.
+    // Another process may have created the folder first.
     if (await isFolder(folder)) return;
     throw error;
   }
   await syncFolder(dirname(folder));
 }
 
-/** What stands there otherwise, or that nothing can be looked at, is said by who makes it. */
+/** Returns false if the path is another kind of file or cannot be examined. The caller's `mkdir` then reports the reason. */
 async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
     (stats) => stats.isDirectory(),
@@ -108,7 +107,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** A rename is on the disk once its folder is. Some file systems cannot flush folders: there it is as safe as it gets. */
+/** Flushes a folder, which makes a rename durable. Some file systems cannot flush folders; there the error is ignored. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -124,7 +123,7 @@ export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
 }
 
-/** `ENOENT` and its like. */
+/** The error code of Node, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

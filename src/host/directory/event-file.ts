@@ -1,8 +1,8 @@
 /**
  * Events as lines of JSON, newest last: `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
  *
- * Bounded: a file of `maxFileBytes` becomes `events.1.ndjson`, in place of the one before; so the newest megabyte is always
- * there. Nobody waits for an event, and what the disk does not take is dropped.
+ * A file that reaches `maxFileBytes` replaces `events.1.ndjson`, so at least the newest MiB is kept. Callers never wait for an event.
+ * Events that cannot be written are dropped.
  */
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -17,7 +17,7 @@ export class EventFile {
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  /** Lines that are not written yet; at most `maxPending`. */
+  /** Lines that are not yet written; at most `maxPending`. */
   #pending: string[] = [];
   #writing: Promise<void> | undefined;
 
@@ -39,7 +39,7 @@ export class EventFile {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves once what was appended is written, or dropped. */
+  /** Resolves when all appended events are written or dropped. */
   async flushed(): Promise<void> {
     await this.#writing;
   }

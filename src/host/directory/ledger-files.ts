@@ -1,9 +1,10 @@
 /**
- * Ledgers as files, one a shard: `{"version":"3","content":"…"}`. They are read from the disk itself each time.
+ * Ledgers as files, one per shard: `{"version":"3","content":"…"}`. Each read goes to the disk.
  *
- * Invariants: reads and writes of one owner never overlap, so that a version is compared with what stands there and nothing
- * comes between; the directory's lock keeps other processes out. Only a resource that exists, by its uid, has a ledger: what one
- * before it of the same name left is neither seen nor written to.
+ * Invariants:
+ * - Reads and writes of one owner never overlap, so a version cannot change between comparison and write. The directory's lock keeps other
+ *   processes out.
+ * - Only an existing resource, by its uid, has a ledger. Ledgers of a former resource with the same name are neither read nor changed.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -16,7 +17,7 @@ import type { StateDirectory } from './state-directory.ts';
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
 export interface LedgerFilesOptions {
-  /** The state directory of an owner that exists, or undefined when there is none of its uid. */
+  /** Returns the state directory of an existing owner, or undefined if no resource has its uid. */
   readonly stateOf: (owner: OwnerRef) => StateDirectory | undefined;
   readonly tasks: SerialTasks;
 }
@@ -63,13 +64,13 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
     if (typeof content === 'string' && typeof version === 'string' && /^\d{1,15}$/.test(version))
       return { content, version };
   } catch {
-    // The message below says all that there is to say.
+    // Not JSON: the error below covers this case.
   }
   throw new LogfleetError({
     code: 'ledger.unreadable',
     reason: 'LedgerUnreadable',
     handling: { kind: 'stall' },
-    message: `${path} has been changed by hand and is no ledger any more: restore it, or delete it when no upgrade is in flight`,
+    message: `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`,
   });
 }
 
@@ -90,7 +91,7 @@ function conflict(path: string): LogfleetError {
   return new LogfleetError({
     code: 'host.conflict',
     handling: { kind: 'backoff' },
-    message: `${path} is no longer what was read`,
+    message: `${path} was changed after it was read`,
   });
 }
 

@@ -1,9 +1,9 @@
 /**
- * The text of one manifest file → the resources, Secrets and settings in it, with defaults filled in, and what is wrong with the rest.
+ * Decodes the text of one manifest file into resources, Secrets and settings, with defaults filled in, and reports problems. Documents of
+ * other kinds are ignored. Reconcilers interpret the content of valid documents.
  *
- * Invariant: bad input takes nothing away. Of a document that is refused its name is kept where it can be read, and a file of
- * which not even that is known is marked as `unclear`: whoever had resources from it keeps them. Documents of other kinds are none
- * of our business. What a good document means is left to the reconcilers.
+ * Invariant: invalid input removes nothing. A refused document is listed by name if its name can be read. A file with documents that cannot
+ * be identified is marked as `unclear`, and resources read from it before are kept.
  */
 import { applyDefaults } from '../../api/defaults.ts';
 import { renderPath } from '../../api/json-path.ts';
@@ -20,13 +20,13 @@ import { isRecord } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** The namespace of a manifest that names none, as `kubectl apply` has it. */
+/** Namespace of a manifest that names none, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
-  /** With the defaults of the schema. */
+  /** The spec, with the schema's defaults. */
   readonly spec: ResourceOf<KindName>['spec'];
   readonly annotations: Readonly<Record<string, string>>;
   readonly position: Position;
@@ -34,22 +34,22 @@ export interface DecodedResource {
 
 export interface DecodedSecret {
   readonly key: ResourceKey;
-  /** As its manifest names it, if it does. */
+  /** Namespace that the manifest names, or undefined if it names none. */
   readonly ownNamespace: string | undefined;
   readonly members: ReadonlyMap<string, SecretText>;
   readonly position: Position;
 }
 
-/** A ConfigMap `logfleet-settings`. None is refused: what is wrong with one is no reason to overlook that it pauses. */
+/** A ConfigMap `logfleet-settings`. It is never refused: an invalid ConfigMap may still pause the operator. */
 export interface DecodedSettings {
-  /** As it was written; what it means is in `operator-settings.ts`. */
+  /** The value as written; `operator-settings.ts` interprets it. */
   readonly paused: unknown;
 }
 
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** The first of the problems that it is refused for. */
+  /** The first problem for which the document is refused. */
   readonly problem: Problem | undefined;
 }
 
@@ -57,17 +57,17 @@ export interface DecodedFile {
   readonly resources: readonly DecodedResource[];
   readonly secrets: readonly DecodedSecret[];
   readonly settings: readonly DecodedSettings[];
-  /** Resources and Secrets that are there and cannot be used. */
+  /** Resources and Secrets that exist but cannot be used. */
   readonly refused: readonly RefusedDocument[];
   /**
-   * How much of the file could not be read: the `whole` of it, or a `part`, which is a document that does not say which resource it
-   * is. Undefined where every document is known.
+   * Extent of the unreadable content: the `whole` file, or a `part`, which is a document that does not identify its resource. Undefined if
+   * every document is identified.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** The last good spec of a resource, for rules about what may change. */
+/** Returns the last valid spec of a resource. Rules about immutable fields need it. */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
 interface Decoding {
@@ -78,11 +78,11 @@ interface Decoding {
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
   readonly problems: Problem[];
-  /** Number of documents of logfleet's that do not say which resource they are. */
+  /** Number of documents of logfleet's kinds that do not identify their resource. */
   unnamed: number;
 }
 
-/** `file` is its name in problems, `namespace` that of manifests which name none. */
+/** Decodes a file. `file` names it in problems; `namespace` applies to manifests that name none. */
 export function decodeManifest(
   file: string,
   text: string | Uint8Array,
@@ -142,7 +142,7 @@ function decodeResource(
     return;
   }
   const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
-  // An API server takes null for an empty text.
+  // An API server reads a null annotation as empty text.
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).map(([name, text]) => [name, text ?? '']),
   );

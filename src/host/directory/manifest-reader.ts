@@ -1,11 +1,12 @@
 /**
- * Reads several directories of manifests: each resource and each Secret once, the settings, what people asked, and what is wrong.
+ * Reads directories of manifests into resources, Secrets, settings, requests of users, and problems. Each resource and each Secret appears
+ * once.
  *
  * Invariants:
- * - A file that cannot be read takes nothing away: `isKept` holds for everything that was read from it before (protocol D2).
- * - A file that lost only its end counts as cut off, and a file that changed a moment ago as not yet written to its end (D2).
- * - A resource that stands in two places is refused in both (D5).
- * - What cannot be used and has no former version is a hold (D1).
+ * - An unreadable file removes nothing: `isKept` is true for everything that was read from the file before (D2).
+ * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely written (D2).
+ * - A resource with manifests in two places is refused in both (D5).
+ * - Unusable content without a former version is a hold (D1).
  */
 import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -13,7 +14,6 @@ import { decodeManifestText } from '../../api/manifest-text.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ResourceKey } from '../host.ts';
-import type { FoundSettings } from './directory-settings.ts';
 import {
   type DecodedFile,
   type DecodedResource,
@@ -22,42 +22,20 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
+import { type FileMemory, type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 import { type FileContent, type ScannedFile, scanManifests } from './manifest-scan.ts';
 import type { Problem } from './problem.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
-import { isCut, printOf, type TextPrint } from './text-print.ts';
+import { isCut, printOf } from './text-print.ts';
 
-/** A file has to stand unchanged for this long before it is read: a slow writer may be at work. */
+/** Time in ms that a file must stay unchanged before it is read, since a slow process may still be writing it. */
 export const quietMs = 1_000;
 
-/** Something that stands in a manifest, and where. */
+/** A decoded object with the place of its manifest. */
 export interface Found<D> extends Place {
   readonly decoded: D;
-}
-
-/** Where something stands, or stood when it was read last. */
-export interface Place {
-  readonly directory: string;
-  /** The file, or a folder, relative to the directory. */
-  readonly manifest: string;
-}
-
-/** What is remembered of a file that was read to its end. */
-export interface FileMemory {
-  /** Identities of the resources, Secrets and settings in it that could be used. */
-  readonly ids: readonly string[];
-  /** Identities of those that could not. */
-  readonly refused: readonly string[];
-  readonly print: TextPrint;
-}
-
-/** A manifest that cannot be used and has no former version that could stand for it. */
-export interface Hold extends Place {
-  /** Whether the operator's settings may be in it, which pause exports, too. */
-  readonly mayPause: boolean;
-  readonly problem: Problem;
 }
 
 export interface Reading {
@@ -67,27 +45,27 @@ export interface Reading {
   readonly requests: ReadonlyMap<string, Request>;
   readonly problems: readonly Problem[];
   readonly holds: readonly Hold[];
-  /** Folders whose changes matter. */
+  /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** Whether a file changed so short ago that it has to be read again soon. */
+  /** True if a file changed so recently that it must be read again soon. */
   readonly isUnfinished: boolean;
-  /** Whether what was last read at `place` may still be there, although it is not among what was found. */
+  /** True if an object last read at `place` may still exist, although this reading did not find it. */
   isKept(kind: string, key: ResourceKey, place: Place): boolean;
-  /** The same, of whatever may stand at a place: whether the file there could not be read. */
+  /** True if the file at `place` could not be read, so that it may contain any object. */
   isUnclear(place: Place): boolean;
 }
 
-/** What is known from before. */
+/** State from earlier readings. */
 export interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** Where a resource, a Secret or the settings of this identity stood; undefined where they are not known. */
+  /** Last place of the resource, Secret or settings with this identity, or undefined if the identity is unknown. */
   placeOf(id: string): Place | undefined;
 }
 
 export interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /** False for those who only look: they take files as they are, and there may be no state. */
+  /** False for readers: they take files as they are, and a state folder need not exist. */
   readonly isOperator: boolean;
 }
 
@@ -101,7 +79,7 @@ interface Draft {
   readonly problems: Problem[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
-  /** Files, folders and directories of which it is unclear what is in them. */
+  /** Files, folders and directories whose content is not completely known. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: Problem })[];
   isUnfinished: boolean;
 }
@@ -113,9 +91,9 @@ interface KnownFile {
 
 export class ManifestReader {
   readonly #options: ManifestReaderOptions;
-  /** What was decoded from each file last; files that are gone are forgotten. */
+  /** The last decoding of each file that still exists. */
   #decoded = new Map<string, KnownFile>();
-  /** When each file was seen first as it is. */
+  /** When each file was first seen with its current content. */
   #seen = new Map<string, { readonly content: string; readonly sinceMs: number }>();
   readonly #memories = new Map<string, Map<string, FileMemory>>();
   readonly #changedMemories = new Set<string>();
@@ -124,12 +102,12 @@ export class ManifestReader {
     this.#options = options;
   }
 
-  /** Takes up what a former process remembered of the files of a directory. */
+  /** Takes over what a former process stored about the files of a directory. */
   remember(directory: string, files: ReadonlyMap<string, FileMemory>): void {
     this.#memories.set(directory, new Map(files));
   }
 
-  /** The directories whose memories have changed since this was asked last, with all that is remembered of their files. */
+  /** Directories whose file memories changed since the last call, each with all its memories. */
   takeChangedMemories(): readonly (readonly [string, ReadonlyMap<string, FileMemory>])[] {
     const changed = [...this.#changedMemories].map((directory) => [directory, this.#memoryOf(directory)] as const);
     this.#changedMemories.clear();
@@ -137,8 +115,8 @@ export class ManifestReader {
   }
 
   /**
-   * Reads everything. Never fails: what cannot be read is among the problems. With `takesUnfinished` a file that keeps changing counts
-   * as one that cannot be read.
+   * Reads all directories. Never fails: unreadable files become problems. With `takesUnfinished`, a file that keeps changing counts as
+   * unreadable.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const draft: Draft = {
@@ -198,7 +176,7 @@ export class ManifestReader {
 
   async #scan(directory: string, draft: Draft) {
     try {
-      // A volume that was unmounted leaves an empty folder behind, and nobody has removed a manifest.
+      // An unmounted volume leaves an empty folder without state. Its manifests were not removed.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
@@ -250,7 +228,10 @@ export class ManifestReader {
     return decoded;
   }
 
-  /** By the time of the file and, where clocks differ, by how long it was seen like this. */
+  /**
+   * Returns whether a file has stayed unchanged for `quietMs`. Uses the time of the file, or the time since its content was first seen if
+   * the clocks differ.
+   */
   #isQuiet(file: string, { bytes, changedAtMs }: FileContent): boolean {
     const { clock, isOperator } = this.#options;
     if (!isOperator) return true;
@@ -262,7 +243,7 @@ export class ManifestReader {
     return Math.max(clock.now() - changedAtMs, nowMs - sinceMs) >= quietMs;
   }
 
-  /** What is remembered of a file that is gone goes once nothing that was in it is known any more. */
+  /** Drops the memory of a removed file when none of the file's objects is known any more. */
   #forgetFiles(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const file of this.#seen.keys()) {
@@ -309,11 +290,6 @@ function idsIn(file: DecodedFile, directory: string, manifest: string): Pick<Fil
   return { ids: all.filter((id) => !refused.includes(id)), refused };
 }
 
-/** The identity of the settings in a file. */
-export function identifySettings({ directory, manifest }: Place): string {
-  return `settings/${join(directory, manifest)}`;
-}
-
 function gather(draft: Draft, directory: string, manifest: string, decoded: DecodedFile): void {
   const place = { directory, manifest };
   draft.problems.push(...decoded.problems);
@@ -342,7 +318,7 @@ function singles<D>(found: ReadonlyMap<string, readonly D[]>): ReadonlyMap<strin
   return new Map([...found].flatMap(([id, [first]]) => (first ? [[id, first] as const] : [])));
 }
 
-/** Whoever stands in two places, good or bad, counts in neither. */
+/** Refuses objects that have manifests in two places, valid or not. */
 function refuseDoubles<D extends DecodedResource | DecodedSecret>(draft: Draft, found: Map<string, Found<D>[]>): void {
   const refused = new Map(draft.refused.map((each) => [identify(each.kind, each.key), each]));
   for (const [id, entries] of found) {
@@ -388,7 +364,10 @@ async function gatherRequests(draft: Draft, directory: string): Promise<void> {
   if (settings) draft.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
     draft.problems.push(
-      wholeFile(file, 'is no request; delete it, and ask again with logfleet pause or logfleet resume'),
+      wholeFile(
+        file,
+        'is not a valid request; delete it, and run the command again: logfleet pause or logfleet resume',
+      ),
     );
   }
 }
@@ -411,7 +390,7 @@ function unreadable(problem: Problem): DecodedFile {
 function cutOff(file: string, text: string): Problem {
   const line = text.split('\n').length;
   const message =
-    'the file ends here, and its former end is missing, as if it were cut off; write the whole file, or confirm the new end with a ' +
+    'the file ends here and lacks its former end, so it is probably truncated; write the whole file, or confirm the new end with a ' +
     'comment as the last line, such as # end';
   return { severity: 'error', file, line, column: 1, message };
 }

@@ -1,38 +1,39 @@
 /**
- * Reads all manifest files of a directory: `*.yaml`, `*.yml` and `*.json`, also in folders below it, in the order of their paths.
+ * Reads all manifest files of a directory and its subfolders: `*.yaml`, `*.yml` and `*.json`, ordered by path. The content is not
+ * interpreted here.
  *
- * Leaves out whatever begins with a dot (our own state, `.git`, the folders behind a mounted ConfigMap) and folders behind
- * symbolic links, which may lead round in circles; files behind links are read. Knows nothing of what is in a file.
+ * Names that begin with a dot are skipped: `.logfleet`, `.git`, and the folders behind a mounted ConfigMap. Symbolic links to folders are
+ * skipped because they can form cycles. Links to files are followed.
  */
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { maxManifestLength } from '../../api/manifest-file.ts';
 import { isAbsent } from './durable-file.ts';
 
-/** A file that is there, or a folder that cannot be listed. */
+/** A file, or a folder that cannot be listed. */
 export interface ScannedFile {
-  /** Relative to the directory. */
+  /** Path relative to the directory. */
   readonly path: string;
   readonly content: FileContent | { readonly failure: string };
 }
 
 export interface FileContent {
   readonly bytes: Uint8Array;
-  /** Wall time of the last change, by the clock of the file system. */
+  /** Time of the last change, by the clock of the file system. */
   readonly changedAtMs: number;
 }
 
 export interface Scan {
   readonly files: readonly ScannedFile[];
-  /** The directory and the folders below it, absolute or as the directory was given: what has to be watched. */
+  /** The directory and its subfolders, as paths to watch. */
   readonly folders: readonly string[];
 }
 
-/** No manifest of the allowed length is larger, in UTF-8 or in UTF-16. */
+/** Upper limit in bytes for a manifest of the allowed length, in UTF-8 or UTF-16. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
-/** Fails when the directory itself cannot be listed. */
+/** Fails if the directory itself cannot be listed. */
 export async function scanManifests(directory: string): Promise<Scan> {
   const folders: string[] = [];
   const paths: string[] = [];
@@ -56,7 +57,7 @@ export async function scanManifests(directory: string): Promise<Scan> {
   return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders };
 }
 
-/** A folder may go while we read; the directory itself may not. */
+/** A subfolder may disappear during the scan. A missing root directory is an error. */
 async function listEntries(folder: string, isRoot: boolean) {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -75,7 +76,7 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // What is listed and cannot be followed is a link to a file that is gone: nobody has removed the manifest.
+    // A listed file that cannot be opened is a link to a missing file. The manifest itself was not removed.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unreadable(path, error);
   }

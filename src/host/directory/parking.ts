@@ -1,18 +1,18 @@
 /**
- * Parked resources: their manifest was deleted, and their identity, status, ledger and requests are kept for a while. A manifest of the
- * same name continues them (protocol D4).
+ * Parked resources: the manifest was deleted, and the identity, status, ledger and requests are kept for `retentionDays`. A manifest with
+ * the same name continues the resource (D4).
  */
 import { join } from 'node:path';
 import type { ResourceRecord } from './resource-records.ts';
 
-/** How long the state of a resource without a manifest is kept. */
+/** Number of days for which the state of a resource without a manifest is kept. */
 export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
-/** That a resource lost its manifest, or has one again. */
+/** A resource was parked, or continued with a manifest again. */
 export interface Notice {
   readonly kind: 'parked' | 'continued';
-  /** As it is parked. */
+  /** The record in its parked form. */
   readonly record: ResourceRecord;
 }
 
@@ -21,7 +21,7 @@ export function keptUntil({ parkedSince = '' }: ResourceRecord): number {
   return Date.parse(parkedSince) + retentionDays * dayMs;
 }
 
-/** What happened, what it means, and what to do. `forget` is the command that discards the state. */
+/** Renders a notice with its consequence and remedy. `forget` is the command that discards the state. */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, parkedSince, resource } = record;
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;

@@ -1,10 +1,10 @@
-/** What JSON and YAML give, looked at without trust. */
+/** Type checks and comparison for untrusted JSON and YAML values. */
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether two values are the same text as JSON, whatever the order of their members. */
+/** Returns whether two values are equal as JSON, regardless of the order of members. */
 export function isSameData(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, index) => isSameData(item, right[index]));

@@ -1,17 +1,17 @@
-/** What is wrong in a directory, for people: where, and what to write instead. */
+/** A problem in a manifest directory: its position and a message for users. */
 
 export interface Problem {
-  /** With a warning the manifest works, most likely not as it was meant. */
+  /** A manifest with warnings is used, but probably not as intended. */
   readonly severity: 'error' | 'warning';
-  /** The file, below the directory as it was given. */
+  /** File path, which begins with the directory as it was given. */
   readonly file: string;
-  /** Both count from 1; 1 and 1 where the whole file is meant. */
+  /** Line and column count from 1. Both are 1 for a problem of the whole file. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
 
-/** `file:line:column: message`, as `logfleet validate` has it. */
+/** Renders `file:line:column: message`, the format of `logfleet validate`. */
 export function renderProblem({ file, line, column, message }: Problem): string {
   return `${file}:${line}:${column}: ${message}`;
 }

@@ -1,12 +1,14 @@
 /**
- * One process at a time per directory: a file that says who holds it, `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
+ * Allows one process per directory, by a file that names its holder:
+ * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The file appears whole (it is linked into place), and its time of change moves every `heartbeatMs`. It is taken over at once
- * from a process that we can see to be dead; and from one that we cannot see (in another container, on another machine, before
- * a reboot) after it did not move for `silenceMs` before our eyes, whatever the clocks say.
+ * The complete file is linked into place, and the holder updates its modification time every `heartbeatMs`. Two cases allow a takeover:
+ * - The holder is a process in our scope that is visibly dead: immediately.
+ * - The holder is out of sight (another container, another machine, or before a reboot): after we saw no heartbeat for `silenceMs`,
+ *   regardless of clocks.
  *
- * Invariant: a process that lost its file to another finds out at the next heartbeat. A process that could not look for `silenceMs`, as
- * after its machine slept, no longer counts as holding it: `held` is by the clock that shows more time.
+ * Invariant: a process that lost its file notices at the next heartbeat. A process that could not check its file for `silenceMs`, for
+ * example after suspension, no longer holds the lock. `held` uses the clock that shows more elapsed time.
  */
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
@@ -23,36 +25,39 @@ import { createUid } from './uid.ts';
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const lookEveryMs = 2_000;
-/** Each attempt ends in the lock, in a refusal, or in the lock of somebody who came first; others can only come first so often. */
+/** Each attempt ends with the lock, a refusal, or the lock of another process that was faster. The limit bounds the last case. */
 const maxAttempts = 10;
 
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Tells one holding apart from all others. */
+  /** Random text that identifies this holding of the lock. */
   readonly token: string;
 }
 
 export interface ProcessLockOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Within what our pid can be looked up; only tests give another than where we are. */
+  /** Scope within which a pid can be looked up. Only tests set it. */
   readonly scope?: string;
 }
 
 export class ProcessLock {
-  /** Whether the one before us died without releasing it. */
+  /** True if the former holder died without releasing the lock. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** When the file was last seen to be ours. */
+  /** Time of the last check that found our own lock file. */
   #seenAt: Instant;
   #lost = false;
 
-  /** `host.locked` (handling `stall`) when a living process holds it; the message names it. `host.disk` when it cannot be written. */
+  /**
+   * Takes the lock. Fails with `host.locked` (handling `stall`) if a living process holds it; the message names that process. Fails with
+   * `host.disk` if the lock cannot be written.
+   */
   static async acquire(state: StateDirectory, options: ProcessLockOptions): Promise<ProcessLock> {
     try {
       await makeFolder(state.folder);
@@ -89,7 +94,7 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /** Calls `listener` when the lock was lost, or counts as held again after it could not be seen for a while. */
+  /** Calls `listener` when the lock is lost, or held again after it could not be checked for a while. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -118,14 +123,17 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
-      // A disk that does not answer tells nothing: `held` ends by itself when that lasts.
+      // A disk that does not answer proves nothing. If that lasts, `held` becomes false by time.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
   }
 }
 
-/** Whether it can be seen at once that nobody holds it: of a process elsewhere only time tells, and it counts as living here. */
+/**
+ * Returns true if no process visibly holds the lock. A holder in another scope counts as alive here, since only a long silence proves its
+ * death.
+ */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
   if (holder === 'absent') return true;
@@ -144,7 +152,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
   };
 }
 
-/** Puts the lock file there, unless there is one. */
+/** Creates the lock file. Returns false if one exists. */
 async function place(path: string, holder: Holder): Promise<boolean> {
   const draft = join(dirname(path), `.lock.${holder.token}.tmp`);
   await writeFile(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
@@ -152,7 +160,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // ENOENT: whoever holds the lock has tidied up our draft.
+    // ENOENT: the holder of the lock has deleted our temporary file.
     if (codeOf(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -160,10 +168,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-/**
- * Takes away the file of a dead holder. Whoever else found it dead may have put its own there meanwhile: then that one is put
- * back.
- */
+/** Removes the lock file of a dead holder. Another process may have replaced the file meanwhile: then its file is put back. */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
   try {
@@ -235,6 +240,6 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
     code: 'host.locked',
     reason: 'DirectoryLocked',
     handling: { kind: 'stall' },
-    message: `${who} is at work in this directory (${path}): stop it, or wait until it ends, and start again`,
+    message: `${who} uses this directory (${path}): stop that process or wait until it ends, then start again`,
   });
 }

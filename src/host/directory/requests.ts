@@ -1,40 +1,41 @@
 /**
- * What a person asks in a directory, beside the manifests, which Git owns and which stay untouched. Of a resource: annotations that
- * lie over those of its manifest, with who asked for each and when. One file a resource:
- * `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`;
- * `null` takes an annotation of the manifest away, and `writers` may be left out. With `"forget":true` in place of annotations, the
- * parked state of a resource without a manifest is discarded. Of the operator as a whole: one file,
- * `{"paused":true,"by":…,"time":…}`.
+ * Requests of users in a directory. They are kept beside the manifests, which belong to Git and stay untouched.
  *
- * Commands write these files while an operator runs, without its lock: each write replaces a whole file.
+ * - Per resource: annotations that override those of its manifest, with author and time, one file per resource:
+ *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
+ *   `null` removes an annotation of the manifest. `writers` is optional.
+ * - With `"forget":true` in place of annotations, the parked state of a resource without a manifest is discarded.
+ * - For the operator as a whole: one file, `{"paused":true,"by":…,"time":…}`.
+ *
+ * Commands write these files without the operator's lock while an operator runs. Each write replaces a whole file.
  */
 import { join } from 'node:path';
-import type { AnnotationWriter, AnnotationWriters } from '../../api/annotation-writers.ts';
+import type { AnnotationWriter, AnnotationWriters } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import type { ResourceKey } from '../host.ts';
 import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
 import { isRecord } from './plain-data.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 
-/** Annotations to set, or with `null` to take away. */
+/** Annotations to set, or to remove (`null`). */
 export type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /** By annotation, also of those taken away. Empty where the file says nothing of it. */
+  /** Author and time by annotation, also of removed annotations. Empty if the file names no authors. */
   readonly writers: AnnotationWriters;
-  /** Whether what is parked of the resource is to be discarded. */
+  /** True to discard the parked state of the resource. */
   readonly forget: boolean;
 }
 
-/** What was asked of the operator as a whole. */
+/** A request for the operator as a whole. */
 export interface SettingsRequest {
   readonly paused: boolean;
   readonly writer: AnnotationWriter;
 }
 
-/** Adds to what was asked of a resource before. `directory` is the one of the manifests. */
+/** Adds annotations to the request of a resource. `directory` is the directory of manifests. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -54,7 +55,7 @@ export async function writeRequest(
   });
 }
 
-/** Takes the place of what was asked of a resource before: its parked state is to be discarded. */
+/** Replaces the request of a resource: its parked state is to be discarded. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -65,7 +66,7 @@ export async function writeForgetRequest(
   await writeFile(path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
-/** Takes the place of what was asked of the operator before. */
+/** Replaces the request for the operator as a whole. */
 export async function writeSettingsRequest(
   directory: string,
   paused: boolean,
@@ -76,13 +77,15 @@ export async function writeSettingsRequest(
 
 export interface Requests {
   readonly requests: readonly Request[];
-  /** Undefined where nobody asked. One that cannot be read pauses: so does whatever is odd about a switch that stops everything. */
+  /**
+   * Request for the operator as a whole, or undefined without a file. A file that cannot be decoded pauses, because it may contain a pause.
+   */
   readonly settings: SettingsRequest | undefined;
-  /** Files that hold no request. */
+  /** Files without a valid request. */
   readonly unreadable: readonly string[];
 }
 
-/** All that was asked in a directory of manifests. */
+/** Reads all requests of a manifest directory. */
 export async function readRequests(directory: string): Promise<Requests> {
   const { requestFolder, settingsRequestFile } = new StateDirectory(directory);
   const requests: Request[] = [];
@@ -113,7 +116,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Undefined where it is no JSON. */
+/** Parses JSON. Undefined if the text is not JSON. */
 function parse(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
@@ -156,7 +159,7 @@ function decodeSettings(value: unknown): SettingsRequest {
   return { paused: !isSettings(value) || value.paused === true, writer };
 }
 
-/** Undefined where nothing is said. */
+/** Decodes author and time. Undefined if the value contains neither. */
 function decodeWriter(value: unknown): AnnotationWriter | undefined {
   if (!isRecord(value)) return undefined;
   const by = typeof value.by === 'string' ? value.by.slice(0, maxNameLength) : undefined;
@@ -164,5 +167,5 @@ function decodeWriter(value: unknown): AnnotationWriter | undefined {
   return by === undefined && Number.isNaN(atMs) ? undefined : { by, atMs: Number.isNaN(atMs) ? undefined : atMs };
 }
 
-/** The limit of a field manager, which stands in its place in a cluster. */
+/** Maximum length of an author's name, equal to the limit of a field manager in a cluster. */
 const maxNameLength = 128;

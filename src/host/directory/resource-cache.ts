@@ -1,4 +1,4 @@
-/** The resources of a directory in memory, by kind and key, as the `ResourceSource`s that controllers subscribe to. */
+/** In-memory cache of a directory's resources, as the `ResourceSource`s that controllers subscribe to. */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 import type { ResourceRecord } from './resource-records.ts';
@@ -12,7 +12,7 @@ export class ResourceCache {
     return this.#records.get(identify(kind, key));
   }
 
-  /** By what `identify` gave. */
+  /** Record by the result of `identify`. */
   byIdentity(id: string): ResourceRecord | undefined {
     return this.#records.get(id);
   }
@@ -21,7 +21,7 @@ export class ResourceCache {
     return [...this.#records.values()];
   }
 
-  /** Puts a record in place of the one before, and tells the listeners. */
+  /** Replaces a record and calls the listeners. */
   put(record: ResourceRecord): void {
     const { kind, metadata } = record.resource;
     this.#records.set(identify(kind, metadata), record);
@@ -33,7 +33,7 @@ export class ResourceCache {
     this.#announce(kind, metadata);
   }
 
-  /** From now on the cache holds everything that is there. */
+  /** Marks the cache as complete. */
   markSynced(): void {
     this.#synced = true;
   }
@@ -56,7 +56,7 @@ export class ResourceCache {
   }
 }
 
-/** One text for a kind and a key. */
+/** Returns one text for a kind and a key. */
 export function identify(kind: string, { namespace, name }: ResourceKey): string {
   return `${kind}/${namespace}/${name}`;
 }

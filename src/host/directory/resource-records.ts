@@ -1,15 +1,15 @@
 /**
- * What a directory remembers of each resource: its identity (uid, generation, creation), its last good spec, and its status.
- * A file each, in the form that `kubectl get -o json` has, with the manifest's file beside it:
- * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. A record whose manifest was
- * deleted is parked: it has `"parkedSince":"…Z"`, too, and keeps the ledger and the requests beside it (protocol D4).
+ * Records: the identity (uid, generation, creation time), last valid spec and status of each resource, one file per resource. The form is
+ * that of `kubectl get -o json`, with the path of the manifest:
+ * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. A parked record also has
+ * `"parkedSince":"…Z"` and keeps its ledger and requests (D4).
  *
- * One more file remembers what each manifest file held: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
+ * One more file stores what each manifest file contained: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
 import { basename, join } from 'node:path';
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
-import type { FileMemory } from './manifest-reader.ts';
+import type { FileMemory } from './manifest-places.ts';
 import { isRecord } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
@@ -18,30 +18,30 @@ export type AnyResource = ResourceOf<KindName>;
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** The directory of manifests that it is from, as it was given. */
+  /** Directory of manifests, as it was given. */
   readonly directory: string;
-  /** The file that it was read from last, relative to the directory. */
+  /** File that the resource was last read from, relative to the directory. */
   readonly manifest: string;
-  /** ISO time at which its manifest counted as deleted; absent while there is one. */
+  /** ISO time at which the manifest counted as deleted. Absent while a manifest exists. */
   readonly parkedSince?: string;
 }
 
-/** Where records are kept. */
+/** Storage of records. */
 export interface RecordStore {
-  /** All records of a directory; files that hold none are reported and left alone. */
+  /** Loads all records of a directory. Files without a valid record are reported and left alone. */
   load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly Problem[] }>;
-  /** Keeps a record of a new identity, and removes what a resource of the same name had before it. */
+  /** Saves the record of a new identity, and removes the ledgers of former resources with the same name. */
   create(record: ResourceRecord): Promise<void>;
   save(record: ResourceRecord): Promise<void>;
-  /** Moves a record with all that the resource has to the state of another directory. Resolves to the record there. */
+  /** Moves a record, its ledgers and requests to the state of another directory. Resolves to the moved record. */
   move(record: ResourceRecord, directory: string): Promise<ResourceRecord>;
-  /** Removes a record and all that the resource had: its ledgers, and what was asked of it. */
+  /** Removes a record, its ledgers and its requests. */
   remove(record: ResourceRecord): Promise<void>;
-  /** Removes what was asked of a resource. */
+  /** Removes the request of a resource. */
   removeRequest(record: ResourceRecord): Promise<void>;
-  /** What is remembered of the manifest files of a directory; empty where nothing is. */
+  /** Loads the stored facts about the manifest files of a directory. Empty if none are stored. */
   loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>>;
   saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void>;
 }
@@ -81,7 +81,7 @@ export const recordFiles: RecordStore = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // A process that dies in between leaves two records of one identity, and the one beside the manifest counts.
+    // A process that dies here leaves two records with one identity. The record beside the manifest counts.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -91,7 +91,7 @@ export const recordFiles: RecordStore = {
     const state = new StateDirectory(directory);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // Last, so that a process which dies in between finds the record again and removes the rest.
+    // Removed last: a process that dies before this step finds the record again and removes the rest.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -109,7 +109,7 @@ export const recordFiles: RecordStore = {
   },
 };
 
-/** Files of which the memory cannot be read count as files that were never read. */
+/** If the facts cannot be decoded, the files count as never read. */
 function decodeFiles(text: string | undefined): ReadonlyMap<string, FileMemory> {
   const value = parseJson(text);
   if (!isRecord(value)) return new Map();
@@ -126,7 +126,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** Undefined where it is no JSON. */
+/** Parses JSON. Undefined if the text is not JSON. */
 function parseJson(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
@@ -168,6 +168,6 @@ function decodeRecord(directory: string, text: string): ResourceRecord | undefin
 
 function unreadable(file: string): Problem {
   const message =
-    'this is no record of a resource any more, so its identity and status begin anew; restore the file before the next start if you can';
+    'this file is not a valid record, so the resource gets a new identity and status; restore the file before the next start';
   return { severity: 'warning', file, line: 1, column: 1, message };
 }

@@ -1,10 +1,10 @@
-/** Tasks of one key run one after the other, in the order in which they came; those of different keys run side by side. */
+/** Runs the tasks of one key in order of arrival. Tasks of different keys run concurrently. */
 
 export class SerialTasks {
-  /** The last task of each key that has any; a key whose tasks have all ended stands here no more. */
+  /** The last task of each key that has unfinished tasks. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `task` once those before it have ended, however they ended, and resolves or rejects as it does. */
+  /** Runs `task` after the earlier tasks of its key have ended or failed. Resolves or rejects like `task`. */
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const running = before.then(task, task);
@@ -17,7 +17,7 @@ export class SerialTasks {
     return running;
   }
 
-  /** Resolves once the tasks of all keys have ended that there are now. */
+  /** Resolves when all tasks that exist now have ended. */
   async drained(): Promise<void> {
     await Promise.all(this.#last.values());
   }

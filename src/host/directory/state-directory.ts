@@ -1,17 +1,17 @@
 /**
- * Where the state of a directory of manifests lies: in `.logfleet` inside it, in files that people can read.
+ * Paths of the state of a manifest directory: readable files in its folder `.logfleet`.
  *
  * ```
- * .logfleet/lock                                              who is at work here
+ * .logfleet/lock                                              the process that holds the directory
  *          /status/<Kind>/<namespace>/<name>.json             identity, last good spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
- *          /manifests.json                                    what each manifest file held when it was read last
- *          /requests/<Kind>_<namespace>_<name>.json           what a person asked for
- *          /requests/settings.json                            and of the operator as a whole
- *          /events.ndjson, events.1.ndjson                    what happened, newest last
+ *          /manifests.json                                    content of each manifest file at the last reading
+ *          /requests/<Kind>_<namespace>_<name>.json           requests of users for a resource
+ *          /requests/settings.json                            requests of users for the whole operator
+ *          /events.ndjson, events.1.ndjson                    Events, newest last
  * ```
  *
- * Invariant: no name, whoever wrote it, leads out of its folder: each part of a path that comes from outside is checked here.
+ * Invariant: no name leads out of its folder. This file checks each part of a path that comes from outside.
  */
 import { join } from 'node:path';
 import type { KindName } from '../../api/kinds.ts';
@@ -20,7 +20,7 @@ import type { OwnerRef, ResourceKey } from '../host.ts';
 
 export const stateFolderName = '.logfleet';
 
-/** The names that Kubernetes takes (RFC 1123), which are safe as names of files everywhere: no slash, no leading dot, one case. */
+/** The names that Kubernetes allows (RFC 1123). They are safe as file names on every system: no slash, no leading dot, lower case. */
 const nameForm = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const uidForm = /^[0-9a-f-]{36}$/;
 
@@ -51,17 +51,17 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that only who holds the lock writes to. */
+  /** Folders that only the holder of the lock writes to. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }
 
-  /** The part of a request's name that says whom it is for; no name of a resource has an underscore. */
+  /** File of a resource's request. The separator `_` cannot occur in a resource name. */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /** No request of a resource has this name: a kind begins with a capital letter. */
+  /** File of the request for the whole operator. It collides with no resource, since a kind begins with a capital letter. */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }
@@ -74,7 +74,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** The ledgers of all resources that ever had this name. */
+  /** Folder with the ledgers of all resources that ever had this name. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }

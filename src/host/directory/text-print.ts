@@ -1,21 +1,21 @@
 /**
- * A print of a file's text: enough to tell later whether another text is the beginning of it. A print is no copy of the text, which
- * may hold a Secret.
+ * Digests of a file's text that show later whether another text is a truncated copy. The text itself is not stored, because it may contain
+ * a Secret.
  */
 import { hash } from 'node:crypto';
 
 export interface TextPrint {
-  /** A digest of each line. */
+  /** Digest of each line. */
   readonly lines: readonly string[];
-  /** A digest of each beginning of the last line, the shortest first; at most `maxBeginnings`. */
+  /** Digest of each prefix of the last line, shortest first; at most `maxBeginnings`. */
   readonly lastLine: readonly string[];
-  /** Whether the last line ends with a line feed. */
+  /** True if the last line ends with a line feed. */
   readonly ended: boolean;
-  /** Number of lines up to the last one that is neither blank nor a comment. */
+  /** Number of lines up to the last line that is neither blank nor a comment. */
   readonly significant: number;
 }
 
-/** A longer line is known by its first characters alone. */
+/** Maximum number of prefixes. A longer line is identified by its first characters only. */
 const maxBeginnings = 16_384;
 
 export function printOf(text: string): TextPrint {
@@ -30,7 +30,7 @@ export function printOf(text: string): TextPrint {
   };
 }
 
-/** Whether `text` is the printed text without its end, and lacks more than blank lines and comments. */
+/** Returns whether `text` is the printed text without its end, where more than blank lines and comments are missing. */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, ended } = linesOf(text);
   const whole = ended || digest(lines.at(-1) ?? '') === print.lines[lines.length - 1] ? lines.length : lines.length - 1;
@@ -38,8 +38,8 @@ export function isCut(text: string, print: TextPrint): boolean {
 }
 
 /**
- * Whether `text` is the printed text without its end. A cut within a line is known for certain in the last line alone: elsewhere a text
- * that ends within a line counts as cut there.
+ * Returns whether `text` is a prefix of the printed text. A cut within a line is certain only in the last line. In other lines, a text that
+ * ends within the line counts as cut there.
  */
 function isBeginningOf(text: string, print: TextPrint): boolean {
   const { lines, ended } = linesOf(text);
@@ -62,7 +62,7 @@ function isSignificant(line: string): boolean {
   return /^(?!---\s*$|\.\.\.\s*$)\s*[^#\s]/.test(line);
 }
 
-/** 48 bits. */
+/** A digest of 48 bits. */
 function digest(text: string): string {
   return hash('sha256', text, 'base64').slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** Identities of resources and holders: 122 random bits in the form of a version 4 UUID, as an API server gives them. */
+/** Returns a version 4 UUID with 122 random bits, the form that an API server uses. */
 import type { Random } from '../../base/random.ts';
 
 export function createUid(random: Random): string {

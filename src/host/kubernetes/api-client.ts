@@ -1,6 +1,6 @@
 /**
- * Requests to the API server as the rest of this folder makes them: each with a deadline, each counted, and anything but a success
- * thrown as one of the errors of `api-error.ts`. Nothing is retried here: whoever asked has a queue, and knows better when.
+ * Requests to the API server, with a deadline and a metric for each. Answers other than success are thrown as the errors of `api-error.ts`.
+ * Nothing is retried here: the callers have queues and retry.
  */
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -9,11 +9,11 @@ import { errorOfAnswer, errorOfSilence } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
 
-/** Longer than an API server under load takes for a write, and shorter than anybody waits for one. */
+/** Default deadline in ms. It is longer than a write takes on a loaded API server. */
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Gives the call up early; rejects with the signal's reason. */
+  /** Aborts the call. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }
@@ -22,11 +22,11 @@ export interface WatchCall {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** How long the whole watch may take, from its opening on, however much it says. */
+  /** Maximum duration of the whole watch in ms, from its opening, regardless of events. */
   readonly deadlineMs: number;
 }
 
-/** The outermost members of everything that an API server keeps. */
+/** The common members of all Kubernetes objects. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -54,7 +54,7 @@ export class ApiClient {
     );
   }
 
-  /** The body of a successful answer. Throws the errors of `api-error.ts`. */
+  /** Returns the body of a successful answer. Throws the errors of `api-error.ts`. */
   async call(call: Call): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
@@ -71,7 +71,7 @@ export class ApiClient {
     }
   }
 
-  /** As `call`, for the answers that are an object with a name and a version. */
+  /** Like `call`, for answers that must be an object with a name and a version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     const body = await this.call(call);
     if (!isKubeObject(body)) {
@@ -80,7 +80,7 @@ export class ApiClient {
     return body as T;
   }
 
-  /** The lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
+  /** Yields the lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
   async *watch(call: WatchCall): AsyncGenerator<unknown, void> {
     const what = `WATCH ${call.path}`;
     const scope = new DeadlineScope(this.#clock, call.deadlineMs, call.signal);
@@ -121,10 +121,7 @@ export class ApiClient {
   }
 }
 
-/**
- * A signal that is aborted when the outer one is, and when the time is up. To be closed when the work is done, so that neither
- * a timer nor a listener stays behind.
- */
+/** A signal that is aborted by the outer signal or at the deadline. `close` removes its timer and its listener. */
 class DeadlineScope {
   readonly #controller = new AbortController();
   readonly #close: () => void;

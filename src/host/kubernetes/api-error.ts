@@ -1,36 +1,35 @@
 /**
- * What an API server's answer, or the lack of one, means. Classified here and nowhere else; everybody above matches the
- * `code`.
+ * Classifies the answers of an API server, and missing answers, as errors. All callers match on the `code`.
  *
  * | code | when | handling |
  * | --- | --- | --- |
- * | `host.conflict` | 409: somebody wrote or created it meanwhile | backoff |
+ * | `host.conflict` | 409: the object was changed or created meanwhile | backoff |
  * | `host.gone` | 404 | wait |
- * | `host.expired` | 410: too old to go on from | backoff |
+ * | `host.expired` | 410: the version is too old to continue from | backoff |
  * | `host.unauthorized`, `host.forbidden` | 401, 403 | stall |
- * | `host.invalid` | 400, 413, 422 and other refusals: we sent what it does not take | bug |
- * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter where the server named a delay, else backoff |
- * | `host.unreachable` | no answer, or one that cannot be read | backoff |
+ * | `host.invalid` | 400, 413, 422 and other refusals: the server does not accept the request | bug |
+ * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
+ * | `host.unreachable` | no answer, or an unreadable answer | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { type Handling, LogfleetError } from '../../base/errors.ts';
 import type { KubeResponse } from './kube-api.ts';
 
-/** A server that asks for more patience than this is asked again nevertheless. */
+/** Maximum delay in ms taken from a Retry-After header. */
 const longestRetryAfterMs = 30_000;
 
-/** Whether `error` is one of ours with this code. */
+/** Returns whether `error` is a LogfleetError with this code. */
 export function hasCode(error: unknown, code: string): error is LogfleetError {
   return error instanceof LogfleetError && error.code === code;
 }
 
-/** What a person does about a kind whose collection is `host.gone`. `place` is what does not know it. */
+/** Remedy for a kind whose collection is `host.gone`. `place` names the server that does not know the kind. */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/** The error behind an answer that is no success. `what` names the request for a person: `PUT /apis/…`. */
+/** Error for an unsuccessful answer. `what` names the request for users: `PUT /apis/…`. */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
   const said = messageOf(answer.body);
@@ -45,23 +44,31 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
     case 401:
       return make('host.unauthorized', { kind: 'stall' }, 'renew the credentials of the operator', 'Unauthorized');
     case 403:
-      return make('host.forbidden', { kind: 'stall' }, 'grant it in the RBAC of the operator', 'Forbidden');
+      return make('host.forbidden', { kind: 'stall' }, 'grant this right to the operator with RBAC', 'Forbidden');
     case 404:
-      return make('host.gone', { kind: 'wait' }, 'it does not exist, or no longer');
+      return make('host.gone', { kind: 'wait' }, 'the object does not exist');
     case 409:
-      return make('host.conflict', { kind: 'backoff' }, 'somebody else was first; it is read again and retried');
+      return make(
+        'host.conflict',
+        { kind: 'backoff' },
+        'the object was changed meanwhile; logfleet reads it again and retries',
+      );
     case 410:
-      return make('host.expired', { kind: 'backoff' }, 'too old to go on from; it is listed anew');
+      return make(
+        'host.expired',
+        { kind: 'backoff' },
+        'the version is too old to continue from; logfleet lists the resources again',
+      );
     case 429:
-      return make('host.throttled', patience(answer), 'it is asked again later');
+      return make('host.throttled', patience(answer), 'logfleet retries later');
     default:
       return status >= 500
-        ? make('host.unavailable', patience(answer), 'it is asked again later')
-        : make('host.invalid', { kind: 'bug' }, 'it does not take what logfleet sent');
+        ? make('host.unavailable', patience(answer), 'logfleet retries later')
+        : make('host.invalid', { kind: 'bug' }, 'the server does not accept what logfleet sent');
   }
 }
 
-/** The error when no answer came, or none that can be read. Whether the request took effect is unknown. */
+/** Error for a missing or unreadable answer. It is unknown whether the request took effect. */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   const said = cause instanceof Error ? cause.message : String(cause);
   return new LogfleetError({
@@ -78,7 +85,7 @@ function patience(answer: KubeResponse): Handling {
   return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };
 }
 
-/** What a Status object says; bodies of proxies and the like are cut short. */
+/** Message of a Status object. Other bodies, such as those of proxies, are shortened. */
 function messageOf(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';

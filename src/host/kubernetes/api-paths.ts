@@ -1,4 +1,4 @@
-/** Where resources live on an API server: paths with every name percent-encoded. */
+/** Paths of resources on an API server, with percent-encoded names. */
 import { apiGroup, apiVersionName, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
 function namespaced(root: string, plural: string, namespace: string | undefined, name?: string): string {
@@ -7,12 +7,12 @@ function namespaced(root: string, plural: string, namespace: string | undefined,
   return `${root}${scope}/${plural}${leaf}`;
 }
 
-/** All resources of a kind in a namespace, in all of them where it is undefined, or the one of that name. */
+/** Path of a resource, or of all resources of a kind in a namespace (undefined: in all namespaces). */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
   return namespaced(`/apis/${apiGroup}/${apiVersionName}`, kinds[kind].plural, namespace, name);
 }
 
-/** All Ledgers of a namespace, of all namespaces where it is undefined, or the one of that name. */
+/** Path of a Ledger, or of all Ledgers in a namespace (undefined: in all namespaces). */
 export function ledgerPath(namespace: string | undefined, name?: string): string {
   return namespaced(`/apis/${apiGroup}/${apiVersionName}`, ledgerPlural, namespace, name);
 }
@@ -25,7 +25,7 @@ export function secretPath(namespace: string, name: string): string {
   return namespaced('/api/v1', 'secrets', namespace, name);
 }
 
-/** The lease that the replicas of one operator share, in its own namespace. */
+/** Name of the Lease that the replicas of one operator share in its namespace. */
 export const operatorLeaseName = 'logfleet-operator';
 
 export function leasePath(namespace: string | undefined, name?: string): string {
@@ -36,7 +36,7 @@ export function eventPath(namespace: string, name?: string): string {
   return namespaced('/apis/events.k8s.io/v1', 'events', namespace, name);
 }
 
-/** The resource that a path is about, for metrics: `leases`, `collectorversionpolicies/status`. Never a name. */
+/** Resource type of a path, for metrics: `leases`, `collectorversionpolicies/status`. Never contains a name. */
 export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

@@ -1,11 +1,11 @@
 /**
- * The port to the API server over HTTP: undici, with the credentials of a kubeconfig or of the pod.
+ * HTTP access to the API server with undici, and the credentials of a kubeconfig or a pod.
  *
- * Invariants: one agent, and with it one set of connections, lasts as long as the credentials of the connection stay the same. Credentials
- * are read again after 10 s and after a 401, so that a token that is rotated or expires is replaced. No proxy is taken from the environment;
- * only one that the kubeconfig names.
- *
- * This file and what it imports are loaded by commands that speak to a cluster, and by no others.
+ * Invariants:
+ * - One agent, with its connections, is used as long as the connection's credentials stay the same.
+ * - Credentials are read again after 10 s and after a 401, so that rotated and expired tokens are replaced.
+ * - Only a proxy named in the kubeconfig is used, never a proxy from the environment.
+ * - Only commands that access a cluster load this file.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
@@ -16,12 +16,12 @@ import type { ClusterCredentials, ClusterTarget, ConnectionOptions } from './clu
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from './kube-api.ts';
 import { wholeAnswer } from './whole-answer.ts';
 
-/** Idle connections are kept between the renewals of a lease, and not much longer. */
+/** Idle connections last between renewals of the lease, and little longer. */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Credentials that were read longer ago are read again. */
+/** Maximum age in ms of credentials before they are read again. */
 const credentialsFreshMs = 10_000;
-/** A watch in a cluster of ours has no line longer than what etcd takes, 1.5 MiB, and JSON around it. */
+/** Maximum length of a watch line. An object has at most the 1.5 MiB that etcd accepts, plus JSON around it. */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {
@@ -33,12 +33,12 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Of API servers that live below a path, as behind a gateway. */
+  /** Path prefix of an API server behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
-  /** `host.misconfigured` when the kubeconfig names no cluster, or one whose address is none. */
+  /** Fails with `host.misconfigured` if the kubeconfig names no cluster, or a cluster with an invalid address. */
   constructor(target: ClusterTarget, clock: Clock) {
     const url = target.server === undefined ? null : URL.parse(target.server);
     if (!url) throw misconfigured(target.context, target.server);
@@ -68,7 +68,7 @@ export class UndiciKubeApi implements KubeApi {
     await this.#agent?.dispatcher.destroy();
   }
 
-  /** A request as the dispatcher takes it, with the credentials of this moment. */
+  /** Builds a request for the dispatcher with the current credentials. */
   async #prepared(request: KubeRequest): Promise<Prepared> {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
@@ -88,12 +88,12 @@ export class UndiciKubeApi implements KubeApi {
     return { dispatcher: this.#dispatcher(credentials.connection), options };
   }
 
-  /** Refused credentials are read again before they are used again. */
+  /** Discards refused credentials, so that the next request reads them again. */
   #heed(status: number): void {
     if (status === 401) this.#credentials = undefined;
   }
 
-  /** All requests of a moment share one reading of files. */
+  /** Current credentials. Concurrent requests share one reading of the files. */
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
@@ -106,16 +106,16 @@ export class UndiciKubeApi implements KubeApi {
     return read;
   }
 
-  /** The agent for these credentials. Those before it finish what they have under way. */
+  /** Agent for these credentials. A former agent finishes its requests before it closes. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The next request compares no texts.
+      // With the same object, the next request need not compare texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // Deadlines are the caller's: a watch may be silent for longer than undici would bear.
+    // No timeouts of undici: callers set deadlines, and a watch may be silent for longer.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
@@ -136,7 +136,7 @@ function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** An exec plugin may hang; whoever asked must get on. */
+/** Rejects when the signal is aborted, even if the work hangs, as an exec plugin may. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);
@@ -146,7 +146,7 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** The lines of a watch. What stands behind the last newline when the stream ends was cut off, and is an error. */
+/** Yields the lines of a watch. Text after the last newline at the end of the stream is an incomplete line and an error. */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown, void> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

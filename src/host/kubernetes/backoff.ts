@@ -1,7 +1,4 @@
-/**
- * How long to wait after failures in a row: doubling, spread by chance so that clients that failed together do not come back
- * together, and never beyond a cap.
- */
+/** Exponential backoff with jitter and a maximum, so that clients that failed together do not retry together. */
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 
@@ -10,7 +7,7 @@ export interface BackoffOptions {
   readonly capMs: number;
 }
 
-/** Milliseconds after failure number `failures` (from 1); at least what the server asked for by Retry-After. */
+/** Delay in ms after failure number `failures` (from 1), and at least the delay of a Retry-After header. */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const ceilingMs = Math.min(options.capMs, options.firstMs * 2 ** Math.min(failures - 1, 30));
   const delayMs = ceilingMs * (0.5 + random.next() / 2);

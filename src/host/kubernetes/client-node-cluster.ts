@@ -1,4 +1,4 @@
-/** Clusters as client-node knows them: kubeconfigs with plugins, impersonation and whatever else `plain-cluster.ts` leaves to it. */
+/** Clusters read by client-node: kubeconfigs with plugins, impersonation and other features that `plain-cluster.ts` does not support. */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions } from './cluster-target.ts';
 
@@ -14,7 +14,7 @@ export function targetOf(config: KubeConfig): ClusterTarget {
   };
 }
 
-/** client-node renews what has expired, reads token files again every minute, and answers from memory otherwise. */
+/** Reads credentials. client-node renews expired ones, reads token files again every minute, and otherwise answers from memory. */
 async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
   const options: { [Name in keyof ConnectionOptions]?: unknown } & {
     auth?: string | null;

@@ -1,8 +1,8 @@
 /**
- * Finds the cluster that a command speaks to: the one that `--kubeconfig` and `--context` name, else `KUBECONFIG` and `~/.kube/config`,
- * else the one that the pod runs in.
+ * Finds the cluster for a command: from `--kubeconfig` and `--context`, else from `KUBECONFIG` and `~/.kube/config`, else from the pod's
+ * service account.
  *
- * client-node takes more than half a second to load, and 60 MiB. It is imported here, for kubeconfigs that need it, and nowhere else.
+ * client-node takes more than half a second and 60 MiB to load. Only this file imports it, and only for kubeconfigs that need it.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -15,19 +15,22 @@ import type { KubeApi } from './kube-api.ts';
 export interface ClusterOptions {
   /** Path of a kubeconfig. */
   readonly kubeconfig?: string;
-  /** A context in it, instead of its current one. */
+  /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string;
-  /** What both name, where somebody could read it without client-node. */
+  /** The cluster of both options, if it could be read without client-node. */
   readonly plain?: ClusterTarget | undefined;
 }
 
 export interface ClusterConnection {
   readonly api: KubeApi;
-  /** Of the context, or of the pod; `default` where neither says. */
+  /** Namespace of the context or the pod; `default` if neither has one. */
   readonly namespace: string;
 }
 
-/** `host.noCluster` when nothing names a cluster; `host.misconfigured` when there is no such kubeconfig, context or cluster. */
+/**
+ * Connects to the cluster. Fails with `host.noCluster` if no cluster is configured, and with `host.misconfigured` if the named kubeconfig,
+ * context or cluster does not exist.
+ */
 export async function connectToCluster(options: ClusterOptions): Promise<ClusterConnection> {
   const { UndiciKubeApi } = await import('./api-transport.ts');
   const target = options.plain ?? (await askClientNode(options));
@@ -55,7 +58,7 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
   return targetOf(config);
 }
 
-/** What client-node assumes where it finds no kubeconfig and no pod around it: a server that nobody has. */
+/** Detects the server that client-node invents if it finds neither a kubeconfig nor a pod. */
 function isMadeUp(config: KubeConfig): boolean {
   return (
     config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'

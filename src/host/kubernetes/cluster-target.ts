@@ -1,6 +1,6 @@
-/** The address of an API server, and the credentials of this process for it. */
+/** Address and credentials for an API server. */
 
-/** The options of a connection, as Node's TLS takes them. */
+/** Connection options for Node's TLS. */
 export interface ConnectionOptions {
   readonly ca?: string;
   readonly cert?: string;
@@ -11,18 +11,18 @@ export interface ConnectionOptions {
 
 export interface ClusterCredentials {
   readonly connection: ConnectionOptions;
-  /** Names in lower case. */
+  /** Headers with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ClusterTarget {
-  /** Of the kubeconfig. */
+  /** Context of the kubeconfig. */
   readonly context: string | undefined;
-  /** Of the context, or of the pod. */
+  /** Namespace of the context or the pod. */
   readonly namespace: string | undefined;
-  /** A URL, as it was written. */
+  /** URL as it was written. */
   readonly server: string | undefined;
   readonly proxyUrl: string | undefined;
-  /** As they are now: files are read again, and a plugin may run. */
+  /** Current credentials. Files are read again, and a plugin may run. */
   credentials(): Promise<ClusterCredentials>;
 }

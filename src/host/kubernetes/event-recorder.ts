@@ -1,9 +1,11 @@
 /**
- * Tells people about transitions, as events of `events.k8s.io/v1` that `kubectl describe` shows.
+ * Publishes transitions as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
  *
- * Invariants: nobody waits for an event, and none ever fails its publisher. What is said again within ten minutes raises the count of
- * the event that said it first. An owner gets at most 25 new events in a row, then one in 12 s; the queue holds 200; what goes
- * beyond is dropped and counted.
+ * Invariants:
+ * - Publishers never wait for an Event and never fail because of it.
+ * - A repeated message within ten minutes increases the count of the first Event.
+ * - An owner gets a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events beyond these limits are dropped
+ *   and counted.
  */
 import { apiGroup, apiVersionName } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -35,7 +37,7 @@ interface Message {
   readonly message: string;
 }
 
-/** An event that stands on the server, or is about to, and how often it was said. */
+/** An Event that exists on the server or will be created, with its count. */
 interface Series {
   readonly owner: OwnerRef;
   readonly message: Message;
@@ -55,7 +57,7 @@ interface Allowance {
 
 export interface EventRecorderOptions {
   readonly client: ApiClient;
-  /** Which process speaks; shown as the reporting instance. */
+  /** Name of this process, shown as the reporting instance. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -85,7 +87,7 @@ export class EventRecorder implements EventSink {
     else if (!series.queued) this.#enqueue(series);
   }
 
-  /** Delivers what is queued for at most `graceMs`, then drops the rest. */
+  /** Delivers queued Events for at most `graceMs`, then drops the rest. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -166,7 +168,7 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // Events live for an hour; one that has gone meanwhile is told again.
+        // Events expire after an hour. An expired Event is created again.
         if (code === 'host.gone') series.created = false;
         const hopeless = code === 'host.invalid' || code === 'host.forbidden';
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -191,7 +193,7 @@ export class EventRecorder implements EventSink {
         signal,
       });
     } catch (error) {
-      // The name is ours alone: it exists because an attempt before took effect and its answer was lost.
+      // The name is unique to this process. A conflict means that an earlier attempt took effect and its answer was lost.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
     series.created = true;
@@ -232,7 +234,7 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** Maps keep the order of insertion; whoever was used last was inserted last. */
+/** Drops the least recently used entry. Maps keep insertion order, and each use inserts the entry again. */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   const oldest = map.keys().next();
   if (map.size > limit && !oldest.done) map.delete(oldest.value);

@@ -1,30 +1,29 @@
 /**
- * The port to an API server: one request and its answer, one watch and its lines, and nothing else. `api-transport.ts` speaks it
- * over HTTP; tests put a server in memory behind it.
+ * The port to an API server: requests and watches. `api-transport.ts` implements it over HTTP; tests use a server in memory.
  *
- * Invariant: an answer is an answer whatever its status; only the lack of one is an error. Deadlines, classification and
- * counting are left to `api-client.ts`.
+ * Invariant: every status is a normal answer; only a missing answer is an error. `api-client.ts` adds deadlines, classification and
+ * metrics.
  */
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the root of the API server, with names percent-encoded. */
+  /** Path from the root of the API server, with percent-encoded names. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** Body, sent as JSON. */
   readonly body?: unknown;
-  /** `application/json` unless told. */
+  /** Content type; `application/json` by default. */
   readonly contentType?: string;
-  /** `application/json` unless told. */
+  /** Accepted media type; `application/json` by default. */
   readonly accept?: string;
   readonly signal: AbortSignal;
 }
 
 export interface KubeResponse {
   readonly status: number;
-  /** Lower-case names. */
+  /** Headers with lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Decoded JSON; the bare text where it is none. */
+  /** Decoded JSON, or the text if it is not JSON. */
   readonly body: unknown;
 }
 
@@ -36,17 +35,17 @@ export interface WatchRequest {
 
 export interface WatchResponse extends KubeResponse {
   /**
-   * The decoded lines of a watch that was granted (status 200), none otherwise. Ends when the server ends it; throws when the
-   * connection breaks, when a line is no JSON, and when the signal is aborted.
+   * Decoded lines of a successful watch (status 200), otherwise none. Ends when the server ends the watch. Throws if the connection breaks,
+   * if a line is not JSON, or if the signal is aborted.
    */
   readonly lines: AsyncIterable<unknown>;
 }
 
 export interface KubeApi {
-  /** Rejects when there is no answer: refused, reset, aborted. Whether the request took effect is then unknown. */
+  /** Rejects if no answer arrives: refused, reset, aborted. It is then unknown whether the request took effect. */
   request(request: KubeRequest): Promise<KubeResponse>;
-  /** Rejects as `request` does while there is no answer yet. */
+  /** Rejects like `request` before the answer begins. */
   watch(request: WatchRequest): Promise<WatchResponse>;
-  /** Gives up all connections. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** Forms that the API server asks for and JavaScript does not have. */
+/** Text formats of the Kubernetes API. */
 import type { Random } from '../../base/random.ts';
 
-/** A `MicroTime`: RFC 3339 with six decimals, which an API server demands of leases and events. */
+/** Renders a `MicroTime`: RFC 3339 with six decimals, required in Leases and Events. */
 export function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('Z', '000Z');
 }
 
-/** `digits` hexadecimal digits, for names that nobody else will choose. */
+/** Returns `digits` random hexadecimal digits for unique names. */
 export function randomHex(random: Random, digits: number): string {
   let text = '';
   while (text.length < digits) {

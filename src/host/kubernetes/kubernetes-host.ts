@@ -1,8 +1,8 @@
 /**
- * An API server as the host of resources: the pieces of this folder behind the one port of `host.ts`.
+ * A host on an API server. It connects the classes of this folder behind the port of `host.ts`.
  *
- * Invariant: in rest, no request leaves but the watches (one for each kind and namespace followed, and one for the settings), the
- * renewal of the lease, and a list for each watch every ten minutes.
+ * Invariant: at rest, the only requests are watches (one per followed kind and namespace, and one for the settings), lease renewals, and a
+ * list per watch every ten minutes.
  */
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -30,22 +30,22 @@ import { writeStatus } from './status-writer.ts';
 import { Turns } from './turns.ts';
 
 const eventGraceMs = 2_000;
-/** Writes of status. More at once make each of them slower, and all of them no faster. */
-const writesAtOnce = 8;
-/** No step of a loop takes this long; one that does hangs. */
+/** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
+const writesAtOnce = 4;
+/** Maximum duration in ms of one step of a loop. A longer step counts as hung. */
 const longestStepMs = 120_000;
 
 export interface KubernetesHostOptions {
   readonly api: KubeApi;
-  /** Whose resources are followed. With a list, Roles in these namespaces are all that it takes. */
+  /** Namespaces to follow. A list requires only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];
-  /** Where the lease lives, and the settings. */
+  /** Namespace of the Lease and of the settings. */
   readonly operatorNamespace: string;
-  /** Names this process in the lease and in events: the pod, or the host. */
+  /** Name of this process in the Lease and in Events: the pod or the machine. */
   readonly identity: string;
-  /** False where somebody else sees to it that only one process runs. */
+  /** False if other means ensure that only one process runs. */
   readonly leaderElection: boolean;
-  /** How long a watch lives; 20 s unless told. */
+  /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -54,18 +54,18 @@ export interface KubernetesHostOptions {
 }
 
 export interface KubernetesHost extends Host {
-  /** Begins to follow resources, and to strive for the lease. */
+  /** Starts to follow resources and to compete for the Lease. */
   start(): void;
   /**
-   * Delivers the last events, gives the lease back, and closes all connections. To be called when nothing that needs leadership is
-   * under way any more: the next leader may begin at once.
+   * Delivers the last Events, releases the Lease and closes all connections. Call it when no work that needs leadership is running, because
+   * the next leader may start immediately.
    */
   stop(): Promise<void>;
-  /** Whether everything that runs here still runs. An API server that does not answer is no reason to be restarted. */
+  /** True while all loops of this host run. An unreachable API server does not make the host unhealthy. */
   healthy(): boolean;
-  /** Whether all resources have been listed once. */
+  /** True after all resources were listed once. */
   ready(): boolean;
-  /** Of which kinds they have not been, why, and what to do about it, in words for people. */
+  /** Messages about kinds that have not been listed, with reason and remedy. */
   unready(): readonly string[];
 }
 
@@ -75,11 +75,11 @@ export function createKubernetesHost(options: KubernetesHostOptions): Kubernetes
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>;
 
-/** A kind that somebody asked for: what is known of its resources, and who keeps that fresh. */
+/** A followed kind: its cache and the reflectors that fill the cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
-  /** What the newest list or watch failed with; undefined once one has not. */
+  /** Error of the last failed list or watch, or undefined after a success. */
   readonly trouble: () => unknown;
 }
 
@@ -97,7 +97,7 @@ class ClusterHost implements KubernetesHost {
   readonly #marks: OperatorMarks;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** What has been started, and runs until the host is stopped. */
+  /** Loops that run until the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
@@ -191,13 +191,13 @@ class ClusterHost implements KubernetesHost {
       .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
   }
 
-  /** The namespaces that are followed one by one; undefined stands for all of them at once. */
+  /** Scopes of the reflectors: namespaces, or undefined for all namespaces at once. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
-  /** Nothing is listed that nobody asked for: an API server need not know all kinds, nor let the operator see them. */
+  /** Follows a kind on first use. Unused kinds are never listed, so the cluster need not know them or grant access to them. */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;
@@ -234,7 +234,7 @@ class ClusterHost implements KubernetesHost {
     for (const { cache } of this.#followed.values()) yield* cache.list();
   }
 
-  /** The settings come first, so that no resource is told that it is paused only because they were not known yet. */
+  /** Starts reflectors after the settings are known, so that no resource reports a pause that only means unknown settings. */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
     const asked = this.#settings.whenAsked();
@@ -242,7 +242,7 @@ class ClusterHost implements KubernetesHost {
   }
 }
 
-/** An operator that was upgraded before its CRDs has nothing else to say so. */
+/** Message for a kind that has not been listed. An operator that was upgraded before its CRDs reports the missing CRDs here. */
 function renderUnlisted(kind: KindName, trouble: unknown): string {
   if (hasCode(trouble, 'host.gone')) return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;

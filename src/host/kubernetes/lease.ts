@@ -27,12 +27,12 @@ import { leasePath } from './api-paths.ts';
 import { microTime, randomHex } from './kube-formats.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** How long others leave us the lease after its last change. */
+/** Time in ms after its last change for which other processes respect a lease. */
 export const leaseDurationMs = 15_000;
-/** How long we ourselves go on without a renewal. */
+/** Time in ms for which this process leads without a renewal. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
-/** After a renewal that failed, and for one call: two that get no answer still leave time for a third before the deadline. */
+/** Retry delay and call deadline after a failed renewal. Two calls without an answer leave time for a third before the renewal deadline. */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
 
@@ -48,7 +48,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** The lease as last seen, and since when it has stood like that. */
+/** The last observed content of the lease, with the time since when it is unchanged. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -58,7 +58,7 @@ export interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;
-  /** Names this process for people: the pod, or the host. */
+  /** Name of this process for users: the pod or the machine. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -74,14 +74,14 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Since when no lease has been found; undefined where one was. */
+  /** Time since when no lease exists; undefined while it exists. */
   #absentSinceMs: number | undefined;
-  /** The version to write the lease at; undefined when it has to be read first. */
+  /** Version on which the next write is based; undefined if the lease must be read first. */
   #version: string | undefined;
-  /** When the last renewal that succeeded was sent; undefined while we follow. */
+  /** Time at which the last successful renewal was sent; undefined while following. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /** Whether the lease may bear our name, answered or not. */
+  /** True if the lease may contain our name, even without an answer to the write. */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -112,7 +112,7 @@ export class LeaseElection implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** When the last attempt began, by the monotonic clock. */
+  /** Monotonic time at which the last attempt began. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
@@ -122,7 +122,7 @@ export class LeaseElection implements Leadership {
     this.#running ??= this.#run();
   }
 
-  /** Ceases to lead at once, and gives the lease back so that the next one need not wait. Never rejects. */
+  /** Ends leadership immediately and releases the lease, so that the next leader need not wait. Never rejects. */
   async release(): Promise<void> {
     this.#ended.abort(new Error('leader election has ended'));
     this.#follow();
@@ -131,7 +131,7 @@ export class LeaseElection implements Leadership {
     try {
       await this.#giveBack();
     } catch (error) {
-      this.#options.log.warn('the lease was not given back, the next leader waits until it has run out', {
+      this.#options.log.warn('the lease was not released; the next leader waits until it expires', {
         error: asLogfleetError(error),
       });
     }
@@ -156,7 +156,7 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Looks at the lease and writes it, if that is for us to do. */
+  /** Reads the lease, and writes it if this process may. */
   async #step(signal: AbortSignal): Promise<void> {
     if (this.#version === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
@@ -189,9 +189,9 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Whether no other process can be leading any more. A lease that was deleted under its holder is waited for as if it were there: by a
-   * process that has seen it, until it would have run out; by one that never has, until its holder stops at the latest. The holder's own
-   * duration counts where it is longer than ours.
+   * Returns whether no other process can be leading. A deleted lease is treated as follows: a process that has seen it waits until it would
+   * have expired; a process that never saw it waits until its holder must have stopped. A holder's own lease duration counts if it is
+   * longer than ours.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -207,8 +207,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // An attempt of ours whose answer was lost may stand there already: what it took over from still counts.
-    // Nobody knows who held a lease that was deleted.
+    // An earlier attempt without an answer may already be stored; the holder before that attempt counts. The holder of a deleted lease is
+    // unknown.
     if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -252,7 +252,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // Rounded up: a timer that fires a fraction early would find us leading still, and nobody would be told.
+    // Rounded up: a timer that fires too early would find this process still leading, and would not notify listeners.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -268,11 +268,11 @@ export class LeaseElection implements Leadership {
     if (this.#renewedAt === undefined) return;
     this.#renewedAt = undefined;
     this.#leading.set({}, 0);
-    this.#options.log.info('this process leads no longer', { term: this.#term });
+    this.#options.log.info('this process no longer leads', { term: this.#term });
     this.#notify();
   }
 
-  /** Reads first: a renewal that was given up may have taken effect. Somebody else's lease is left alone. */
+  /** Releases the lease. Reads it first, since an aborted renewal may have taken effect. The lease of another process is left alone. */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read(new AbortController().signal);
@@ -280,7 +280,7 @@ export class LeaseElection implements Leadership {
     this.#version = lease.metadata.resourceVersion;
     const time = microTime(clock.now());
     await this.#put({ ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: time });
-    this.#options.log.info('the lease was given back');
+    this.#options.log.info('the lease was released');
   }
 
   #notify(): void {
@@ -294,7 +294,7 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/** For `--no-leader-election`: there is no one to share with, and no record of how the process before us ended. */
+/** Leadership for `--no-leader-election`: always leads, and assumes that the former process ended without a release. */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

@@ -27,7 +27,7 @@ interface ConfigMap extends KubeObject {
 
 export interface LedgerCarryOverOptions {
   readonly client: ApiClient;
-  /** The owner as it was read last. */
+  /** The owner as it was last read. */
   readonly resourceOf: (owner: OwnerRef) => ResourceOf<OwnerRef['kind']> | undefined;
 }
 
@@ -39,8 +39,8 @@ export class LedgerCarryOver {
   }
 
   /**
-   * The head of a ledger that was in ConfigMaps, once all its shards are in `store`; undefined when there is none. No ConfigMap is
-   * read for a policy whose status shows no rollout. Fails with `ledger.missing` when the ConfigMaps may not be read.
+   * Copies a ledger from ConfigMaps into `store` and returns its head, or undefined if there is none. ConfigMaps are read only for a policy
+   * whose status shows a rollout. Fails with `ledger.missing` if the ConfigMaps may not be read.
    */
   async read(owner: OwnerRef, shard: string, store: LedgerStore): Promise<LedgerShard | undefined> {
     const resource = this.#options.resourceOf(owner);
@@ -69,13 +69,13 @@ export class LedgerCarryOver {
     try {
       return { content, version: await store.write(owner, shard, content, undefined, 'from a ConfigMap') };
     } catch (error) {
-      // A process that stopped before the head has copied this shard already.
+      // A process that stopped before the head was written has already copied this shard.
       if (shard !== 'head' && hasCode(error, 'host.conflict')) return undefined;
       throw error;
     }
   }
 
-  /** The ConfigMap with this name, or undefined when there is none for this very owner. */
+  /** ConfigMap with this name, or undefined if none belongs to this owner. */
   async #get({ namespace, uid }: OwnerRef, name: string): Promise<ConfigMap | undefined> {
     try {
       const path = configMapPath(namespace, name);

@@ -1,68 +1,68 @@
 /**
- * All Ledgers in a few pages, for the reads after a start: ten thousand policies then cost twenty requests and not ten thousand.
+ * Lists all Ledgers in pages for the reads after a start. Ten thousand policies then take twenty requests instead of ten thousand.
  *
- * The first read in a term of leadership begins the list, and all reads wait for it. An operator for some namespaces lists each of them
- * by itself, so that a namespace that it may not list does no harm to the others. Each shard is handed out once and then
- * forgotten. A shard that is read again, or whose owner was written to, is read by name, since the list is too old for it.
+ * The first read in a term of leadership starts the list, and all reads wait for it. An operator for some namespaces lists each one
+ * separately, so that a forbidden namespace does not affect others. Each shard is returned once and then dropped. A shard is read by name
+ * if it is read again, or if its owner was written to, because the list is too old for it.
  *
  * Invariants:
- * - The list begins after the term has begun, so that it holds everything that this process must know.
- * - Memory is bounded: large shards are not kept, and ten minutes after the list everything is forgotten.
+ * - The list starts after the term began, so it contains everything that this process must know.
+ * - Memory is bounded: large shards are not kept, and the list is dropped after ten minutes.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Leadership, OwnerRef } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
-import { decodeLedger, type LedgerObject, ledgersNotInstalled, type StoredShard } from './ledger-store.ts';
+import { decodeLedger, type LedgerObject, ledgersNotInstalled, type StoredShard } from './ledger-object.ts';
 
 const keptForMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Shards above this size are read by name. */
+/** Maximum length of a kept shard in characters. Larger shards are read by name. */
 const maxKeptLength = 64 * 1024;
-/** The size of all kept shards of a list in characters; shards beyond it are read by name. */
+/** Maximum total length of kept shards of one list in characters. Further shards are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
-/** Pages begin small and grow while their contents are small: 500 shards may have 250 MiB. */
+/** Page sizes. They start small and grow while the content is small, because 500 shards may have 250 MiB. */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
 
 export interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** Whether all namespaces come in one list, or each namespace in a list of its own. */
+  /** True to list all namespaces at once, false to list each namespace separately. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
 }
 
-/** A shard as the list has it; undefined when the list has none. */
+/** A shard in the list; undefined if the list does not contain it. */
 export interface Listed {
   readonly shard: StoredShard | undefined;
 }
 
-/** Shards by the path of their Ledger; `tooLarge` for one that the list has and that was not kept. */
+/** Shards by the path of their Ledger; `tooLarge` marks a listed shard that was not kept. */
 type Shards = Map<string, StoredShard | 'tooLarge'>;
 
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
   readonly shards: Promise<Shards>;
-  /** Paths of shards that were handed out. */
+  /** Paths of shards that were already returned. */
   readonly taken: Set<string>;
-  /** Owners, by uid, for whose shards the list is too old. */
+  /** Uids of owners for whose shards the list is too old. */
   readonly outdated: Set<string>;
 }
 
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** By namespace; undefined stands for all of them. */
+  /** Lists by namespace; undefined stands for all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
     this.#options = options;
   }
 
-  /** The shard with this name as the list has it, or undefined when it has to be read by name. Rejects when the list fails. */
+  /** Returns the listed shard with this name, or undefined if it must be read by name. Rejects if the list fails. */
   async take(owner: OwnerRef, name: string): Promise<Listed | undefined> {
     const scope = this.#scopeOf(owner);
     const listing = this.#current(scope);
@@ -81,7 +81,7 @@ export class LedgerStartList {
     return shard === 'tooLarge' ? undefined : { shard };
   }
 
-  /** The shards of this owner are read by name from now on. */
+  /** Makes later reads of this owner's shards go by name. */
   outdate(owner: OwnerRef): void {
     const listing = this.#listings.get(this.#scopeOf(owner));
     if (listing && this.#options.clock.monotonic() < listing.endsAtMs) listing.outdated.add(owner.uid);
@@ -91,7 +91,7 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** The list of this term; undefined when it was forgotten, or while this process does not lead. */
+  /** The list of this term; undefined if it was dropped or this process does not lead. */
   #current(scope: string | undefined): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
@@ -113,7 +113,7 @@ export class LedgerStartList {
     };
     this.#listings.set(scope, listing);
     listing.shards.catch(() => {
-      // The next read begins another list.
+      // The next read starts another list.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;
@@ -153,7 +153,7 @@ export class LedgerStartList {
   }
 }
 
-/** What is left of a list whose time is over. */
+/** Empty content of an expired list. */
 const nothing: Promise<Shards> = Promise.resolve(new Map());
 
 interface LedgerPage {

@@ -1,14 +1,14 @@
 /**
- * Ledgers as resources of the kind `Ledger` beside their owner (U1), one for each shard:
+ * Ledgers as resources of the kind `Ledger` beside their owner, one per shard (U1):
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
- * - A Ledger is owned by its resource and goes with it. Its name and its `owner` carry the uid: a resource that was deleted and
+ * - A Ledger is owned by its resource and deleted with it. Its name and its `owner` contain the uid, so a resource that is deleted and
  *   created again starts without a ledger.
- * - Each write is one request, under optimistic lock on the version that was read or written last.
+ * - Each write is one request with an optimistic lock on the version last read or written.
  *
- * The content of a shard, and how shards refer to each other, are left to the owner's kind.
+ * The owner's kind defines the content of shards and references between them.
  */
 import { createHash } from 'node:crypto';
 import { apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
@@ -16,37 +16,26 @@ import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
-import type { ApiClient, KubeObject } from './api-client.ts';
-import { hasCode, notInstalled } from './api-error.ts';
+import type { ApiClient } from './api-client.ts';
+import { hasCode } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
 import type { LedgerCarryOver } from './ledger-carry-over.ts';
+import { decodeLedger, type LedgerObject, ledgersNotInstalled, type StoredShard } from './ledger-object.ts';
 import type { LedgerStartList } from './ledger-start-list.ts';
 import { fieldManager } from './status-writer.ts';
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
-/** Kubernetes takes 253 characters for a name; what follows the owner's name has at most 1 + 10 + 1 + 40. */
+/** Maximum length of the owner's name in a Ledger's name. Kubernetes allows 253 characters; the suffix has at most 1 + 10 + 1 + 40. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
-/** The answer to a write has the metadata alone: the content would be sent back otherwise. */
+/** Requests only metadata as the answer to a write, without the content. */
 const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-
-/** As much of a Ledger as is read. */
-export interface LedgerObject extends KubeObject {
-  readonly owner: { readonly uid: string };
-  readonly content: string;
-}
-
-/** What is kept of a Ledger that was read. */
-export interface StoredShard extends LedgerShard {
-  readonly name: string;
-  readonly ownerUid: string;
-}
 
 export interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** Spares a request for each shard after a start. Without it, every read asks for the shard by name. */
+  /** Avoids a request per shard after a start. Without it, each read requests the shard by name. */
   readonly startList?: LedgerStartList;
-  /** Looks for ledgers in ConfigMaps. */
+  /** Finds ledgers of older versions in ConfigMaps. */
   readonly carryOver?: LedgerCarryOver;
 }
 
@@ -87,7 +76,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     return crossing('ledger.write', () => this.#put(owner, { ...typeOfLedger, metadata, ...members }, expected));
   }
 
-  /** The shard in the Ledger with this name, or undefined when there is none. */
+  /** Shard in the Ledger with this name, or undefined if it does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     try {
       const path = ledgerPath(namespace, name);
@@ -136,11 +125,6 @@ function ledgerName(owner: OwnerRef, shard: string): string {
   return `${owner.name.slice(0, maxOwnerNameLength).replace(/[^a-z0-9]+$/, '')}-${hash}-${shard}`;
 }
 
-/** The CRD's schema makes the API server refuse a Ledger without these members. */
-export function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
-  return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
-}
-
 function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
   if (stored.ownerUid === uid) return;
   throw new LogfleetError({
@@ -165,22 +149,12 @@ function assertFits(owner: OwnerRef, shard: string, bytes: number): void {
   });
 }
 
-/** A Ledger was deleted after it was read. It has to be read again before the next write. */
+/** Error for a Ledger that was deleted after it was read. It must be read again before the next write. */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
   return new LogfleetError({
     code: 'host.conflict',
     handling: { kind: 'backoff' },
     message: `Ledger ${namespace}/${name} was deleted while logfleet used it. It is read again.`,
-    cause,
-  });
-}
-
-export function ledgersNotInstalled(cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'ledger.notInstalled',
-    reason: 'LedgerNotInstalled',
-    handling: { kind: 'stall' },
-    message: notInstalled(ledgerKind, 'the API server'),
     cause,
   });
 }

@@ -23,9 +23,9 @@ import type { Gauge, Metrics } from '../../base/metrics.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
 import { hasCode } from './api-error.ts';
 
-/** One operator, as it stands in the status of a resource. Times are RFC 3339 with milliseconds, so that their order is that of texts. */
+/** Mark of one operator in a resource's status. Times are RFC 3339 with milliseconds, so they can be compared as text. */
 export interface OperatorMark {
-  /** The namespace of its lease. */
+  /** Namespace of the operator's Lease. */
   readonly name: string;
   readonly since: string;
   readonly seen: string;
@@ -34,7 +34,7 @@ export interface OperatorMark {
 type Resource = ResourceOf<KindName>;
 type Status = NonNullable<Resource['status']>;
 
-/** What stands in a status beside that which the kind has written. */
+/** Parts of a status that do not come from the kind's reconciler. */
 interface Noted {
   readonly marks: readonly OperatorMark[];
   readonly condition: Condition | undefined;
@@ -42,32 +42,32 @@ interface Noted {
 
 interface Other {
   state: 'unknown' | 'asked' | 'alive' | 'gone';
-  /** Since when it is in this state, or was heard of last, on the monotonic clock. */
+  /** Monotonic time at which this state began, or at which the operator was last heard. */
   sinceMs: number;
 }
 
-/** A living operator answers within this time, also when its leader has just been killed. */
+/** Time in ms in which a living operator answers, even if its leader was just killed. */
 export const answerMs = 60_000;
-/** An operator that holds asks again after so long a silence. */
+/** Silence in ms after which a waiting operator asks again. */
 export const askAgainMs = 600_000;
-/** The operator that acts forgets another one that has not asked for so long. */
+/** Silence in ms after which the acting operator considers another operator gone. */
 const forgetMs = 1_500_000;
 const lookMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
 
 export interface OperatorMarksOptions {
-  /** The namespace of our own lease. */
+  /** Namespace of our own Lease. */
   readonly self: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly events: EventSink;
   readonly leadership: Leadership;
-  /** All resources that are known now. */
+  /** All known resources. */
   readonly resources: () => Iterable<Resource>;
-  /** The resource as it is known now. */
+  /** The latest known version of a resource. */
   readonly newest: (kind: KindName, key: ResourceKey) => Resource | undefined;
-  /** Writes the status of a resource as it is known, with `marksOn`. */
+  /** Writes the status of a resource, with marks added by `putOn`. */
   readonly write: (resource: Resource) => Promise<unknown>;
 }
 
@@ -76,9 +76,9 @@ export class OperatorMarks {
   readonly #others = new Map<string, Other>();
   readonly #noted = new WeakMap<Resource, Noted>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
-  /** Resources whose marks are to be written, by kind and key. */
+  /** Resources whose marks must be written, by kind and key. */
   readonly #due = new Map<string, Resource>();
-  /** Of these, the ones that carry a question. */
+  /** Names of due resources whose mark is a question. */
   readonly #questions = new Set<string>();
   readonly #gauge: Gauge;
   #writing = false;
@@ -101,7 +101,7 @@ export class OperatorMarks {
     this.#nextLook?.cancel();
   }
 
-  /** Takes the marks off a resource that the API server has sent. `before` is what was known of it. */
+  /** Removes the marks from a resource that the API server sent. `before` is its last known version. */
   takeOff<R extends Resource>(resource: R, before: Resource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
     if (operators.length === 0) return resource;
@@ -113,7 +113,7 @@ export class OperatorMarks {
     return bare;
   }
 
-  /** The status to be written in place of that of `resource`: with our mark, and with the others' as long as they are not gone. */
+  /** Returns the resource with marks in its status: ours, and those of operators that are not gone. */
   putOn<R extends Resource>(resource: R): R {
     const { kind, metadata } = resource;
     const known = this.#options.newest(kind, metadata);
@@ -127,15 +127,17 @@ export class OperatorMarks {
     return { ...resource, status: { ...status, operators, conditions: this.#told(before, operators, metadata) } };
   }
 
-  /** Whether another operator acts on the resource. */
+  /** Returns whether another operator acts on the resource. */
   isHeld(resource: Resource): boolean {
+    // Fast path: usually there is no foreign mark, and each decision asks several times.
+    if (this.#notedOf(resource).marks.every(({ name }) => name === this.#options.self)) return false;
     const own = this.#own(resource);
     return this.#foreign(resource).some(
       (mark) => this.#others.get(mark.name)?.state !== 'gone' && (!own || isEarlier(mark, own)),
     );
   }
 
-  /** The resources of a cache without those that another operator acts on. */
+  /** The resources of a cache that no other operator acts on. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = this.#listeners.get(kind) ?? new Set();
     this.#listeners.set(kind, listeners);
@@ -172,7 +174,7 @@ export class OperatorMarks {
     return this.#notedOf(resource).marks.filter(({ name }) => name !== this.#options.self);
   }
 
-  /** A mark that changed since we looked last was changed by an operator that lives. */
+  /** Learns from marks: a changed mark proves that its operator is alive. */
   #learn(resource: Resource, before: Resource | undefined): void {
     const known = this.#foreign(before);
     for (const mark of this.#foreign(resource)) {
@@ -210,7 +212,7 @@ export class OperatorMarks {
     if (hadGone !== (state === 'gone')) this.#announce();
   }
 
-  /** What is held by an operator that went is ours from now on, and the other way round. */
+  /** Notifies listeners of resources whose acting operator changed because another operator appeared or disappeared. */
   #announce(): void {
     for (const resource of this.#options.resources()) {
       if (this.#foreign(resource).length === 0) continue;
@@ -219,7 +221,7 @@ export class OperatorMarks {
     }
   }
 
-  /** Has our mark written where it is missing, where it is to answer, or where the mark of an operator stands that is gone. */
+  /** Schedules a write of our mark if it is missing, must answer a question, or must replace a mark of an operator that is gone. */
   #consider(resource: Resource): void {
     const foreign = this.#foreign(resource);
     const own = this.#own(resource);
@@ -230,11 +232,11 @@ export class OperatorMarks {
 
   #enqueue(resource: Resource): void {
     this.#due.set(nameOf(resource), resource);
-    // Not in this turn: the cache does not have the resource yet.
+    // Deferred, because the cache does not contain the resource yet.
     queueMicrotask(() => void this.#writeAll());
   }
 
-  /** One after the other. A write that fails is made up for by the next news of the resource, or by the next look. */
+  /** Writes due marks one after the other. A failed write is repeated at the next change of the resource or the next check. */
   async #writeAll(): Promise<void> {
     const { leadership, newest, write, log } = this.#options;
     if (this.#writing) return;
@@ -258,7 +260,7 @@ export class OperatorMarks {
     this.#writing = false;
   }
 
-  /** A mark that is new, or newer than all others, is a question. */
+  /** Updates the states after our mark was written. A mark that is new, or newer than all others, is a question. */
   #asked(resource: Resource): void {
     const nowMs = this.#options.clock.monotonic();
     for (const { name } of this.#foreign(resource)) {
@@ -277,7 +279,7 @@ export class OperatorMarks {
     });
   }
 
-  /** Looks after the operators that were asked, or have been silent for long. */
+  /** Checks the operators that were asked or have been silent for long. */
   #look(): void {
     if (this.#others.size === 0 || this.#isClosed) return;
     const nowMs = this.#options.clock.monotonic();
@@ -292,7 +294,7 @@ export class OperatorMarks {
     this.#lookLater();
   }
 
-  /** Asks an operator that we hold for, by one of the resources. */
+  /** Asks an operator that acts in our place, through one of its resources. */
   #ask(operator: string): void {
     for (const resource of this.#options.resources()) {
       if (!this.isHeld(resource) || !this.#foreign(resource).some(({ name }) => name === operator)) continue;
@@ -302,7 +304,7 @@ export class OperatorMarks {
     }
   }
 
-  /** Our mark as it is to be written: as it was, as an answer, or as a question. */
+  /** Our mark to write: unchanged, as an answer, or as a question. */
   #ownMark(resource: Resource | undefined, foreign: readonly OperatorMark[], isQuestion: boolean): OperatorMark {
     const own = this.#own(resource);
     const nowMs = this.#options.clock.now();
@@ -327,7 +329,7 @@ export class OperatorMarks {
   }
 }
 
-/** `operators` in the order of their marks. */
+/** Message of the condition and the Event. `operators` are sorted by their marks. */
 function messageOf(operators: readonly OperatorMark[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (

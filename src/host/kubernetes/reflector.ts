@@ -34,12 +34,12 @@ import { isRecord } from './resource-decoding.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** A watch that has not ended so long after its time is given up. */
+/** Extra time in ms after which a watch that did not end is aborted. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** A watch that ends sooner than this, and said nothing, was no success. */
+/** A watch that ends earlier and sent nothing counts as failed. */
 const shortestGoodWatchMs = 5_000;
-/** So many failures in a row, and the version that we would go on from is itself suspect. */
+/** Number of consecutive failures after which the version itself may be the cause, so that everything is listed again. */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
@@ -48,18 +48,18 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict';
 interface Listing {
   readonly kind: 'listing';
   readonly reason: RelistReason;
-  /** Whether to read in pages; a page that has expired is answered by reading everything at once. */
+  /** True to read in pages. After an expired page everything is read at once. */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** The resources of the pages before. Each page is decoded at once, so that the rest of its text is not held. */
+  /** Resources of earlier pages. Each page is decoded immediately, so that its text is not kept. */
   readonly resources: readonly CachedResource[];
 }
 
 interface Watching {
   readonly kind: 'watching';
-  /** Where to go on from; opaque. */
+  /** Opaque version to continue from. */
   readonly resourceVersion: string;
-  /** When to list again, by the monotonic clock. */
+  /** Monotonic time of the next list. */
   readonly relistAtMs: number;
 }
 
@@ -73,21 +73,21 @@ type State = Listing | Watching | Waiting;
 
 export interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
-  /** The collection: all namespaces, or one. */
+  /** Path of the collection, in all namespaces or one. */
   readonly path: string;
-  /** Which of the collection: sent with each list and watch. */
+  /** Selectors, sent with each list and watch. */
   readonly query?: Readonly<Record<string, string>>;
-  /** The namespace that `path` is of; undefined for all. */
+  /** Namespace of `path`; undefined for all namespaces. */
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
-  /** How long a watch lives; 20 s unless told. */
+  /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  /** Told of each list that the cache has taken over. */
+  /** Called after the cache took over a list. */
   readonly onList?: () => void;
-  /** Told of each failure, before it is tried again. */
+  /** Called for each failure, before the retry. */
   readonly onFailure?: (error: unknown) => void;
-  /** Told when a list or a watch works again after failures. */
+  /** Called when a list or watch succeeds after failures. */
   readonly onRecovery?: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -98,7 +98,7 @@ export interface ReflectorOptions<R extends CachedResource> {
 export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
-  /** Versions that the server refused as old, by key: where the cache still has one, an event was lost. */
+  /** Versions that the server refused as old, by key. If the cache still has such a version later, an event was lost. */
   readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   #failures = 0;
   #steppedAtMs: number;
@@ -113,20 +113,20 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /** When the last step began, by the monotonic clock: no step takes longer than its deadlines. */
+  /** Monotonic time at which the last step began. No step takes longer than its deadlines. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
 
   /**
-   * A write was refused because the cache is behind. Its event is mostly on the way; where it has not come by the end of this
-   * watch, it was lost, and a list brings the cache up to date.
+   * Records that a write was refused because the cache is behind. Usually the event is on its way. If it has not arrived at the end of this
+   * watch, it was lost, and a list updates the cache.
    */
   doubt({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#doubts.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
-  /** Runs until the signal is aborted; never rejects. */
+  /** Runs until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let state: State = startListing('start');
     while (!signal.aborted) {
@@ -212,7 +212,7 @@ export class Reflector<R extends CachedResource> {
     return next;
   }
 
-  /** Whether the cache still has a version that the server refused as old. */
+  /** Returns whether the cache still has a version that the server refused as old, and clears the record. */
   #takeDoubts(): boolean {
     const { cache } = this.#options;
     const doubts = [...this.#doubts.values()];
@@ -220,7 +220,7 @@ export class Reflector<R extends CachedResource> {
     return doubts.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
-  /** Brings one event into the cache; returns the version to go on from. */
+  /** Applies one event to the cache. Returns the version to continue from. */
   #apply(line: unknown): string {
     const { path, cache, decode } = this.#options;
     const unreadable = () => errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
@@ -249,7 +249,7 @@ export class Reflector<R extends CachedResource> {
     const next = afterFailure(state, error, this.#failures);
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
     const level = this.#failures < failuresUntilRelist ? 'debug' : 'warn';
-    log[level]('following resources failed, it is tried again', {
+    log[level]('following resources failed and is retried', {
       path,
       error: asLogfleetError(error),
       state: state.kind,

@@ -1,18 +1,20 @@
 /**
- * What is known of all resources of one kind: filled by reflectors (one for each namespace, or one for all), read by everybody
- * through the port `ResourceSource`.
+ * Cache of all resources of one kind. Reflectors fill it (one per namespace, or one for all), and readers use the port `ResourceSource`.
  *
  * Invariants:
- * - Resource versions are opaque: they are compared for sameness, never for order.
- * - Read your writes: what this process wrote stands in the cache before the write returns, and news from before that write,
- *   which a watch or a list may still bring, does not take its place.
- * - A resource of another uid under the same name is a deletion and an addition, and listeners see both.
- * - Listeners hear of changes made elsewhere, not of our own writes; one that throws harms neither the cache nor the others.
+ * - Resource versions are opaque. They are compared for equality, never for order.
+ * - Read your writes: the cache contains a write of this process before the write returns. Older versions that a watch or list still
+ *   delivers are ignored.
+ * - A resource with the same name and another uid is a deletion and an addition. Listeners are called for both.
+ * - Listeners are called for changes by other writers, not for our own writes. A listener that throws affects neither the cache nor other
+ *   listeners.
+ * - The watch may report a write before its answer arrives. Calls for a resource are therefore delayed while a write of it is in flight.
+ *   They are dropped if the write itself explains all changes.
  */
 import type { Logger } from '../../base/log.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 
-/** What the cache must know of whatever it holds. */
+/** Members that the cache needs of each object. */
 export interface CachedResource {
   readonly metadata: {
     readonly namespace: string;
@@ -22,13 +24,17 @@ export interface CachedResource {
   };
 }
 
-/** Own writes in a row of which the watch has shown none yet; older ones are forgotten, which costs a conflict at worst. */
+/** Maximum number of consecutive own writes that no watch has reported yet. Forgetting older ones costs at most a conflict. */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Versions that our own writes have replaced and that news may still bring. */
+  /** Versions that our own writes replaced and that the watch may still deliver. */
   superseded: string[];
+  /** Number of our writes in flight. */
+  writes: number;
+  /** Versions that arrived during writes in flight and were not reported to listeners. Absent if there are none. */
+  unheard?: Set<string>;
 }
 
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
@@ -37,7 +43,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
-  /** `scopes`: the namespaces that reflectors will fill it from; undefined stands for all of them. */
+  /** `scopes`: namespaces that reflectors fill the cache from; undefined stands for all namespaces. */
   constructor(scopes: readonly (string | undefined)[], log: Logger) {
     this.#unfilled = new Set(scopes);
     this.#log = log;
@@ -60,12 +66,12 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     return () => this.#listeners.delete(listener);
   }
 
-  /** News from the server: the resource came or changed. */
+  /** Applies an addition or a change from the server. */
   put(resource: R): void {
     const { metadata } = resource;
     const entry = this.#entries.get(textOf(metadata));
     if (!entry) {
-      this.#entries.set(textOf(metadata), { resource, superseded: [] });
+      this.#entries.set(textOf(metadata), { resource, superseded: [], writes: 0 });
       this.#notify(metadata);
       return;
     }
@@ -78,15 +84,20 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     if (entry.superseded.includes(metadata.resourceVersion)) return;
     if (known.resourceVersion === metadata.resourceVersion) return;
     entry.resource = resource;
-    this.#notify(metadata);
+    if (entry.writes === 0) {
+      this.#notify(metadata);
+      return;
+    }
+    entry.unheard ??= new Set();
+    entry.unheard.add(metadata.resourceVersion);
   }
 
-  /** News from the server: the resource of this uid went. One that has taken its name since stays. */
+  /** Applies a deletion of the resource with this uid. A newer resource with its name stays. */
   remove(key: ResourceKey, uid: string): void {
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }
 
-  /** News from the server: these are all that there are in a scope. What is not among them went. */
+  /** Applies a complete list of a scope. Resources missing in the list are removed. */
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => textOf(metadata)));
     for (const { metadata } of [...this.list()]) {
@@ -97,18 +108,37 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unfilled.delete(scope);
   }
 
-  /**
-   * Takes over the answer to a write of ours that was made under optimistic lock on version `basedOn`. Where the cache has news
-   * from after that version, the news stays.
-   */
+  /** Runs a write of this resource. The write calls `adopt` with its answer. */
+  async write<T>(key: ResourceKey, send: () => Promise<T>): Promise<T> {
+    const entry = this.#entries.get(textOf(key));
+    if (!entry) return send();
+    entry.writes++;
+    try {
+      return await send();
+    } finally {
+      entry.writes--;
+      if (entry.writes === 0) this.#hearOf(entry);
+    }
+  }
+
+  /** Takes over the answer to our own write, which was based on version `basedOn`. A newer version in the cache stays. */
   adopt(written: R, basedOn: string): void {
     const entry = this.#entries.get(textOf(written.metadata));
     if (entry?.resource.metadata.uid !== written.metadata.uid) return;
+    entry.unheard?.delete(written.metadata.resourceVersion);
     if (entry.resource.metadata.resourceVersion !== basedOn) return;
     if (written.metadata.resourceVersion === basedOn) return;
     entry.superseded.push(basedOn);
     if (entry.superseded.length > maxSuperseded) entry.superseded.shift();
     entry.resource = written;
+  }
+
+  /** Calls the listeners for delayed changes. The removal of an entry was already reported. */
+  #hearOf(entry: Entry<R>): void {
+    const { unheard, resource } = entry;
+    delete entry.unheard;
+    const isKnown = this.#entries.get(textOf(resource.metadata)) === entry;
+    if (isKnown && unheard && unheard.size > 0) this.#notify(resource.metadata);
   }
 
   #remove(key: ResourceKey): void {
@@ -127,7 +157,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 }
 
-/** Neither a namespace nor a name can hold a slash. */
+/** Key text. Neither a namespace nor a name contains a slash. */
 function textOf({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
 }

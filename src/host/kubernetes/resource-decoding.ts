@@ -1,15 +1,17 @@
 /**
- * What an API server says of our kinds, as the types of `kinds.ts`. Only what is needed is kept: managed fields, labels and
- * the copy that `kubectl apply` leaves in an annotation would make up most of the cache. Of managed fields it is who wrote
- * logfleet's own annotations. The spec is taken as it is: the server
- * has held it against the CRD's schema.
+ * Decodes API objects into the types of `kinds.ts` and keeps only what is needed. Managed fields, labels and the annotation of `kubectl
+ * apply` would make up most of the cache. Of the managed fields, only the writers of logfleet's annotations are kept. The spec is trusted,
+ * since the server validated it with the CRD's schema.
  */
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The resource, or undefined where `value` is none. Members of lists have neither `kind` nor `apiVersion`, hence `kind`. */
+/**
+ * Decodes a resource, or returns undefined if `value` is invalid. List items have neither `kind` nor `apiVersion`, so the kind is a
+ * parameter.
+ */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isRecord(value) || !isRecord(value.spec)) return undefined;
   const metadata = decodeMetadata(value.metadata);

@@ -1,7 +1,7 @@
 /**
- * Deletes a resource that is to be there no longer, as its own spec says.
+ * Deletes a resource whose spec requests its removal.
  *
- * Invariant: only the very resource that was looked at: one that somebody has changed since, or made again under its name, stays.
+ * Invariant: only the version that was read is deleted. A resource that was changed or created again stays.
  */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -9,7 +9,7 @@ import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 
-/** Fine where it is gone already, or is another by now, of which the host tells. Throws whatever else a request may end in. */
+/** Deletes the resource. Succeeds if it is gone or has changed. Throws on other failures. */
 export async function removeResource<K extends KindName>(
   client: ApiClient,
   kind: K,

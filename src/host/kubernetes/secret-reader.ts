@@ -1,4 +1,4 @@
-/** Reads Secrets by name, each time from the API server: the operator may `get` Secrets and neither list nor watch them. */
+/** Reads Secrets by name from the API server each time. The operator may `get` Secrets, but neither list nor watch them. */
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host.ts';
 import type { ApiClient } from './api-client.ts';

@@ -1,11 +1,11 @@
 /**
- * Follows the ConfigMap `logfleet-settings` in the operator's namespace by a reflector of its own, which lists and watches that one
- * name: that is all the rights that it takes.
+ * Follows the ConfigMap `logfleet-settings` in the operator's namespace. A reflector lists and watches this single name, so no further
+ * rights are needed.
  *
  * Invariants:
- * - Until the first answer everything is paused: an operator that starts while it shall not must not begin before it knows.
- * - A ConfigMap that is not there, and settings that may not be read (403), pause nothing. The latter is told in the log.
- * - What was read last holds while the API server does not answer.
+ * - Everything is paused until the first answer, so that a paused operator does not start work before it knows of the pause.
+ * - A missing ConfigMap, or settings that may not be read (403), pause nothing. The latter is logged.
+ * - The last settings stay in effect while the API server does not answer.
  */
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -22,9 +22,9 @@ import { isRecord } from './resource-decoding.ts';
 
 export interface SettingsWatchOptions {
   readonly client: ApiClient;
-  /** The operator's. */
+  /** Namespace of the operator. */
   readonly namespace: string;
-  /** How long a watch lives; 20 s unless told. */
+  /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,7 +32,7 @@ export interface SettingsWatchOptions {
   readonly metrics: Metrics;
 }
 
-/** What is kept of the ConfigMap. */
+/** The members of the ConfigMap that are kept. */
 interface SettingsMap extends CachedResource {
   readonly paused: unknown;
 }
@@ -75,12 +75,12 @@ export class SettingsWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether there was an answer, whatever it was, or a failure in its place. */
+  /** True after the first answer or failure. */
   asked(): boolean {
     return this.#isAsked;
   }
 
-  /** Resolves once `asked` holds, or the watch has ended. */
+  /** Resolves when `asked` is true or the watch has ended. */
   whenAsked(): Promise<void> {
     return this.#asked.promise;
   }
@@ -89,7 +89,7 @@ export class SettingsWatch {
     return this.#reflector.steppedAtMs;
   }
 
-  /** Runs until the signal is aborted; never rejects. */
+  /** Runs until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);
     this.#markAsked();
@@ -121,8 +121,8 @@ export class SettingsWatch {
     if (next.paused === paused && next.pausedBy === pausedBy) return;
     this.#current = next;
     const { log } = this.#options;
-    if (next.paused) log.warn('nothing new is started for any resource', { pausedBy: next.pausedBy });
-    else if (this.#isAsked) log.info('work goes on');
+    if (next.paused) log.warn('all resources are paused: no new work is started', { pausedBy: next.pausedBy });
+    else if (this.#isAsked) log.info('the pause has ended: new work may start');
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -132,7 +132,7 @@ export class SettingsWatch {
   }
 }
 
-/** Undefined where `value` is no object with a name. */
+/** Decodes the ConfigMap, or returns undefined if `value` is not an object with a name. */
 function decodeSettings(value: unknown): SettingsMap | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { name, namespace, uid, resourceVersion } = value.metadata;

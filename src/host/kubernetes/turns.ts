@@ -1,4 +1,4 @@
-/** Lets a bounded number of pieces of work run at once. Others wait in the order in which they came. */
+/** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /**
- * Sends a request and gathers its answer. undici's `request` hands out a stream for each body, which costs as much again as the request
- * itself; the answers of an API server, but for watches, are short and read as a whole.
+ * Sends a request and collects its whole answer. undici's `request` creates a stream per body, which doubles the cost. Answers of an API
+ * server are short, except for watches.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -11,7 +11,7 @@ export interface WholeAnswer {
   readonly text: string;
 }
 
-/** Rejects with what broke the request, or with the reason of the signal. */
+/** Sends the request. Rejects with the request's error or the signal's reason. */
 export function wholeAnswer(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
@@ -38,7 +38,7 @@ class Gathering implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** False where the signal is aborted already. */
+  /** Starts the request. Returns false if the signal is already aborted. */
   begin(): boolean {
     if (this.#signal.aborted) this.#giveUp();
     else this.#signal.addEventListener('abort', this.#giveUp, { once: true });
@@ -47,7 +47,7 @@ class Gathering implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It waited for a connection, and nobody wants it any more.
+    // The request waited for a connection and was aborted meanwhile.
     if (this.#signal.aborted) this.#giveUp();
   }
 

@@ -1,10 +1,10 @@
-/** The way to the service that the operator and the command line take: over TLS, with the proxies of the environment. */
+/** Creates the TLS transport for the operator and the command line, with the proxies of the environment. */
 import type { Environment } from '../../base/proxy-environment.ts';
 import { type Connect, type ConnectOptions, connectWith } from '../connection.ts';
 import { UndiciTransport } from './undici-transport.ts';
 
 export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {
-  /** Read for `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Environment;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The connections to one origin: opened before they are needed, used by one request at a time, the last one used first so that the
- * others can end of themselves.
+ * Pool of connections to one origin. Connections are opened in advance and carry one request at a time. The most recently used
+ * connection is used first, so that the others can become idle and close.
  *
- * Invariant: never more than `maxConnections`, counting those that are being opened.
+ * Invariant: there are at most `maxConnections` connections, including those being opened.
  */
 import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../deadline.ts';
@@ -11,7 +11,7 @@ import { TransportError } from '../transport.ts';
 import { Connection } from './connection.ts';
 import type { StandingSocket } from './dialer.ts';
 
-/** As many as the service answers at once for one access key (chapter 8). */
+/** Maximum number of connections: the number of concurrent requests that the service allows for one access key (8). */
 const maxConnections = 10;
 
 export interface ConnectionPoolOptions {
@@ -26,7 +26,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Who waits for a connection to come back. */
+  /** Waiters for a returned connection. */
   #waiting: (() => void)[] = [];
 
   constructor(options: ConnectionPoolOptions) {
@@ -48,7 +48,7 @@ export class ConnectionPool {
     }
   }
 
-  /** A connection for one request; to be given back whatever came of it. */
+  /** Takes a connection for one request. It must be returned in any case. */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       this.#throwIfDone(signal);
@@ -60,7 +60,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens one more connection; where there are as many as there may be, in the place of the one unused for longest. */
+  /** Opens one more connection. At the maximum it replaces the connection that was unused longest. */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
     if (this.#standing.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
@@ -89,11 +89,11 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Who waits for it hears of the failure; if nobody does any more, nobody has to.
+    // Waiters get the failure. Without waiters it is ignored.
     opening.catch(() => {});
   }
 
-  /** Not under the signal of any caller: a connection that one of them no longer wants serves the next. */
+  /** Opens a connection independently of any caller's signal, since later requests can use it. */
   async #openNow(): Promise<void> {
     const { origin, clock, dial } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>
@@ -116,7 +116,7 @@ export class ConnectionPool {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** All of them: who finds nothing waits again. */
+  /** Wakes all waiters. A waiter that gets no connection waits again. */
   #wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -1,7 +1,7 @@
 /**
- * One TLS connection with undici's HTTP/1.1 client on it: one request at a time, and never a second socket. undici's own Pool would
- * open a connection after the request has been handed over, when the budget's slot is taken already; here the connection comes first
- * (protocol B1), and a request whose connection died meanwhile fails as unsent instead of waiting for the next.
+ * TLS connection with undici's HTTP/1.1 client: one request at a time, and never a second socket. undici's own Pool would open a
+ * connection after the request is handed over, when its slot is already taken. Here the connection is opened first (B1), and a
+ * request whose connection is lost before the write fails as unsent instead of waiting.
  *
  * Invariant: a request is written at most once. undici calls `onRequestStart` in the same turn as the write.
  */
@@ -11,7 +11,7 @@ import { TransportError, type TransportRequest, type TransportResponse } from '.
 import type { StandingSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 
-/** How long a connection that nobody uses is kept; a shorter time that the service names counts. */
+/** Time in ms after which an unused connection is closed. A shorter time from the service takes precedence. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -21,19 +21,19 @@ export class Connection {
   readonly #unused: Timer;
   #handedOver = false;
 
-  /** `onGone` is called once, when the connection can carry no more requests. */
+  /** `onGone` is called once, when the connection can carry no further requests. */
   constructor(origin: string, socket: StandingSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // Whatever comes before the first request, an end included, makes the connection worthless.
+    // Any event before the first request, including the end of the connection, makes it unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
       connect: this.#handOver,
       pipelining: 1,
       allowH2: false,
-      // Deadlines are the caller's; these would only be coarser.
+      // Callers set deadlines, so these are disabled.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleTimeoutMs,
@@ -45,7 +45,7 @@ export class Connection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Fails with a `TransportError`, the signal's reason, or what `beforeWrite` threw. */
+  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse> {
     return new Promise((resolve, reject) => {
       const handler = new ResponseHandler(request, this.#clock, resolve, reject);
@@ -61,13 +61,13 @@ export class Connection {
     await this.#client.destroy();
   }
 
-  /** Ends a connection that carries no request. */
+  /** Closes a connection without a request. */
   readonly discard = () => {
     this.#unused.cancel();
     this.#socket.destroy();
   };
 
-  /** undici asks for a socket when it has a request to write: the first time it gets ours, and never another. */
+  /** Passes the socket to undici, which asks for one before its first request. Any further request for a socket fails. */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
     callback: (error: Error | null, socket: StandingSocket | null) => void,
@@ -77,7 +77,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // Not in this turn: undici is in the midst of its own bookkeeping.
+    // Called in a later turn, since undici has not finished its own bookkeeping.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

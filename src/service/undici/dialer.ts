@@ -1,6 +1,6 @@
 /**
- * Opens TLS connections to the service: straight, or through the tunnel of an HTTP proxy (CONNECT). The certificate is checked
- * against the Secret's `ca.crt` where there is one, else against the machine's authorities; there is no way to leave it unchecked.
+ * Opens TLS connections to the service, directly or through an HTTP proxy (CONNECT). The certificate is always checked against
+ * `ca.crt` of the Secret, or else against the machine's certificate authorities.
  */
 
 import { isIP } from 'node:net';
@@ -17,7 +17,7 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/** A connection that stands. What comes through a tunnel is not gathered, which Node cannot do there. */
+/** Established connection. Data through a proxy tunnel is not gathered, since Node does not support it there. */
 export type StandingSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {
@@ -27,7 +27,7 @@ export class Dialer {
     this.#options = options;
   }
 
-  /** Resolves to a socket whose other side has proved who it is. Fails with a `TransportError`, or the signal's reason. */
+  /** Resolves to a socket whose certificate is verified. Rejects with a `TransportError` or the signal's reason. */
   async dial(origin: URL, signal: AbortSignal): Promise<StandingSocket> {
     const tunnel = await this.#tunnel(origin, signal);
     const host = bareHost(origin);
@@ -81,7 +81,7 @@ function authorizationOf(proxy: URL): Record<string, string> {
 }
 
 function hintOf(status: number): string {
-  return status === 407 ? ': it wants a user and a password, as in http://user:password@proxy:3128' : '';
+  return status === 407 ? ': it requires a user and a password, as in http://user:password@proxy:3128' : '';
 }
 
 function secured(socket: StandingSocket, what: string, signal: AbortSignal): Promise<void> {

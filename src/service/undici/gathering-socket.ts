@@ -1,14 +1,14 @@
 /**
- * A TLS connection that hands on in large pieces what comes in records of 16 KB. Each record goes through Node's streams and undici's
- * parser by itself otherwise, which costs three times as much as to receive and decrypt it: a page of messages has hundreds of them.
+ * TLS connection that combines records of 16 KB into larger chunks. Otherwise each record passes separately through Node's streams
+ * and undici's parser, which costs three times as much as receiving and decrypting it. A page of messages has hundreds of records.
  *
- * Node writes each record into one and the same small buffer (`onread`); from there it goes behind the one before. What was gathered is
- * handed on when all that had arrived is there and the reader has nothing else: a stream that holds several pieces copies them into one
- * that is new, and what it frees then keeps the collector of garbage busy for a third of the time that all of this takes.
+ * Node writes each record into the same small buffer (`onread`), from which it is appended to the gathered data. The gathered data
+ * is passed on when all arrived records are gathered and the reader has no other data. A stream with several chunks would copy them
+ * into a new one, and collecting that garbage would take a third of the total time.
  *
- * Invariant: the stream holds one piece at most, but for what comes at the very end. Two pieces of memory take turns, and one is written
- * over only when its reader has come to the end of the other. So a piece is valid until the next read but one, as long as it takes
- * undici to put together a head that two of them share.
+ * Invariant: the stream contains at most one chunk, except at the very end. Two buffers alternate, and one is overwritten only
+ * after its reader has finished the other. So a chunk is valid until the read after the next, which covers a message head that
+ * spans two chunks.
  */
 import type { OnReadOpts } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -17,19 +17,19 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/** What may still come after reading was stopped: Node has read so much that is not decrypted yet. */
+/** Maximum number of bytes that can follow after reading was stopped: encrypted data that Node has already read. */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** Connecting, at first: it tells of `secureConnect` itself. */
+  /** TLS socket, initially connecting. It emits `secureConnect` itself. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #resting = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Gathered and not handed on: from where to where in `#filling`. */
+  /** Range in `#filling` of gathered data that was not passed on. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** Nothing more is read until the reader asks. */
+  /** Whether reading is stopped until the reader asks for more. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -55,7 +55,7 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  /** The reader comes when it has done with what it read before, be it a piece or the rest of one that it gave back. */
+  /** The reader calls this when it has consumed the last chunk, or a returned rest of one. */
   override read(size?: number): Buffer | null {
     if (this.readableLength === 0) this.#refill();
     return super.read(size) as Buffer | null;
@@ -68,8 +68,8 @@ export class GatheringSocket extends Duplex {
   }
 
   /**
-   * Head and body of a request in one write. Node completes a write over TLS in a later turn, and the body would wait for that: a process
-   * that is stopped in between would send it when it has long lost the lease (L1).
+   * Sends head and body of a request in one write. Node completes a TLS write in a later turn, so a separate body would be sent
+   * later: a process that was stopped in between would send it long after it lost the lease (L1).
    */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
@@ -85,7 +85,7 @@ export class GatheringSocket extends Duplex {
     else this.tls.once('close', () => done(error)).destroy();
   }
 
-  /** One record. False stops the reading. */
+  /** Gathers one record. Returns false to stop reading. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
       this.#handOn();

@@ -1,4 +1,4 @@
-/** What undici tells about one request, turned into the one answer of the transport's port. */
+/** Converts undici's events for one request to an answer of the transport port. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
@@ -12,10 +12,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: TransportResponse) => void;
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
-  /** What kept the request from being written. */
+  /** Error that kept the request from being written. */
   #refusal: { readonly error: unknown } | undefined;
   #head: ResponseHead | undefined;
-  /** Whether the request's receiver takes the body. */
+  /** Whether the request's receiver reads the body. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -33,7 +33,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** The socket write is next. What is thrown here ends the request unsent, and leaves the connection as it is. */
+  /** Called right before the socket write. An error that it throws ends the request unsent and keeps the connection usable. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
       throw new TransportError('connectionLost', 'the connection broke after the request was written');
@@ -71,7 +71,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#request;
-    // Its memory is written over by what comes later.
+    // Copied, since undici reuses the memory.
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
     else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
   }
@@ -89,13 +89,13 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici's parser gives out nothing, too, each time that it resumes: pausing again for that would never end.
+    // undici's parser also reports an empty chunk each time it resumes. Pausing for it would never end.
     if (chunk.length === 0) return;
     try {
       const room = this.#request.receiver?.write(chunk);
       if (room === undefined) return;
       controller.pause();
-      // A promise's turn comes when undici's parser is no longer at work, as resuming demands.
+      // A promise callback runs when undici's parser is not active, which resuming requires.
       room.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

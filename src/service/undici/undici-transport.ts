@@ -1,13 +1,13 @@
 /**
- * The transport over real sockets: HTTPS/1.1 by undici, one pool of connections for each origin, proxies from the environment.
- * One transport belongs to one credential. Nothing is retried and no redirect is followed.
+ * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the environment. Each set
+ * of credentials has its own transport. It repeats no request and follows no redirect.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 
-/** How many connections may turn out to be dead before a request was written to one of them. */
+/** Maximum number of lost connections before a request is written to one of them. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -51,7 +51,7 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** As many as there are hosts that the Secret allows. */
+  /** Pool of an origin. There are as many as the Secret has allowed hosts. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const known = this.#pools.get(origin);
@@ -65,7 +65,7 @@ export class UndiciTransport implements Transport {
     return pool;
   }
 
-  /** A connection that died before the write is no sending: the next one is taken. */
+  /** A connection that is lost before the write does not count as sent: another one is used. */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
     const beforeWrite = () => {

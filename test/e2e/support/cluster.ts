@@ -1,6 +1,6 @@
 /**
- * `test` for a story in a cluster: beside what `end-to-end.ts` gives, logfleet's manifests installed in a namespace of its own, and
- * operators that run under exactly the rights of these.
+ * `test` for a cluster: adds an installation of logfleet in its own namespace to `end-to-end.ts`, and operators with exactly the rights of
+ * that installation.
  */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
@@ -16,7 +16,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** What people with every right do in the installation's namespace, and what they see there. */
+/** Actions of an administrator in the namespace of the installation. */
 export class Namespace {
   readonly name: string;
 
@@ -28,7 +28,7 @@ export class Namespace {
     return kubectl(['--namespace', this.name, ...args], input === undefined ? {} : { input });
   }
 
-  /** `kubectl apply`; fails with what kubectl says. */
+  /** Runs `kubectl apply`. Throws with the message of kubectl. */
   async apply(...manifests: readonly object[]): Promise<void> {
     const { status, stderr } = await this.kubectl(
       ['apply', '-f', '-'],
@@ -42,7 +42,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** The Secret that leads to the service as the tenant, but for what `members` says instead. */
+  /** Secret with the credentials of the tenant. `members` replaces some of its keys. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
@@ -54,22 +54,22 @@ export class Namespace {
     return body as Policy;
   }
 
-  /** Resolves to the policy once `done` holds of it. */
+  /** Resolves to the policy when `done` is true for it. */
   policyUntil(name: string, done: (policy: Policy) => boolean): Promise<Policy> {
     return watchUntil<Policy>(resourcePath(kind, this.name), name, done);
   }
 
-  /** Resolves to the export once `done` holds of it. */
+  /** Resolves to the export when `done` is true for it. */
   exportUntil(name: string, done: (resource: SearchExport) => boolean): Promise<SearchExport> {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }
 
-  /** Resolves to the export once the reason of its condition Ready is this one. */
+  /** Resolves to the export when its condition Ready has this reason. */
   exportReason(name: string, reason: string): Promise<SearchExport> {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
   }
 
-  /** Resolves to the policy once the reason of its condition is this one. */
+  /** Resolves to the policy when its condition has this reason. */
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
     return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
   }
@@ -83,7 +83,7 @@ export const test = endToEnd
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('installation', ({}): Promise<Installation> => install('namespaced'))
   .extend('namespace', ({ installation }) => new Namespace(installation.namespace))
-  // Beside each other as pods are: each has a name of its own.
+  // Operators with names of their own, like pods.
   .extend(
     'operator',
     ({ start, installation }) =>

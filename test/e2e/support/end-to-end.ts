@@ -1,6 +1,6 @@
 /**
- * `test` for a story with real processes: a simulator for the file, and for each test a tenant of its own in it, a directory of
- * manifests, and programs that do not outlive it. After every test the tenant's requests have kept the service's limits.
+ * `test` with real processes: a simulator for each file, and for each test a tenant, a directory of manifests, and programs that end with
+ * the test. After each test, the requests of the tenant must have kept the limits of the service.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,12 @@ import { expectWithinLimits } from './oracles.ts';
 import { Program, type ProgramOptions, runToEnd } from './program.ts';
 import { Simulator, Tenant } from './simulator.ts';
 
-/** Starts logfleet; whatever runs when the test is over is killed. */
+/** Starts logfleet. Running programs are killed at the end of the test. */
 export type Start = (args: readonly string[], options?: ProgramOptions) => Promise<Program>;
 
 let tenants = 0;
 
-/** So that the others find it compiled: only a program that ends by itself leaves that. */
+/** Fills the compile cache for the other programs. Only a program that ends by itself writes it. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -58,7 +58,7 @@ export const test = base
       return program;
     };
   })
-  // As a person types it, with a short grace: the simulated service shows what it did at once.
+  // A short grace is enough, since the simulator shows effects immediately.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

@@ -1,4 +1,4 @@
-/** Exports of all messages of the simulator, to a directory or to a bucket, and what has come of them. */
+/** Exports of all messages of the simulator to a directory or a bucket, and checks of their results. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,13 +18,13 @@ import { logs } from './simulator.ts';
 
 export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown };
 
-/** Where exports of a test go. */
+/** Destination of the exports of a test. */
 export interface Place {
-  /** As a manifest names it. */
+  /** `spec.destination` of the manifest. */
   readonly destination: object;
-  /** Of `logfleet run`. */
+  /** Flags for `logfleet run`. */
   readonly flags: readonly string[];
-  /** Manifests that it takes beside that of the export. */
+  /** Manifests that the destination needs. */
   readonly manifests: readonly object[];
   settings(namespace: string): DestinationSettings;
   remove(): void;
@@ -43,7 +43,7 @@ export function volumePlace(): Place {
 
 let gateway: Promise<S3Gateway> | undefined;
 
-/** A bucket of its own at a gateway that all tests of a file share. */
+/** A new bucket of a gateway that the tests of a file share. */
 export async function s3Place(namespace: string): Promise<Place> {
   gateway ??= S3Gateway.start();
   const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
@@ -81,7 +81,7 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
   };
 }
 
-/** Every message once, proven by the files alone, and nothing else beside them. */
+/** Checks that the files prove every message once, and that there are no other files. */
 export async function expectExported(place: Place, fingerprint: string, namespace = 'logging'): Promise<void> {
   const ports = { clock: systemClock, random: systemRandom, environment: {} };
   const destination = await openDestination(place.settings(namespace), ports);

@@ -1,9 +1,8 @@
 /**
- * Loaded before logfleet (`node --import`): kills the process with SIGKILL where `LOGFLEET_TEST_KILL_AT` says. Nothing gets to
- * tidy up.
+ * Kills the process with SIGKILL at the boundary in `LOGFLEET_TEST_KILL_AT`. Loaded before logfleet (`node --import`).
  *
- * `NAME:PHASE:N` is the N-th time that an effect of this name comes to this phase. Several, with `>` between, come one after
- * the other: each is counted from the one before on, and the last one kills.
+ * `NAME:PHASE:N` is the N-th time that an effect of this name reaches this phase. Several boundaries, separated by `>`, follow each other:
+ * each counts from the one before, and the last one kills.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

@@ -1,4 +1,4 @@
-/** A directory of manifests as a person keeps it, and what the operator leaves beside them. */
+/** Directory of manifests, with the state that the operator keeps beside them. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { CollectorVersionPolicySpec } from '../../../src/api/generated/coll
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { targetVersion } from './simulator.ts';
 
-/** A part of a spec: what a manifest says. */
+/** Part of a spec. */
 export type SpecPart = { readonly [M in keyof CollectorVersionPolicySpec]?: unknown };
 
 export class ManifestDirectory {
@@ -20,7 +20,7 @@ export class ManifestDirectory {
     this.path = path;
   }
 
-  /** Writes a policy to `<name>.yaml`. JSON is YAML, too. */
+  /** Writes a policy to `<name>.yaml`, as JSON. */
   async policy(name: string, spec: SpecPart = {}): Promise<void> {
     await this.write(`${name}.yaml`, JSON.stringify(policyManifest(name, spec), undefined, 2));
   }
@@ -33,13 +33,13 @@ export class ManifestDirectory {
     await rm(join(this.path, file));
   }
 
-  /** The policy as the operator keeps it beside the manifests. */
+  /** The policy in the state of the operator. */
   async status(name: string): Promise<CollectorVersionPolicy> {
     const file = join(this.path, '.logfleet/status/CollectorVersionPolicy/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: CollectorVersionPolicy }).resource;
   }
 
-  /** An export as the operator keeps it beside the manifests. */
+  /** The export in the state of the operator. */
   async export(name: string): Promise<SearchExport> {
     const file = join(this.path, '.logfleet/status/SearchExport/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: SearchExport }).resource;
@@ -50,7 +50,7 @@ export class ManifestDirectory {
   }
 }
 
-/** A policy over everything that its user sees, quick to see what became of its upgrades. */
+/** Policy for all collectors of a user, with short intervals. */
 export function policyManifest(name: string, spec: SpecPart = {}): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',

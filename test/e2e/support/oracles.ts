@@ -1,13 +1,13 @@
-/** What must be true of the service afterwards, by its own record, whatever befell the operator. */
+/** Checks on the record of the service that must hold after every fault of the operator. */
 import { expect } from 'vitest';
-import type { JournalEntry } from '../../../src/simulator/journal.ts';
-import type { TaskState } from '../../../src/simulator/snapshot.ts';
+import type { JournalEntry } from '../../../simulator/journal.ts';
+import type { TaskState } from '../../../simulator/snapshot.ts';
 import { isPost, type Tenant } from './simulator.ts';
 
 const ratePerSecond = 4;
 const maxConcurrent = 10;
 
-/** Section 8: no half-open second with more than 4 arrivals of the user, never more than 10 requests at once, nothing refused for it. */
+/** Section 8: at most 4 arrivals of the user in any second, at most 10 requests at once, and no request refused for a limit. */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
   const crowded = inOrder.map((first) => arrivalsFrom(first, inOrder)).filter(({ length }) => length > ratePerSecond);
@@ -17,7 +17,7 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** What came in the second that begins with `first`, for people. */
+/** Arrivals in the second that starts with `first`, as text. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)
@@ -28,19 +28,19 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 }
 
 export interface Promised {
-  /** How often each collector may be upgraded again after a failure. */
+  /** Maximum number of retries of each collector. */
   readonly retryLimit: number;
-  /** How often the operator was killed: each time, one outcome of each collector may have become unknown. */
+  /** Number of kills of the operator. Each kill can make one outcome of each collector unknown. */
   readonly kills?: number;
-  /** Whether upgrades fail in this scenario. */
+  /** True if upgrades fail in this scenario. */
   readonly failures?: boolean;
-  /** How much later than it happens something shows in lists. */
+  /** Delay until an effect appears in lists. */
   readonly lagMs?: number;
 }
 
 /**
- * U15: never two upgrades of a collector at once, and no more accepted than failures and unknown outcomes explain. Where upgrades
- * cannot fail, one alone; but for who ended after what the newest list before the next request could show.
+ * U15: never two upgrades of a collector at once, and no more accepted upgrades than failures and unknown outcomes explain. Without
+ * failures, at most one per collector, except where its end could not appear in the last list before the next request.
  */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
@@ -62,7 +62,7 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/** Tasks made although a list had shown that the one before had done it. */
+/** Tasks that were created although a list had shown the success of the former task. */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

@@ -1,7 +1,4 @@
-/**
- * logfleet as a user starts it: a process of its own. Tests wait for what it says, for its end, or for what it does to the
- * world; never for time to pass.
- */
+/** logfleet as a process. Tests wait for its output, its end or its effects, never for time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +7,7 @@ import { compileCache } from '../../support/compile-cache.ts';
 const launcher = fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
 export interface Ended {
-  /** The exit status; null for a process that a signal ended. */
+  /** Exit status. Null if a signal ended the process. */
   readonly status: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -19,11 +16,11 @@ export interface Ended {
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /** Variables beside those of this process, of which none that begins with `LOGFLEET_` is passed on. */
+  /** Variables beside those of this process. `LOGFLEET_…` variables of this process are not passed on. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starting costs a core most of a second: a few at once, or none of them gets anywhere. */
+/** Maximum number of programs that start at once. Each start needs most of a second of a core. */
 const startingAtOnce = 3;
 let starting = 0;
 const queue: (() => void)[] = [];
@@ -45,7 +42,7 @@ interface Waiter {
 }
 
 export class Program {
-  /** Resolves once the process is gone and all that it wrote was read. Never rejects for what the program does. */
+  /** Resolves when the process has ended and its output is read. Never rejects because of the program. */
   readonly ended: Promise<Ended>;
   readonly #args: readonly string[];
   readonly #child: ChildProcess;
@@ -54,7 +51,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Resolves once the process is there, which takes a while when many are to start. */
+  /** Resolves when the process exists. Programs wait for their turn to start. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);
@@ -67,7 +64,7 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // The simulator goes first: what it notes of when requests came is to be about who sent them, not about a busy machine.
+    // The simulator has priority, so that the times in its journal do not depend on the load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));
@@ -95,7 +92,7 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /** The first line on either stream that matches, also one that was written before. Rejects when the process ends without one. */
+  /** First line on either stream that matches, also a former line. Rejects if the process ends without one. */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));
@@ -110,7 +107,7 @@ export class Program {
     this.#child.kill(name);
   }
 
-  /** Ends it on the spot, if it has not ended, and resolves once it is gone. */
+  /** Kills the process, and resolves when it is gone. */
   async kill(): Promise<void> {
     this.signal('SIGKILL');
     await this.ended;
@@ -144,7 +141,7 @@ export class Program {
   }
 }
 
-/** Runs one command line to its end. */
+/** Runs a command line to its end. */
 export async function runToEnd(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
   return (await Program.start(args, options)).ended;
 }

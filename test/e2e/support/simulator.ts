@@ -1,12 +1,12 @@
 /**
- * One `logfleet simulate` for the tests of a file, and in it a user, a fleet and faults of its own for each test: rates and
- * keys are counted by user, so that tests share the process and nothing else.
+ * One `logfleet simulate` for the tests of a file. Each test has its own user, fleet and faults in it. Rates and keys count by user, so the
+ * tests share nothing but the process.
  */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
-import type { JournalEntry } from '../../../src/simulator/journal.ts';
-import type { CollectorGroup, FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
-import type { CollectorState, SimulatorState, TaskState } from '../../../src/simulator/snapshot.ts';
+import type { JournalEntry } from '../../../simulator/journal.ts';
+import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import type { CollectorState, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
 import { Program } from './program.ts';
 
 export const oldVersion = '19.400-1';
@@ -17,10 +17,10 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Messages that are searched; many more than one search may find. */
+/** Messages for searches, many more than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
-/** What the simulator says when it is ready. */
+/** Line of the simulator when it is ready. */
 interface Address {
   readonly baseURL: string;
   readonly caFile: string;
@@ -33,7 +33,7 @@ export class Simulator {
   readonly #journalFile: string;
   readonly #agent: Agent;
 
-  /** Starts one; its files go to `directory`, which exists. */
+  /** Starts a simulator with its files in the existing folder `directory`. */
   static async start(directory: string): Promise<Simulator> {
     const journalFile = `${directory}/journal.ndjson`;
     const program = await Program.start([
@@ -47,7 +47,7 @@ export class Simulator {
     return new Simulator(program, journalFile, address);
   }
 
-  /** The scenario to be written to `scenario.yaml`: builds, messages that all tenants see, and a user for the tests themselves. */
+  /** Scenario of `scenario.yaml`: builds, messages for all tenants, and a user for the tests. */
   static readonly scenario: Scenario = {
     builds,
     users: { [control.id]: { keys: { [control.id]: control.key } } },
@@ -76,7 +76,7 @@ export class Simulator {
     return lines.map((line) => JSON.parse(line) as JournalEntry);
   }
 
-  /** Resolves once `done` holds of the journal, which is looked at whenever it has grown. */
+  /** Resolves when `done` is true for the journal. Checks it whenever it grows. */
   async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
     let watcher: FSWatcher | undefined;
     try {
@@ -111,14 +111,14 @@ export class Simulator {
   }
 }
 
-/** What a tenant has, by names that only count within it. */
+/** Fleet and faults of a tenant, by names within the tenant. */
 export interface TenantScenario {
   readonly groups?: Readonly<Record<string, CollectorGroup | null>>;
-  /** They strike the tenant's own requests and no others. */
+  /** Faults of the requests of this tenant. */
   readonly faults?: Readonly<Record<string, FaultScenario | null>>;
 }
 
-/** A user of the service with its fleet. */
+/** User of the service with its fleet. */
 export class Tenant {
   readonly user: string;
   readonly accessKey: string;
@@ -139,7 +139,7 @@ export class Tenant {
     return this.#simulator.address.caFile;
   }
 
-  /** The variables that lead `logfleet run DIR` to the service as this user. */
+  /** Variables with the credentials of this user, for `logfleet run DIR`. */
   get env(): Readonly<Record<string, string>> {
     return {
       LOGFLEET_BASE_URL: this.baseURL,
@@ -149,13 +149,13 @@ export class Tenant {
     };
   }
 
-  /** The members of the Secret that leads there as this user. */
+  /** Keys of a Secret with the credentials of this user. */
   get secret(): Readonly<Record<string, string>> {
     const { baseURL, user, accessKey, caFile } = this;
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds to what the tenant has, changes it, and with null takes it away. Collectors are called `<user>-<group>-1`, … */
+  /** Adds, changes or (with null) removes parts of the tenant. Collectors are called `<user>-<group>-1`, … */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({
@@ -174,7 +174,7 @@ export class Tenant {
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }
 
-  /** Of this tenant's collectors, in order of acceptance. */
+  /** Tasks of the collectors of this tenant, in order of acceptance. */
   async tasks(): Promise<readonly TaskState[]> {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));
@@ -189,7 +189,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves once so many requests to create a task have been answered or lost. */
+  /** Resolves when this number of requests to create a task have been answered or lost. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

@@ -1,25 +1,25 @@
 /**
- * The way between operators and the simulator, as a TCP proxy: each direction takes time or stalls, and each request is noted when its bytes
- * leave the operator, with the process that they came from. The content stays encrypted: requests are told by their TLS records.
+ * TCP proxy between operators and the simulator. It delays or stalls both directions, and records when each request leaves which process.
+ * The content stays encrypted, so requests are recognized by their TLS records.
  */
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How long bytes take in each direction, in ms: from `leastMs` to `mostMs`, anew for each piece, but never out of order. */
+/** Delay of bytes in each direction, in ms, from `leastMs` to `mostMs`. Random for each chunk, without changing the order. */
 export interface Latency {
   readonly leastMs: number;
   readonly mostMs: number;
 }
 
 export interface SentRequest {
-  /** The process that sent it. */
+  /** Process that sent the request. */
   readonly pid: number;
-  /** When it left, on the clock of `performance.now`. */
+  /** Time at which the request left, on the clock of `performance.now`. */
   readonly atMs: number;
 }
 
-/** Handshake messages and alerts that are encrypted are shorter, requests with their credentials longer. */
+/** Minimum size of a request. Encrypted handshake messages and alerts are shorter, since requests contain credentials. */
 const leastRequestBytes = 120;
 const applicationData = 23;
 
@@ -33,7 +33,7 @@ export class SlowWay {
   readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
 
-  /** @param pids the processes that may come this way */
+  /** @param pids processes that may use the proxy */
   static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
     const way = new SlowWay(target, pids);
     way.#server.listen(0, '127.0.0.1');
@@ -47,20 +47,20 @@ export class SlowWay {
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** The target's URL, by this way. */
+  /** URL of the target through the proxy. */
   get url(): string {
     const { port } = this.#server.address() as AddressInfo;
     return Object.assign(new URL(this.#target), { port: String(port) }).href.replace(/\/$/, '');
   }
 
-  /** Resolves once the process has sent `count` more requests. */
+  /** Resolves when the process has sent `count` more requests. */
   async more(pid: number, count: number): Promise<void> {
     const sentBy = () => this.sent.filter((one) => one.pid === pid).length;
     const until = sentBy() + count;
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Nothing gets through for so long, in either direction; then everything comes at once. */
+  /** Delays all bytes of both directions by this time. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }
@@ -72,6 +72,11 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
+    // The operator has closed it already, before it sent anything.
+    if (pid === undefined) {
+      operator.destroy();
+      return;
+    }
     const service = connect(Number(this.#target.port), this.#target.hostname);
     const records = new TlsRecords(() => this.#note(pid));
     operator.on('data', (piece: Buffer) => records.take(piece));
@@ -105,7 +110,7 @@ export class SlowWay {
   }
 }
 
-/** Finds the records of a stream of TLS that are long enough for a request. */
+/** Finds the records of a TLS stream that are long enough for a request. */
 class TlsRecords {
   readonly #onRequest: () => void;
   #rest = Buffer.alloc(0);
@@ -125,14 +130,12 @@ class TlsRecords {
   }
 }
 
-/** The process that has the socket of a local port, as Linux tells it. */
-function ownerOf(port: number, pids: readonly number[]): number {
+/** Process with the socket of a local port (Linux). */
+function ownerOf(port: number, pids: readonly number[]): number | undefined {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
   const inode = lines.map((line) => line.trim().split(/\s+/)).find((fields) => fields[1] === address)?.[9];
-  const owner = pids.find((pid) => descriptorsOf(pid).includes(`socket:[${inode}]`));
-  if (owner === undefined) throw new Error(`no operator has the port ${port}`);
-  return owner;
+  return pids.find((pid) => descriptorsOf(pid).includes(`socket:[${inode}]`));
 }
 
 function descriptorsOf(pid: number): readonly string[] {

@@ -1,4 +1,7 @@
-/** Records of an aggregation: what files hold against what the messages add up to that were searchable when the search ended (E5, E6, E8, E13). */
+/**
+ * Oracle for records of an aggregation: compares the files with the aggregate of the messages that were searchable when the search ended
+ * (E5, E6, E8, E13).
+ */
 import { expectedRecords } from './expected-records.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { AggregationPlan } from './planned-aggregation.ts';
@@ -40,12 +43,12 @@ function standingViolations(
     : [`E11: ${where} lack messages that were there in time`];
 }
 
-/** It went through all of its range, and somebody was given what it found. */
+/** True if the search covered its whole range and its results were delivered. */
 function isDone(search: LiveSearch): boolean {
   return search.expected(search.range) !== undefined && (search.isRead || search.passed.length === 0);
 }
 
-/** Nothing in records shows that a service takes the end for a part of the range (E10): then it is in them. */
+/** Records do not show whether the service treats the end as part of the range (E10); such rows are included then. */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(
     aggregation,

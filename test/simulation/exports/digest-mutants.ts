@@ -1,4 +1,4 @@
-/** Mutants of what digests promise (E6): see `mutants.ts`. */
+/** Mutants of the rules for digests (E6); see `mutants.ts`. */
 import { type Mutant, mutant } from '../mutant.ts';
 
 export const digestMutants: readonly Mutant[] = [

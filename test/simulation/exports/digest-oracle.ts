@@ -1,6 +1,6 @@
 /**
- * The digest: what a manifest says to be proven by an aggregation against what an aggregation of the history had to count that began after
- * the last search of it (E6).
+ * Oracle for digests: compares the ranges that a manifest declares proven with an aggregation that began after the last search of the range
+ * (E6).
  */
 import { createHash } from 'node:crypto';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
@@ -33,7 +33,7 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Whether a digest that began after the record was written had as many different rows of the interval, in the same slices. */
+/** Returns whether a digest that began after the record was written had as many different rows of the interval in the same slices. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -43,7 +43,9 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
   });
 }
 
-/** Whether the number, the oldest and the newest row of each slice are those of the times. */
+type Index = 1 | 2 | 3 | 4;
+
+/** Returns whether the count, oldest time, newest time and sum of times of each slice match the given times. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StandingRecord['record'],
@@ -52,15 +54,17 @@ function areTimesOf(
   const slices = Map.groupBy(timesMs, (atMs) => atMs - (atMs % lengthMs));
   const inOrder = [...slices].sort(([left], [right]) => left - right);
   const isWhole = (beginMs: number) => beginMs >= fromMs && beginMs + lengthMs <= toMs;
-  const explicit = shared.map(({ fromMs: beginMs, rows, oldestMs, newestMs }) => [beginMs, rows, oldestMs, newestMs]);
-  const figures = inOrder.map(([beginMs, all]) => [beginMs, all.length, Math.min(...all), Math.max(...all)] as const);
-  const lines = (index: 1 | 2 | 3) => {
+  const explicit = shared.map((slice) => [slice.fromMs, slice.rows, slice.oldestMs, slice.newestMs, slice.offsetsMs]);
+  const figures = inOrder.map(([beginMs, all]) => {
+    const offsetsMs = all.reduce((sum, atMs) => sum + atMs - beginMs, 0);
+    return [beginMs, all.length, Math.min(...all), Math.max(...all), offsetsMs] as const;
+  });
+  const hashOf = (index: Index) => {
     const own = figures.filter(([beginMs]) => isWhole(beginMs));
-    return createHash('sha256')
-      .update(own.map((each) => `${each[0]} ${each[index]}\n`).join(''))
-      .digest('hex');
+    const pairs = new Float64Array(own.flatMap((each) => [each[0], each[index]]));
+    return createHash('sha256').update(pairs).digest('hex');
   };
   const isSame = JSON.stringify(explicit) === JSON.stringify(figures.filter(([beginMs]) => !isWhole(beginMs)));
-  const hashes = [whole.rows, whole.oldestMs, whole.newestMs];
-  return isSame && hashes.every((hash, index) => lines((index + 1) as 1 | 2 | 3).slice(0, 32) === hash);
+  const hashes = [whole.rows, whole.oldestMs, whole.newestMs, whole.offsetsMs];
+  return isSame && hashes.every((hash, index) => hashOf((index + 1) as Index).slice(0, 32) === hash);
 }

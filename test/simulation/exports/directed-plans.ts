@@ -1,5 +1,5 @@
-/** Histories that lead to where a rule decides, and to little else, so that a program that breaks the rule is caught by few of them. */
-import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
+/** Histories that lead directly to the condition of a rule, so that few of them detect a program that breaks the rule. */
+import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
 import {
   aggregated,
@@ -23,14 +23,14 @@ interface Direction {
 }
 
 const directions: Readonly<Record<string, Direction>> = {
-  /** Two processes work on the same export, and commit the same intervals. */
+  /** Two processes work on the same export and commit the same intervals. */
   raced: {
     more: (chance) => ({
       actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** The same while messages come in, so that they plan and find different things. */
+  /** The same with messages that arrive meanwhile, so that the processes plan and find different things. */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({
@@ -38,7 +38,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Files of several parts are packed, while others are, and by processes that are killed. */
+  /** Files with several parts are compressed concurrently, by processes that are killed. */
   packed: {
     more: (chance) => ({
       maxPartBytes: 4_000,
@@ -66,28 +66,28 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   cut: {},
-  /** Proven by digests: messages come late, and the service has some of them twice. */
+  /** Digests prove the export. Messages arrive late, and the service stores some of them twice. */
   digested: {
     messages: (chance) =>
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The service has rows twice, and nothing comes late. */
+  /** The service stores rows twice, and no message arrives late. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The same where pages lack what jobs count, and searches miss a shard. */
+  /** The same with pages that lack counted rows and searches that miss a shard. */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** By processes that are killed, at their digests and verdicts, too. */
+  /** Digests by processes that are killed, also during digests and verdicts. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
-  /** By two processes. */
+  /** Digests by two processes. */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
     more: (chance) => ({
@@ -96,7 +96,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Rows at most: the plan has fewer than the limit, and the rounds of the proof find more than it. */
+  /** A row limit: the plan stays below it, and the rounds of the proof exceed it. */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -105,26 +105,26 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /** Milliseconds with many messages, that a cut goes through; where it is only the rows tell. */
+  /** Milliseconds with many messages that a cut divides; only the rows show where. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /** Milliseconds with more than a search returns, and with more whose ids end alike than one does. */
+  /** Milliseconds with more rows than a search returns, and ids whose endings are too frequent as well. */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
   },
   kept: { more: () => ({ incompletePolicy: 'Keep' }) },
-  /** Rows at most, or time. */
+  /** A limit of rows or time. */
   bounded: {
     more: (chance) => ({
       parallelism: 1,
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** Bytes at most: while segments are searched one after the other, or side by side for long, or while they are planned. */
+  /** A limit of scanned bytes, reached while segments are searched one by one, in parallel, or while they are planned. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -140,21 +140,21 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
   },
-  /** At most one thousand, and nothing tells so. */
+  /** The service returns at most one thousand rows and does not report the limit. */
   round: {
     messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
     search: { atMessageLimit: 'done', messageLimit: 10_000 },
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /** Segments are cut, too, and only halving helps. */
+  /** Segments are cut as well, and only halving helps. */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** The status in which an error is told is lost, mostly. */
+  /** The status that reports an error is usually lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -171,7 +171,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** What was found so far is wrong. */
+  /** Results found before the end are wrong. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -188,7 +188,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The service ends it before it is done. */
+  /** The service ends the search before it is done. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -200,7 +200,7 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => aggregated(chance, { ...plan, ...recent(chance, plan) }),
   },
-  /** Messages come in before those that have been read, while they are read by a process that begins with a plan. */
+  /** New messages precede those already read, while a process that begins with a plan reads. */
   shifting: {
     messages: (chance) =>
       plain(chance, 21_100).map((message, index) =>
@@ -219,7 +219,7 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
-  /** Three messages with one id: the first of a millisecond is remembered apart. */
+  /** Three messages share an id, because the first message of a millisecond is handled separately. */
   sharedIds: {
     messages: (chance) =>
       plain(chance, 200).map((each, index, all) => {
@@ -228,12 +228,12 @@ const directions: Readonly<Record<string, Direction>> = {
       }),
   },
   inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
-  /** The range ends now or soon, and messages come as late as is waited for. */
+  /** The range ends now or soon, and messages arrive as late as the settle delay allows. */
   recent: {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /** The same, gone on with by another process that finds a plan, and whose clock is ahead. */
+  /** The same, continued by another process that finds a plan and whose clock is ahead. */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -247,13 +247,13 @@ const directions: Readonly<Record<string, Direction>> = {
       ],
     }),
   },
-  /** A search takes longer than the service lets one live. */
+  /** A search takes longer than the service allows. */
   endless: {
     messages: (chance) => plain(chance, 60),
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** What could not be removed, and what was left by who was killed. */
+  /** Leftovers that could not be removed, and leftovers of killed processes. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,
@@ -316,7 +316,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** Once the range is cut into segments the service gives less than they were made for. */
+/** After planning, the service lowers its limit. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
@@ -336,7 +336,7 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/** Evenly over the range by chance; or on so many milliseconds of it, its ends among them. */
+/** Messages at random times of the range, or on this many milliseconds of it, including its ends. */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

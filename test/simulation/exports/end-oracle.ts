@@ -1,4 +1,4 @@
-/** How a history ends: complete, or with a reason that is true; and nothing is left over (E3, E15). */
+/** Oracle for the end of a history: the export is complete, or fails for a true reason, and nothing is left behind (E3, E15). */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
@@ -22,11 +22,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Why all cannot be had, whoever asks. */
+/** Reasons for which no process can have all rows. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // Nothing cuts an aggregation but the time that a query may take (E13).
+  // Only the maximum duration of a query cuts an aggregation (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -35,7 +35,10 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   return reasons;
 }
 
-/** The most rows of one millisecond, by the time that is searched by, whose ids end in the same two digits: they are divided no further (E4). */
+/**
+ * Maximum number of rows in one millisecond, by the time base of the search, whose ids share their last two digits: they are divided no
+ * further (E4).
+ */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
   for (const { atMs, receivedMs, copies, id } of corpus.messages) {
@@ -45,7 +48,7 @@ function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   return Math.max(0, ...counts.values());
 }
 
-/** E6: an interval is flagged only for a reason that there is. */
+/** Checks that intervals are flagged only for true reasons (E6). */
 function flagViolations({ plan, records }: ExportHistoryRecord, lasting: ReadonlySet<string>): string[] {
   const reasons = new Set(mayDiffer(plan) ? [...lasting, 'CountDiffers'] : lasting);
   return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
@@ -55,14 +58,14 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Whether searches of the same may find other rows, or other numbers of them. */
+/** Returns whether repeated searches may find other rows, or another number of rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-/** What could not be removed when it was given up is removed once all is complete, or by the next start. */
+/** Files that could not be removed when they were discarded are removed on completion or by the next start. */
 function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
@@ -81,7 +84,7 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
   return found;
 }
 
-/** E2, E3: the records are the plan's segments without gaps, and the manifest names them all. */
+/** Checks that the records cover the plan's segments without gaps, and that the manifest names them all (E2, E3). */
 function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;
   const content = store.objects.get(layout.manifest);

@@ -1,8 +1,8 @@
-/** The records of an aggregation, added up here from the messages of the plan, without any code of the program or of the simulator. */
+/** The expected records of an aggregation, computed from the planned messages without code of the program or the simulator. */
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** As `recordText` writes them, in no order. */
+/** Records in the form of `recordText`, unordered. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -22,10 +22,10 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/** Numbers however they are written, times among them; members without a value are as good as absent. */
+/** Canonical text of a record: numbers and times in any notation are equal, and members without a value are omitted. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // What does not fit into its column stands there, in Parquet.
+  // In Parquet, this member holds values that do not fit into their column.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

@@ -1,11 +1,12 @@
-/** The world of one history: service, store and processes, and what is written down of them for the oracles. */
+/** The world of one history: service, store and processes, and the observations for the oracles. */
+
+import type { JournalEntry } from '../../../simulator/journal.ts';
+import { ServiceModel } from '../../../simulator/model.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import type { ServiceTraits } from '../../../src/export/service-traits.ts';
 import type { WorkLimits } from '../../../src/export/work-view.ts';
-import type { JournalEntry } from '../../../src/simulator/journal.ts';
-import { ServiceModel } from '../../../src/simulator/model.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { Chance } from '../chance.ts';
@@ -22,7 +23,7 @@ import type { ExportHistoryRecord, StandingRecord } from './record.ts';
 import { voidedOf } from './standing-verdicts.ts';
 import { TellingService } from './telling-service.ts';
 
-/** A piece of a file is packed in at most so long. */
+/** Maximum time in ms for compressing one piece of a file. */
 const longestPackingMs = 300;
 
 interface DueKill {
@@ -48,12 +49,12 @@ export class ExportHistoryWorld {
   readonly #disturbances: string[] = [];
   readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
-  /** When each record was written for the first time. */
+  /** Time of each record's first write. */
   readonly #records = new Map<string, StandingRecord>();
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;
-  /** Processes that will be started again. */
+  /** Number of processes that will be restarted. */
   #missing = 0;
 
   constructor(plan: ExportHistoryPlan, trace?: (line: string) => void) {
@@ -94,13 +95,13 @@ export class ExportHistoryWorld {
     return [...this.#processes.values()];
   }
 
-  /** Whether all processes are there that should be, and none is stopped. */
+  /** True if all planned processes exist and run. */
   get isWhole(): boolean {
     const isHeard = this.#resource?.isHeard ?? true;
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Nothing goes wrong any more, and whatever should be there is; a person asks that everything be looked at again. */
+  /** Ends all faults, restores all processes, and requests a check of everything. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -140,7 +141,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without an election nobody leads but the first.
+    // Without leader election only the first process leads.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -219,7 +220,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Lets go of everything. */
+  /** Releases all resources. */
   end(): void {
     for (const process of this.processes) process.kill();
     packBy(undefined);
@@ -243,7 +244,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** A limit that shows by nothing else was met before. */
+  /** A limit without other signs is known from earlier searches. */
   #prepare(traits: ServiceTraits): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };
@@ -287,7 +288,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // Whoever is told that it is there already was heard the first time.
+    // A caller that hears "exists" was already successful the first time.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);
@@ -302,7 +303,7 @@ export class ExportHistoryWorld {
     );
   }
 
-  /** Every object that is written for the first time. */
+  /** Records each object when it is first written. */
   #followStore(): void {
     const { objects } = this.store;
     const set = objects.set.bind(objects);

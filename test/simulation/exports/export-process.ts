@@ -1,9 +1,11 @@
 /**
- * One process that works on the export of a history: the real client, searches and work on a clock, a service connection and a destination
- * that can be stopped or cut short. It plays the reconciler: lets the work go on whenever something has changed or time may have.
+ * One process that works on a history's export: the real client, searches and work, with a clock, service connection and destination that
+ * can be stopped or killed. It plays the reconciler and advances the work after changes and delays.
  *
- * Invariant: as of any simulated process; what a dead one has sent before takes effect.
+ * Invariant: requests that a dead process sent before its death still take effect.
  */
+
+import type { InProcessService } from '../../../simulator/in-process.ts';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
@@ -19,7 +21,6 @@ import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
 import { connectWith } from '../../../src/service/connection.ts';
 import { RequestBudget } from '../../../src/service/request-budget.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/service/transport.ts';
-import type { InProcessService } from '../../../src/simulator/in-process.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
@@ -37,7 +38,7 @@ export interface ExportProcessOptions {
   readonly store: MemoryStore;
   readonly task: ExportTask;
   readonly observer: DestinationObserver;
-  /** As the newest text of the export has them. */
+  /** Limits from the latest spec. */
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
@@ -101,7 +102,7 @@ export class ExportProcess implements HistoryProcess {
     this.#wake();
   }
 
-  /** A person asks, or the text of the export has changed. */
+  /** A user requests a retry, or the spec has changed. */
   tell(isToTryAgain: boolean): void {
     this.#gate.deliver(() => {
       if (isToTryAgain) this.#work.tryAgain();
@@ -109,26 +110,26 @@ export class ExportProcess implements HistoryProcess {
     });
   }
 
-  /** As by SIGKILL. */
+  /** Kills the process, like SIGKILL. */
   kill(): void {
     this.#gate.die();
   }
 
-  /** As by SIGSTOP. */
+  /** Stops the process, like SIGSTOP. */
   freeze(): void {
     this.#gate.close();
   }
 
-  /** As by SIGCONT. */
+  /** Continues the process, like SIGCONT. */
   thaw(): void {
     this.#gate.open();
   }
 
-  /** As by SIGTERM: ends in order, then is gone. */
+  /** Ends the process in order, like SIGTERM. */
   async stop(): Promise<void> {
     this.#isClosing = true;
     await this.#work.close();
-    // Deletions that failed are sent again for a little while.
+    // Failed deletions are retried for a short time.
     await sleep(this.#clock, 5_000);
     this.kill();
   }

@@ -1,4 +1,4 @@
-/** The export of a history as a resource of an API server, with what people do to it, and every status that was written of it. */
+/** The export of a history as a resource of an API server, with users' changes and every written status. */
 import { annotations } from '../../../src/api/annotations.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
@@ -14,7 +14,7 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface ExportStatusRecord {
   readonly atMs: number;
   readonly status: NonNullable<SearchExport['status']>;
-  /** Whether the manifest stood at the destination then. */
+  /** True if the manifest existed at the destination at that time. */
   readonly hasManifest: boolean;
 }
 
@@ -83,12 +83,12 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** A person asks that everything be looked at again. */
+  /** Requests a check of everything, as a user does. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
 
-  /** Whether what was asked last is acted on. */
+  /** True if the latest request has been handled. */
   get isHeard(): boolean {
     const asked = this.#resource.metadata.annotations?.[annotations.requestedAt];
     return asked === this.#resource.status?.lastHandledReconcileAt;
@@ -104,7 +104,7 @@ export class ExportResource {
   }
 }
 
-/** The reason that a message stands for. */
+/** Returns the reason behind a message. */
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, and a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;

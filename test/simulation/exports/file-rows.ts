@@ -1,9 +1,9 @@
-/** What files of an export hold, as `<id> <text>` for each message, or as `recordText` has it: read without the program's own code. */
+/** Reads the files of an export as `<id> <text>` per message, or in the form of `recordText`, without code of the program. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Of each object that holds rows, by its name. */
+/** Rows of each object with rows, by its name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -16,7 +16,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** What nobody can read is one row of its own. */
+/** An unreadable file is represented by one row. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -27,12 +27,12 @@ async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) 
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** As of a message. */
+/** Row text of a message. */
 export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/** Names are in either case; ids are numbers in Parquet, and texts elsewhere. */
+/** Names may be in either case. Ids are numbers in Parquet and texts in other formats. */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }
@@ -65,7 +65,7 @@ function linesOf(content: Uint8Array): string[] {
   return Buffer.from(content).toString().split(/\r?\n/).slice(0, -1);
 }
 
-/** No message of a history has a comma, a quote or a line break. */
+/** Messages of histories contain no comma, quote or line break. */
 function csvRows([header = '', ...lines]: readonly string[]): readonly Members[] {
   const names = header.split(',');
   return lines.map((line) => {

@@ -1,4 +1,4 @@
-/** A destination as one process has it: what is done there can be cut short, is late, or goes wrong. */
+/** The destination as seen by one process. Calls can be cut off, delayed or made to fail. */
 import {
   type DestinationCall,
   type DestinationFault,
@@ -7,11 +7,11 @@ import {
 } from '../../support/memory-destination.ts';
 import { isDead, never, type ProcessGate } from '../process-gate.ts';
 
-/** What others learn of the calls of a process, in the turn in which they leave, and what they make of them. */
+/** Observer of a process's calls, in the order in which they leave. */
 export interface DestinationObserver {
-  /** Right before a call leaves. Whoever kills the process here keeps it from leaving. */
+  /** Called before a call leaves. Killing the process here prevents the call. */
   before(effect: string): void;
-  /** Right after it left: it happens whatever becomes of the process. */
+  /** Called after a call left. It takes effect whatever happens to the process. */
   after(effect: string): void;
   strike(call: DestinationCall, name: string): DestinationFault | undefined;
 }
@@ -27,7 +27,7 @@ export class GatedDestination extends MemoryDestination {
       if (isDead(gate)) return { until: never() };
       const fault = observer.strike(call, name);
       observer.after(`${call} ${name}`);
-      // Whoever is killed now has done this, and does not come to know what became of it.
+      // A process killed here has made the call without learning the result.
       if (isDead(gate)) return undefined;
       const open = () => new Promise<void>((resolve) => gate.deliver(resolve));
       return { ...fault, until: (fault?.until ?? Promise.resolve()).then(open) };

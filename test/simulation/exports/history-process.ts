@@ -1,31 +1,31 @@
-/** What a history knows of one that works on its export: a process with the work alone, or a whole operator. */
+/** A process of a history: either the work alone or a whole operator. */
 import type { Seat } from './planned-actions.ts';
 
 export interface HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
-  /** Neither stopped nor dead. */
+  /** True if the process is neither stopped nor dead. */
   readonly running: boolean;
-  /** What it says of the export; undefined before it says anything. */
+  /** State that the process reports; undefined before the first report. */
   readonly told: ToldState | undefined;
   start(): void;
-  /** The text of the export has changed; or a person asks that all be looked at again. */
+  /** The spec has changed, or a user requests a retry. */
   tell(isToTryAgain: boolean): void;
-  /** As by SIGKILL. */
+  /** Kills the process, like SIGKILL. */
   kill(): void;
-  /** As by SIGSTOP, and SIGCONT. */
+  /** Stops and continues the process, like SIGSTOP and SIGCONT. */
   freeze(): void;
   thaw(): void;
-  /** As by SIGTERM: ends in order, then is gone. */
+  /** Ends the process in order, like SIGTERM. */
   stop(): Promise<void>;
 }
 
 export interface ToldState {
   readonly isComplete: boolean;
-  /** A person has to do something. */
+  /** True if a user must act. */
   readonly isStalled: boolean;
-  /** Why intervals cannot be proven: the reason, and what people read. */
+  /** Unproven intervals: reason and message. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
-  /** Where it stands, in words. */
+  /** State in words. */
   readonly text: string;
 }

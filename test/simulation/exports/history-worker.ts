@@ -1,4 +1,4 @@
-/** A thread that runs histories of exports by their seeds, of the program as it is or of a mutant of it. */
+/** Worker thread that runs histories of exports by seed, with the program or a mutant of it. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../../support/compile-cache.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs one history: processes that export from the simulated service into a store in memory, as its plan says, until all of them are done
- * or time is up. A plan gives the same history each time.
+ * Runs one history: processes export from the simulated service into a store in memory, following the plan, until all are done or time is
+ * up. A plan always gives the same history.
  */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
@@ -13,15 +13,15 @@ import type { ExportHistoryRecord } from './record.ts';
 
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
-/** So often a person asks once it is calm. */
+/** Maximum number of users' requests after faults end. */
 const mostAsked = 2;
-/** After that nothing is under way any more: jobs that nobody deleted have died. */
+/** Time in ms after which all work has ended, including jobs that nobody deleted. */
 const restMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Of everything that the service saw, and of what stands at the destination. */
+  /** Hash of everything that the service observed and of the destination's content. */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }
@@ -46,7 +46,7 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Until each process is done, or says that a person has to do something although one has done it, and that for a while. */
+/** Waits until each process is done, or reports for a while that a user must act although another process is done. */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;
@@ -58,7 +58,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // What began before it was calm may have failed after it, for all that a person has asked then.
+    // Work that began before faults ended may have failed after the last request.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

@@ -1,27 +1,30 @@
-/** What an export may take at most, until a person asks for more: rows, time, and bytes that the service scans for it. */
+/** Oracle for the limits of an export until a user raises them: rows, time, and scanned bytes. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
 
-/** A request that set out in time arrives later. */
+/** Time in ms in which a request that was sent in time may arrive. */
 const underWayMs = 1_000;
-/** News of what was scanned waits for others a second at most, and what is stopped then may be about to send something. */
+/** Time in ms in which searches stop after a limit is reached: news is passed on within a second, and a request may be about to leave. */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // Another process knows of no search that it did not begin itself.
+  // Another process does not know searches that it did not begin.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/** A running search is read to its end: it may exceed the limit by its own rows, or by those of a dense millisecond. */
+/**
+ * Checks the row limit. A running search is read to the end, so the limit may be exceeded by the rows of a search or of a dense
+ * millisecond.
+ */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // Nobody knows beforehand of a limit that grows.
+  // A growing limit cannot be known in advance.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // Such a record is known once records are listed again.
+  // Such a record becomes known when records are listed again.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -38,7 +41,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // Who was stopped may send what it had begun to send.
+  // A stopped process may still send what it had begun to send.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(
@@ -47,12 +50,12 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Each process by itself: it knows what it heard of searches that it began. */
+/** Checks the limit of scanned bytes for each process, which knows only its own searches. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Who reads a status that cannot be one heard nothing of it, and who was stopped begins later what was decided before.
+  // A process learns nothing from an invalid status, and a stopped process acts later on earlier decisions.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -60,7 +63,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // What is read already is counted all the same.
+    // Counts are made even after reading.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -74,7 +77,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   });
 }
 
-/** When statuses had told of so many bytes; never where they did not. */
+/** Time at which statuses had reported this many bytes; infinite if they never did. */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();

@@ -1,21 +1,21 @@
 /**
- * Messages that searches go through while more of them become searchable, and while the service gets some of it wrong: searches that
- * miss a shard, and say so once; that leave a hole where they are cut; whose pages end too soon.
+ * Messages for searches, while more of them become searchable and the service makes errors: searches that miss a shard and report it once,
+ * holes where a search is cut, and pages that end too early.
  *
- * Each search remembers what it should have shown, so that oracles need not guess: the corpus as it was searchable when that search ended.
+ * Each search stores what it should have shown: the corpus that was searchable when the search ended. Oracles need not guess.
  */
-import type { LogData, MessagePage, Search, SearchRange, Telling } from '../../../src/simulator/log-data/log-data.ts';
-import { messageFields } from '../../../src/simulator/query/message-fields.ts';
-import type { FieldDescriptor, Filter, Row } from '../../../src/simulator/query/row.ts';
+import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
+import { messageFields } from '../../../simulator/query/message-fields.ts';
+import type { FieldDescriptor, Filter, Row } from '../../../simulator/query/row.ts';
 import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
-/** What a search gets wrong. */
+/** Errors of a search. */
 export interface SearchFlaws {
-  /** Messages of this part of the ids are not found; a status says so once. */
+  /** Messages with ids of this shard are not found; one status reports it. */
   readonly missedShard: number | undefined;
-  /** One message is left out, if there are more than it may have. */
+  /** True if one message is left out when the search has more than it may return. */
   readonly hasHole: boolean;
-  /** So many of the oldest are counted, and no page has them. */
+  /** Number of the oldest messages that are counted but on no page. */
   readonly forgotten: number;
 }
 
@@ -24,15 +24,15 @@ export const shards = 4;
 
 export interface LiveDataOptions {
   readonly corpus: CorpusPlan;
-  /** ms since the epoch. */
+  /** Time in ms since the epoch. */
   readonly nowMs: () => number;
-  /** Of a search that begins. */
+  /** Errors of a search that begins. */
   readonly flaws: () => SearchFlaws;
-  /** Whether what becomes searchable behind the back of a search joins what it found, or is not seen by it. */
+  /** True if messages that become searchable behind the search's position are added to its results. */
   readonly lateJoin: boolean;
-  /** The histogram is found by a search of its own. */
+  /** True if the histogram comes from a separate search. */
   readonly histogramFirst: boolean;
-  /** By receipt time a search finds everything in the end, in the order of its pages: where it is cut, any receipt time may lack rows. */
+  /** By receipt time a search finds everything, in page order. If it is cut, any receipt time may lack rows. */
   readonly cutsByPage: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface StoredMessage {
 
 export class LiveData implements LogData {
   readonly fields: readonly FieldDescriptor[];
-  /** One for each job, in the order of their creation. */
+  /** One search per job, in order of creation. */
   readonly searches: LiveSearch[] = [];
   readonly #options: LiveDataOptions;
   readonly #byMessageTime: readonly StoredMessage[];
@@ -76,7 +76,7 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // Where there is one, the histogram lacks the same shard, and nothing else.
+      // A separate histogram misses the same shard and nothing else.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -85,7 +85,7 @@ export class LiveData implements LogData {
 }
 
 interface LiveSearchOptions {
-  /** In the order of time. */
+  /** Messages in order of time. */
   readonly inside: readonly StoredMessage[];
   readonly timeOf: (message: StoredMessage) => number;
   readonly range: SearchRange;
@@ -101,33 +101,33 @@ export class LiveSearch implements Search {
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
   readonly beganAtMs: number;
-  /** When it had gone through all of its range, or had all that it may have; undefined before. */
+  /** Time at which the search had covered its range or reached its limit; undefined before. */
   endedAtMs: number | undefined;
-  /** Whether the error that it has to tell was told. */
+  /** True if the search's error has been reported. */
   hasTold = false;
-  /** What its job asks for; undefined where nobody was told of the job. */
+  /** Query of the job; undefined if nobody learned of the job. */
   query: string | undefined;
-  /** How many bytes it had scanned, by the statuses that came to whoever asked; ms since the epoch. */
+  /** Scanned bytes that statuses reported to clients, with times in ms since the epoch. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
-  /** Of its aggregation, by the newest status. */
+  /** Number of records of its aggregation, by the latest status. */
   records = 0;
-  /** Whether rows of it were given out. */
+  /** True if rows of the search were returned. */
   isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /** Those that are not passed yet, the newest last. */
+  /** Number of messages that the search has not passed, newest last. */
   #left: number;
-  /** Passed ones that were not searchable then. */
+  /** Passed messages that were not searchable at that time. */
   #unseen: StoredMessage[] = [];
-  /** In the order of pages. */
+  /** Found messages, in page order. */
   #found: StoredMessage[] = [];
-  /** All that it passed and that was searchable, whatever it gets wrong. */
+  /** All passed messages that were searchable, regardless of errors. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /** It has more in the oldest millisecond than it may have; or anywhere, where it is cut by the order of pages. */
+  /** True if the oldest millisecond has more messages than the search may return, or, with cuts by page, any millisecond. */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -144,22 +144,19 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** From there on it has gone through its range. */
+  /** Time from which on the search covered its range. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** All that it came upon, whatever it gave of it. */
+  /** All messages that the search passed, whether returned or not. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
-  /**
-   * What should be known of an interval by this search; undefined where it has not gone through all of it, or through as much as the query
-   * itself asks for.
-   */
+  /** Messages of an interval that the search should show. Undefined if it did not cover the interval, or as much as the query requests. */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
@@ -170,7 +167,7 @@ export class LiveSearch implements Search {
     return [...this.#expected].filter((each) => timeOf(each) >= fromMs && timeOf(each) < toMs);
   }
 
-  advance(downToMs: number, mostMatches: number, telling?: Telling): void {
+  advance(downToMs: number, mostMatches: number, telling?: MatchListener): void {
     if (this.endedAtMs !== undefined) return;
     this.#begin(mostMatches);
     const { inside, timeOf, range, lateJoin, cutsByPage } = this.#options;
@@ -209,7 +206,7 @@ export class LiveSearch implements Search {
     return { rows: elements.length, bytes: body.length, pieces: () => [body] };
   }
 
-  /** A hole is where a search is cut: of a whole one nobody could tell. */
+  /** A hole needs a cut: in a complete search it could not be detected. */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -218,7 +215,7 @@ export class LiveSearch implements Search {
     if (matching.length > mostMatches + 2) this.#hole = matching.at(-Math.ceil(mostMatches / 2));
   }
 
-  #passAll(mostMatches: number, telling: Telling | undefined): void {
+  #passAll(mostMatches: number, telling: MatchListener | undefined): void {
     const { inside, nowMs } = this.#options;
     const left = inside.toSorted((one, other) => placeOf(one) - placeOf(other));
     while (left.length > 0 && this.found < mostMatches) this.#pass(left.pop() as StoredMessage, mostMatches, telling);
@@ -226,7 +223,7 @@ export class LiveSearch implements Search {
     this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
-  #pass(message: StoredMessage, mostMatches: number, telling: Telling | undefined): void {
+  #pass(message: StoredMessage, mostMatches: number, telling: MatchListener | undefined): void {
     this.scannedBytes += message.bytes;
     if (!this.#matches(message)) return;
     if (!this.#isVisible(message)) {
@@ -242,14 +239,14 @@ export class LiveSearch implements Search {
     this.#isSorted = false;
   }
 
-  #join(mostMatches: number, telling: Telling | undefined): void {
+  #join(mostMatches: number, telling: MatchListener | undefined): void {
     const nowMs = this.#options.nowMs();
     if (nowMs === this.#joinedAtMs) return;
     this.#joinedAtMs = nowMs;
     const late = this.#unseen.filter((message) => this.#isVisible(message));
     this.#unseen = this.#unseen.filter((message) => !this.#isVisible(message));
     for (const message of late) {
-      // Behind what it may have, it finds nothing more.
+      // Beyond its limit a search finds nothing more.
       if (this.found < mostMatches) this.#pass(message, mostMatches, telling);
     }
   }

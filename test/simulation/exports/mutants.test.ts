@@ -1,4 +1,4 @@
-/** The oracles see: for nearly each of the rules E3 to E15, and for limits, a program that breaks it is caught. */
+/** Shows that the oracles work: for nearly every rule from E3 to E15, and for limits, they detect a program that breaks it. */
 import { expect, test } from 'vitest';
 import { countFrom, exportHistories, HistoryPool } from '../history-pool.ts';
 import { whyUnseen } from '../mutant.ts';
@@ -14,7 +14,7 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Histories know neither local times (E12) nor a deployment that moves (E14).
+  // Histories cover neither local times (E12) nor a deployment that moves (E14).
   const numbered = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

@@ -1,6 +1,6 @@
 /**
- * Mutants of the rules of exports: each breaks one by changing one expression of one file, to show that the oracles would see it.
- * A mutation whose text is not found exactly once fails loudly, so that none is lost when the code changes.
+ * Mutants of the rules of exports. Each changes one expression of one file to break a rule, and the oracles must detect it. A mutation
+ * fails if its text is not found exactly once, so that code changes do not disable it.
  */
 
 import { type Mutant, mutant } from '../mutant.ts';

@@ -1,8 +1,9 @@
-/** One process that works on the export of a history: the whole operator, with the API server, the service and the destination. */
+/** A whole operator as the process of a history, with API server, service and destination. */
+
+import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { InProcessService } from '../../../src/simulator/in-process.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import { SimulatedProcess } from '../simulated-process.ts';
 import type { ExportResource } from './export-resource.ts';
@@ -20,7 +21,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** Whether another one may work beside it. */
+  /** True if another process may work on the export as well. */
   readonly leaderElection: boolean;
 }
 
@@ -44,7 +45,7 @@ export class OperatorProcess implements HistoryProcess {
         divert: (request) => request,
       },
       exports: (gate) => ({
-        // Who this process is would be read from a disk, which takes its time.
+        // The real identity is read from disk, which takes real time.
         writer: async () => new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         openDestination: async () => new GatedDestination(store, gate, observer),
@@ -64,7 +65,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** It watches its resource. */
+  /** The operator watches its resource. */
   tell(): void {}
 
   kill(): void {

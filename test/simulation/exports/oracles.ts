@@ -1,6 +1,6 @@
 /**
- * What may never happen in a history of an export, judged by what the service saw and by what stands at the destination. Each violation
- * begins with the rule that it breaks.
+ * Invariants of an export's history, checked with the service's observations and the destination's content. Each violation begins with the
+ * rule that it breaks.
  */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';

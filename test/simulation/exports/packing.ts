@@ -1,9 +1,9 @@
 /**
- * Where the streams of `node:zlib` work in histories. The program's own streams pack, by the same code and into the same bytes, but on this
- * thread, and are done when a clock says so: threads know of no virtual time, and end in another order each time.
+ * Replaces the threads of `node:zlib` in histories. Streams run the same code with the same bytes, but on this thread, and finish at times
+ * of a virtual clock. Real threads do not follow virtual time and end in varying order.
  *
- * Leaned on: a stream hands each piece of work to the `write` of its handle, and goes on in the function that was handed to `init`. What
- * zlib does at once by `writeSync` stays as it is.
+ * Assumptions about zlib: a stream passes each piece of work to `write` of its handle and continues in the function given to `init`.
+ * Synchronous work by `writeSync` is unchanged.
  */
 import { createGzip, createZstdCompress, type Gzip, type ZstdCompress } from 'node:zlib';
 
@@ -19,7 +19,7 @@ export type Packing = (done: () => void) => void;
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/** From now on, for all streams of this thread; undefined gives them back to theirs. */
+/** Sets the packing of all streams on this thread; undefined restores the default. */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

@@ -1,6 +1,6 @@
-/** What happens in one history of an export: all of it follows from the seed. */
-import type { Scenario } from '../../../src/simulator/scenario.ts';
-import type { SearchScenario } from '../../../src/simulator/search/search-scenario.ts';
+/** The plan of an export's history. Everything follows from the seed. */
+import type { Scenario } from '../../../simulator/scenario.ts';
+import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { Chance } from '../chance.ts';
 import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';
@@ -11,29 +11,29 @@ import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
   readonly seed: number;
-  /** Whether whole operators work on it, on a resource of an API server, or only what does the work in them. */
+  /** True if whole operators work on a resource of an API server, false for the work alone. */
   readonly isWhole: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
-  /** What of the query says which messages there are. */
+  /** The part of the query that selects messages. */
   readonly scope: Scope;
-  /** Of an export of records; undefined where messages are exported. */
+  /** The aggregation of an export of records; undefined for messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** What the query says itself; such a one cannot be split (E8). */
+  /** A limit in the query itself; such a query cannot be split (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
-  /** [from, to) of the export, ms since the epoch. */
+  /** Range [from, to) of the export in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** The smallest of all limits that the service has in this history. */
+  /** The smallest limit of the service in this history. */
   readonly smallestLimit: number;
-  /** Whether it shows by nothing that a search was cut; then the limit was met before. */
+  /** True if the service gives no sign that a search was cut; the limit is then known from earlier searches. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** By receipt time: whether what a limit leaves out may have been received at any time. */
+  /** By receipt time: true if rows beyond a limit may have any receipt time. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -43,25 +43,25 @@ export interface ExportHistoryPlan {
   readonly output: OutputPlan;
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
-  /** How far the wall clocks of processes are off; in turn before and behind. */
+  /** Offset in ms of the processes' wall clocks, alternately ahead and behind. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly actions: readonly ExportAction[];
-  /** When nothing goes wrong any more, from the begin on. */
+  /** Time in ms from the start after which no faults occur. */
   readonly calmAtMs: number;
-  /** How long after that everything must be done. */
+  /** Maximum time in ms from then until everything must be done. */
   readonly completeWithinMs: number;
 }
 
-/** Shares of searches that something is wrong with. */
+/** Ratios of searches with each error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
 }
 
-/** What the export may take until it is calm; then a person asks for all of it. */
+/** Limits of the export until faults end; a user then raises them. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -74,7 +74,7 @@ export interface OutputPlan {
 }
 
 export interface DestinationFaultPlan {
-  /** Of calls. */
+  /** Ratio of calls. */
   readonly share: number;
   readonly slowShare: number;
   readonly calls: readonly DestinationCall[];
@@ -84,7 +84,7 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/** Around the file; inside of Parquet it is another matter. */
+/** Outputs that are compressed as a file. Parquet compresses internally. */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -106,11 +106,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // Mostly all of it is over long since; sometimes its end is still to come.
+  // Usually the range is long past; sometimes its end is in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // One that shows by nothing shows by being round, from ten thousand on.
+  // A limit without other signs must be a round number of at least ten thousand.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -118,7 +118,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // Later everything stays as it is.
+  // Nothing changes after this time.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
@@ -147,7 +147,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A histogram that has the hole too, or a late message in its place, would hide it from everybody.
+      // A histogram with the same hole, or a late message in place of the missing one, would make the hole undetectable.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },
@@ -165,7 +165,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
     skewMs: chance.one([0, 0, 0, 90_000]),
     latencyMs: chance.one([1, 20, 150]),
-    // More than a client expects at first would be too much for its first second.
+    // More than a client expects would exceed the budget of its first second.
     jitterMs: chance.one([0, 10]),
     actions: planActions(chance, calmAtMs),
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
@@ -186,7 +186,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
-/** The same, of the records that the messages add up to. */
+/** The same plan for the records of an aggregation. */
 export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
   const { scope, scenario, fromMs, toMs } = plan;
   const aggregation = planAggregation(chance, toMs - fromMs);
@@ -216,7 +216,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // Nobody can tell an operator of a limit that it has not met.
+    // An operator cannot know a limit that it has not met.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],
@@ -240,7 +240,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   };
 }
 
-/** A service may change its mind about how much it gives. */
+/** Changes of the service's limit during a history. */
 function planLimitChanges(
   chance: Chance,
   limit: number,

@@ -1,14 +1,14 @@
-/** What befalls the processes of a history, and what people do meanwhile. */
+/** Events that affect the processes of a history, and users' actions. */
 import type { Chance } from '../chance.ts';
 
-/** One of the two that may work on the export. */
+/** One of the two processes that may work on the export. */
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /** The second process begins, as after a change of leaders that the first did not hear of. */
+  /** The second process starts, as after a change of leaders that the first did not notice. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
-  /** At the so manyth effect from then on, a request or a call of the destination; of those that have `named` in their name where it is given. */
+  /** At the n-th effect (request or destination call) from then on; if `named` is set, only effects with that name count. */
   | {
       readonly kind: 'killAtEffect';
       readonly atMs: number;
@@ -20,7 +20,7 @@ export type ExportAction =
     }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly seat: Seat; readonly forMs: number }
   | { readonly kind: 'pause'; readonly atMs: number; readonly isPaused: boolean }
-  /** A person asks that everything be looked at again. */
+  /** A user requests a check of everything. */
   | { readonly kind: 'again'; readonly atMs: number };
 
 export function planActions(chance: Chance, calmAtMs: number): ExportAction[] {

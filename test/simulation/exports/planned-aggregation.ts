@@ -1,17 +1,17 @@
-/** What an export of records asks for: which groups of messages, and what of each. As data, of which the query is but the text. */
+/** Groups and figures of an export of records, as data from which the query is rendered. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
-  /** None: all messages are one group. */
+  /** Empty: all messages form one group. */
   readonly keys: readonly GroupKey[];
   readonly figures: readonly Figure[];
-  /** Length of the slices of message time, for those who group by it. */
+  /** Length of the slices of message time, for grouping by slice. */
   readonly sliceMs: number;
-  /** Only records of groups with more messages than that. */
+  /** Only records of groups with more messages than this. */
   readonly moreThan: number | undefined;
 }
 
-/** `app` or `db`, or nothing; the last digit of the text; the slice of message time; fields of messages. */
+/** `app`, `db` or nothing; the last digit of the text; the slice of message time; fields of messages. */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
 /** Members of a record besides its keys. Each record has the number of messages. */
@@ -36,7 +36,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** What stands behind the search, each operator behind a pipe. */
+/** Operators after the search, each after a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

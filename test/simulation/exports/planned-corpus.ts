@@ -1,29 +1,29 @@
-/** The messages of a history of exports: how many, how dense, how late, and which of them a service gets wrong. */
+/** The messages of a history: number, density, delay, and the errors of the service. */
 import type { Chance } from '../chance.ts';
 
-/** Which messages an export searches for. */
+/** Messages that an export selects. */
 export type Scope = '*' | 'app' | '* | where _size > 12';
 
 export interface CorpusPlan {
-  /** In no order. */
+  /** Unordered. */
   readonly messages: readonly PlannedMessage[];
-  /** Whose names of fields pages have: `_messagetime` or `_messageTime`. */
+  /** Case of field names in pages: `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
-  /** Some come in another place than their time says. */
+  /** True if some messages are out of time order. */
   readonly isDisordered: boolean;
 }
 
 export interface PlannedMessage {
-  /** Message time, ms since the epoch. */
+  /** Message time in ms since the epoch. */
   readonly atMs: number;
   readonly receivedMs: number;
-  /** From when on searches find it; those of before the history are found from its begin on. */
+  /** Time from which on searches find the message. Messages from before the history are found from its start. */
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
-  /** How often a search finds it. */
+  /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** By how much its place among the others is another than its time says. */
+  /** Time in ms by which the message's position differs from its time. */
   readonly displacedMs: number;
 }
 
@@ -32,9 +32,9 @@ export interface CorpusOptions {
   readonly toMs: number;
   readonly startMs: number;
   readonly settleMs: number;
-  /** All are searchable by then. */
+  /** Time by which all messages are searchable. */
   readonly calmAtMs: number;
-  /** About the limit of a search. */
+  /** Approximate limit of a search. */
   readonly limit: number;
   readonly isLarge: boolean;
 }
@@ -56,7 +56,7 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // As many late rows as copies make the same count of a dense millisecond, and what is written is of no single search then.
+    // In a dense millisecond, late rows and copies can give the same count, and the written rows come from several searches.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -80,7 +80,7 @@ type Shape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
 function momentOf(chance: Chance, shape: Shape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
-  // At the very ends, and just outside of them.
+  // At the ends of the range and just outside.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
   const spanMs = toMs - fromMs;
   const near = (center: number, widthMs: number) =>
@@ -97,7 +97,7 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/** Later than it was received; some of them later than anybody waits for. */
+/** Delay after receipt, sometimes longer than the settle delay. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -111,7 +111,7 @@ function idOf(chance: Chance, index: number, end: 'any' | 'alike'): string {
   return `${chance.happens(0.4) ? -id : id}`;
 }
 
-/** Two different messages may have one id, and the same text may come with two ids. */
+/** Different messages may share an id, and equal texts may have different ids. */
 function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): PlannedMessage[] {
   if (!chance.happens(0.3)) return [...messages];
   return messages.map((message, index) => {
@@ -123,7 +123,7 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
   });
 }
 
-/** Of an export: its range, by which time, what it searches for, and how long it waits for what comes late. */
+/** Selection of an export: range, time base, messages, and settle delay. */
 export interface WantedMessages {
   readonly fromMs: number;
   readonly toMs: number;
@@ -132,7 +132,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** E11: whether it is to be there, since it was searchable within the time that is waited for. */
+/** Returns whether a message must be exported, because it was searchable within the settle delay (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

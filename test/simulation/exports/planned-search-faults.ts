@@ -1,5 +1,5 @@
-/** What goes wrong between an export and the service, until it is calm. */
-import type { FaultScenario } from '../../../src/simulator/scenario.ts';
+/** Faults between an export and the service until faults end. */
+import type { FaultScenario } from '../../../simulator/scenario.ts';
 import type { Chance } from '../chance.ts';
 
 export function planSearchFaults(chance: Chance, calmAtMs: number): Record<string, FaultScenario> {

@@ -1,10 +1,10 @@
-/** Mutants of what exports of records promise, and of limits: see `mutants.ts`. */
+/** Mutants of the rules for records and limits; see `mutants.ts`. */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Pages may have fewer than the job counts. */
+/** Pages may have fewer rows than the job counts. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/proof.ts',

@@ -1,6 +1,6 @@
 /**
- * The rows: each record that stands against the corpus as it was searchable when its interval's search ended (E4 to E11), row by row, by
- * what the files hold.
+ * Oracle for rows: compares the files of each record, row by row, with the corpus that was searchable when the interval's search ended (E4
+ * to E11).
  */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -28,7 +28,7 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
   return [...found, ...missingInTime(history, everywhere)];
 }
 
-/** Of one record that claims to have all. */
+/** Checks a record that claims to be complete. */
 function recordViolations(
   history: ExportHistoryRecord,
   { record, atMs }: StandingRecord,
@@ -40,7 +40,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // What it has not gone through may be empty, by a count.
+    // A count may show that the part that was not searched is empty.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -54,10 +54,10 @@ function recordViolations(
   return [`rows: ${where}: ${nearest.missing} are missing, ${nearest.extra} are too many, as ${nearest.example}`];
 }
 
-/** Whether somebody knew of it, it was over by then, and is about what ends there. */
+/** Returns whether the search is known, had ended by then, and covers an interval with this end. */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // One more millisecond where the service takes the end for a part of the range.
+  // One more millisecond, if the service treats the end as part of the range.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -65,14 +65,14 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Whether somebody can have these rows of it. */
+/** Returns whether a process can have received these rows from the search. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
 /**
- * E4: a dense millisecond is divided by the last digits of ids. The rows with such an ending are what one search by it should have shown, or
- * are divided further.
+ * Returns whether a dense millisecond was divided by the last digits of ids (E4). Rows with an ending must match one search, or are divided
+ * further.
  */
 function isDivided(
   searches: readonly LiveSearch[],
@@ -99,7 +99,7 @@ interface Difference {
   readonly example: string;
 }
 
-/** Undefined where the rows are the expected ones, each once. */
+/** Undefined if the rows are exactly the expected ones, each once. */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
@@ -111,7 +111,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Of a record that says itself that rows may be missing: none is made up. */
+/** Checks a record that declares missing rows: it must contain no foreign row. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
@@ -124,7 +124,7 @@ function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingReco
     .map((row) => `rows: [${record.fromMs}, ${record.toMs}) has ${row}, which nobody found`);
 }
 
-/** E11: whatever was searchable within the time that is waited for is there, where all is said to be. */
+/** Checks that every message searchable within the settle delay is present, if the export claims to be complete (E11). */
 function missingInTime(
   { plan, records, task, store }: ExportHistoryRecord,
   rows: ReadonlyMap<string, number>,
@@ -141,7 +141,7 @@ function missingInTime(
     : [];
 }
 
-/** By what the files of a record hold. */
+/** Rows of a record, read from its files. */
 export function rowsOf({ task, store, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
   const rows: string[] = [];
   for (const { name, rows: count, bytes, sha256 } of files) {

@@ -1,4 +1,4 @@
-/** `node test/simulation/exports/run.ts` runs histories of exports: see `../history-command.ts`. */
+/** Runs histories of exports: `node test/simulation/exports/run.ts`; see `../history-command.ts`. */
 import { runHistories } from '../history-command.ts';
 import { exportHistories } from '../history-pool.ts';
 import { exportProgram } from '../replay.ts';

@@ -1,4 +1,4 @@
-/** Seeded histories of exports: whatever befalls them, each record has the rows that were there, and in the end all of them are there. */
+/** Histories of exports by seed: despite all faults, each record has the rows that existed, and in the end all rows are exported. */
 import { afterAll, expect, test } from 'vitest';
 import { countFrom, exportHistories, HistoryPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';
@@ -15,7 +15,7 @@ test.each(firstSeeds)('two hundred histories from seed %i on', { timeout: 600_00
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
 
-// 10 and 47 are of whole operators; 47 has packed files.
+// Seeds 10 and 47 use whole operators; 47 has compressed files.
 test.each([5, 10, 31, 47, 60])('history %i happens again exactly', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);

@@ -1,4 +1,4 @@
-/** What digests have shown in a history, by what stands at its destination. */
+/** Verdicts of digests in a history, read from the destination. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
@@ -12,7 +12,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** In the order of their rounds. */
+/** Verdicts in the order of their rounds. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -23,7 +23,7 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
   }
 }
 
-/** Records that do not count any more. */
+/** Records that no longer count. */
 export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
   const { task, store } = standing;
   const plan = store.objects.get(task.layout.plan);
@@ -34,8 +34,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Records that count while the plan is searched, and then while each round of the proof is searched again. Rounds only add records, so
- * that each list is the longest one of its round.
+ * Counting records during the plan and during each round of the proof. Rounds only add records, so each list is the longest of its round.
  */
 export function countingRecords(
   standing: Standing,

@@ -1,4 +1,4 @@
-/** What was told of an export, status by status: it is complete once the manifest stands there and not before, and progress adds up. */
+/** Oracle for statuses: an export is complete exactly when its manifest exists, and its progress is consistent. */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';

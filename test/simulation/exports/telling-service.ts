@@ -1,16 +1,17 @@
 /**
- * The simulated service with what its scenario cannot say: searches that missed something tell it in one status, and every answer says
- * what time it is (5).
+ * The simulated service with additional behavior: searches with errors report them in one status, and every answer contains the time
+ * (section 5).
  */
-import type { Clock } from '../../../src/base/clock.ts';
+
 import {
   type InProcessAnswer,
   type InProcessRequest,
   InProcessService,
   type Network,
-} from '../../../src/simulator/in-process.ts';
-import type { ServiceModel } from '../../../src/simulator/model.ts';
-import { jobNumberOf } from '../../../src/simulator/search/job-id.ts';
+} from '../../../simulator/in-process.ts';
+import type { ServiceModel } from '../../../simulator/model.ts';
+import { jobNumberOf } from '../../../simulator/search/job-id.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { Chance } from '../chance.ts';
 import type { LiveData, LiveSearch } from './live-data.ts';
 
@@ -39,14 +40,14 @@ export class TellingService extends InProcessService {
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      // With the answer what it had to tell may be lost.
+      // If the answer is lost, its report may be lost as well.
       const search = this.#untold(request);
       if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
       throw error;
     }
   }
 
-  /** With the status that says that the search is over, or with any before it. */
+  /** Reports an error in the final status or an earlier one. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -60,7 +61,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
-  /** Records of a job are read; where it forgets some, it counts more than its pages have. */
+  /** Removes records from an answer: the service counts more than its pages contain. */
   #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -72,7 +73,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  /** What somebody has heard of a search. */
+  /** Records what a client has learned of a search. */
   #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -83,14 +84,14 @@ export class TellingService extends InProcessService {
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  /** Who is told of no job reads none. */
+  /** A client without a job id reads nothing. */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
     const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** The search that a status is asked of, and that has something to tell. */
+  /** Search of a status request that has an error to report. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -102,13 +103,13 @@ export class TellingService extends InProcessService {
   }
 }
 
-/** What of a status (2.3) is noted. */
+/** Recorded members of a status (2.3). */
 interface StatusDocument {
   readonly recordCount: number;
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Undefined for what is no object of JSON, as of a fault. */
+/** Undefined for answers that are not JSON objects, such as faults. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

@@ -1,4 +1,6 @@
-/** Accounts: what makes two Secrets one, when a Secret is read again, and what is wrong with one (api: the Secret). */
+/**
+ * Accounts: Secrets that share one account, repeated reads of a Secret, and unusable Secrets (see the Secret in the API reference).
+ */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -29,7 +31,7 @@ class World {
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
   takesVariables = false;
-  /** What connections let go of have under way; nothing where undefined. */
+  /** Pending work of connections that are being closed. Undefined if there is none. */
   draining: PromiseWithResolvers<void> | undefined;
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
@@ -64,7 +66,7 @@ class World {
     if (members) this.write(members);
   }
 
-  /** As with a directory of manifests, none of which is this Secret. */
+  /** Environment variables replace this Secret, as in a directory without its manifest. */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;
@@ -79,7 +81,7 @@ class World {
     return this.accounts.resolve(at);
   }
 
-  /** Requests that the newest client might start in this time. */
+  /** Number of requests that the newest client can start in this time. */
   async startsWithin(durationMs: number): Promise<number> {
     let starts = 0;
     const giveUp = new AbortController();
@@ -116,7 +118,7 @@ describe('identity', () => {
     expect(id).toBe('https://api.example.com/api id');
   });
 
-  test('both halves of the service come from the one connection, and so out of the one budget', async () => {
+  test('collector and search operations share a connection and a budget', async () => {
     const world = new World(good);
     const { service, searches } = await world.resolve();
     expect(service).toBe(world.service);
@@ -124,7 +126,7 @@ describe('identity', () => {
     expect(world.connected).toHaveLength(1);
   });
 
-  test('Secrets that say the same are one account, across namespaces', async () => {
+  test('equal Secrets share an account across namespaces', async () => {
     const world = new World(good);
     const other = { namespace: 'audit', name: 'other' };
     world.write({ ...good, accessKey: 'canary-key\n' }, other);
@@ -158,13 +160,13 @@ describe('reading', () => {
     expect(world.reads).toBe(2);
   });
 
-  test('callers at once share one read', async () => {
+  test('concurrent callers share one read', async () => {
     const world = new World(good);
     await Promise.all([world.resolve(), world.resolve(), world.resolve()]);
     expect(world.reads).toBe(1);
   });
 
-  test('a changed Secret makes a new account; the old one ends what it has under way', async () => {
+  test('a changed Secret creates a new account, and the old account finishes its requests', async () => {
     const world = new World(good);
     const account = await world.resolve();
     world.write({ ...good, accessKey: 'another' });
@@ -174,9 +176,9 @@ describe('reading', () => {
     expect(world.closed).toEqual([]);
   });
 
-  test('the share of the rate that a Secret names holds at once, also for what it began before', async () => {
+  test('a new share of the rate applies immediately, also to earlier work', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
-    // No request of a former leader is left.
+    // No request of a former leader counts any more.
     await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
@@ -189,9 +191,9 @@ describe('reading', () => {
     expect(await world.startsWithin(900)).toBe(4);
   });
 
-  test('the share of a user whom no Secret names any more holds until what it began is over', async () => {
+  test('the share of a user without a Secret applies until its work has ended', async () => {
     const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
-    // No request of a former leader is left.
+    // No request of a former leader counts any more.
     await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;
@@ -204,7 +206,7 @@ describe('reading', () => {
     expect(await world.startsWithin(900)).toBe(1);
   });
 
-  test('a failure to read is not the end of what is known', async () => {
+  test('a failed read keeps the known account', async () => {
     const world = new World(good);
     const account = await world.resolve();
     world.secrets.get = () => {
@@ -216,7 +218,7 @@ describe('reading', () => {
     expect(await world.resolve()).toBe(account);
   });
 
-  test('what was wrong heals at the next look, one read in five seconds serving all (C2)', async () => {
+  test('a corrected Secret is used at the next read, at most one read in five seconds (C2)', async () => {
     const world = new World();
     expect((await world.failure()).reason).toBe('SecretNotFound');
     world.write(good);
@@ -224,7 +226,7 @@ describe('reading', () => {
     await expect(world.resolve()).resolves.toBeDefined();
   });
 
-  test('an account that nobody asks for is let go of', async () => {
+  test('an unused account is closed', async () => {
     const world = new World(good);
     await world.resolve();
     const other = { namespace: 'audit', name: 'other' };
@@ -315,22 +317,22 @@ describe('a Secret with something wrong', () => {
     expect(world.connected).toHaveLength(0);
   });
 
-  test('none at all', async () => {
+  test('no Secret', async () => {
     const error = await new World().failure();
     expect(error.reason).toBe('SecretNotFound');
     expect(error.message).toContain('create it with baseURL, accessId and accessKey');
   });
 });
 
-describe('variables that stand in for a Secret are what messages name', () => {
+describe('messages name the environment variables that replace a Secret', () => {
   const all = 'LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY';
   const { baseURL, accessId } = good;
   const cases: readonly [string, Record<string, string> | undefined, string, string][] = [
     [
-      'none at all',
+      'no Secret',
       undefined,
       'SecretNotFound',
-      `There are no credentials: set ${all}, or write a manifest of Secret logging/log-service with baseURL, accessId and accessKey`,
+      `There are no credentials: set ${all}, or provide Secret logging/log-service with baseURL, accessId and accessKey`,
     ],
     [
       'one of three missing',
@@ -348,19 +350,19 @@ describe('variables that stand in for a Secret are what messages name', () => {
       'plain HTTP',
       { ...good, baseURL: 'http://api.example.com/api' },
       'AddressInvalid',
-      'LOGFLEET_BASE_URL starts with http://, but the service is spoken to over https:// only; write an address like https://api.example.com/api',
+      'LOGFLEET_BASE_URL starts with http://, but the service is only available over https://; write an address like https://api.example.com/api',
     ],
     [
       'a colon in the id',
       { ...good, accessId: 'id:canary-key' },
       'SecretInvalid',
-      'LOGFLEET_ACCESS_ID holds a colon or a control character; write the access ID alone',
+      'LOGFLEET_ACCESS_ID contains a colon or a control character; write only the access ID',
     ],
     [
       'text as certificate',
       { ...good, 'ca.crt': 'trust me' },
       'SecretInvalid',
-      'The file that LOGFLEET_CA_FILE names holds no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
+      'The file that LOGFLEET_CA_FILE names contains no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
     ],
   ];
 

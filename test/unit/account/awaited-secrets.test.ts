@@ -1,4 +1,4 @@
-/** Awaited Secrets: how often a Secret is read while resources wait for it, and when they are woken (C2). */
+/** Awaited Secrets: frequency of reads while resources wait, and waking of the waiters (C2). */
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -26,7 +26,7 @@ class World {
     },
   });
 
-  /** As a resource does it: reads the Secret, and waits where it is not what it should be. */
+  /** Acts like a stalled resource: reads the Secret and waits for another one. */
   async stall(waiter: string, at = key): Promise<void> {
     const { changes } = this.secrets;
     await this.secrets.get(at).catch(() => undefined);
@@ -39,7 +39,7 @@ function failure(kind: 'stall' | 'backoff'): LogfleetError {
 }
 
 describe('a Secret that is missing', () => {
-  test('costs one read in five seconds, however many resources wait for it', async () => {
+  test('takes one read in five seconds for any number of waiters', async () => {
     const world = new World();
     for (let index = 0; index < 1_000; index++) await world.stall(`export ${index}`);
     expect(world.reads).toHaveLength(1);
@@ -91,7 +91,7 @@ test('a change between the read of a resource and its waiting wakes the resource
   expect(world.woken).toEqual(['one', 'two']);
 });
 
-test('a Secret with a wrong value wakes its waiters when it gets another one', async () => {
+test('a Secret with a wrong value wakes its waiters when the value changes', async () => {
   const world = new World();
   world.stored.set(key.name, 'wrong');
   await world.stall('one');
@@ -114,7 +114,7 @@ test('a Secret that may not be read wakes its waiters when it may be', async () 
   expect(world.woken).toEqual(['one']);
 });
 
-test('an API server that does not answer wakes nobody', async () => {
+test('an unreachable API server wakes no waiter', async () => {
   const world = new World();
   await world.stall('one');
   world.failure = failure('backoff');

@@ -1,4 +1,4 @@
-/** Who shares which budget, and how much of it: rate by user, concurrency by key, the smaller share wins (B6, B7, chapter 8). */
+/** Sharing of budgets: rate by user, concurrency by key, and the smallest share applies (B6, B7, 8). */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
@@ -21,7 +21,7 @@ function world(right: SendRight = everlastingRight) {
   return { clock, budgets: new Budgets({ clock, metrics: noMetrics, right }) };
 }
 
-/** How many requests start within `durationMs` when there is no end of them; each is answered at once. */
+/** Number of requests that start within `durationMs` if there are always more and each is answered immediately. */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;
   for (const key of keys) {
@@ -57,7 +57,7 @@ test('other users and other services have budgets of their own', async () => {
   expect(await startsWithin(clock, keys, 900)).toBe(12);
 });
 
-test('two paths of one host are one service, as when a mistyped path is mended', async () => {
+test('two paths of a host share a budget, for example after a corrected path', async () => {
   const { clock, budgets } = world();
   const spenders = [spender({ serviceId: 'https://a.test/apo' }), spender({ serviceId: 'https://a.test/api' })];
   const keys = spenders.map((one) => budgets.of(one));
@@ -65,7 +65,7 @@ test('two paths of one host are one service, as when a mistyped path is mended',
   expect(await startsWithin(clock, keys, 900)).toBe(4);
 });
 
-test('of two shares of the rate the smaller holds, until who named it is gone', async () => {
+test('the smaller of two shares applies until its Secret is gone', async () => {
   const { clock, budgets } = world();
   const greedy = spender({ accessId: 'a', user: 'u' });
   const modest = spender({ accessId: 'b', user: 'u', requestsPerSecond: 1 });
@@ -97,7 +97,7 @@ test('of two shares of a key the smaller holds', async () => {
   expect(open).toBe(2);
 });
 
-test('a key first used right after a takeover waits as the others do; one used later does not (B6)', async () => {
+test('a key that is first used right after a takeover waits like the others, but not a later key (B6)', async () => {
   const right = new SwitchedRight();
   right.begin(0);
   const early = world(right);

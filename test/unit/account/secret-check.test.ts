@@ -37,7 +37,7 @@ describe('a whole Secret', () => {
   });
 });
 
-describe('a Secret that is not as it must be', () => {
+describe('a Secret that is invalid', () => {
   test.each<[string, object, ...string[]]>([
     [
       'an empty one',
@@ -49,12 +49,12 @@ describe('a Secret that is not as it must be', () => {
     [
       'a misspelt key',
       { ...whole, accesskey: 'x' },
-      'warning stringData.accesskey: logfleet reads no such key; did you mean accessKey?',
+      'warning stringData.accesskey: logfleet has no such key; did you mean accessKey?',
     ],
     [
       'a key of others',
       { ...whole, kubeconfig: 'x' },
-      'warning stringData.kubeconfig: logfleet reads no such key; it reads baseURL',
+      'warning stringData.kubeconfig: logfleet has no such key; the known keys are baseURL',
     ],
     [
       'plain HTTP',
@@ -65,7 +65,7 @@ describe('a Secret that is not as it must be', () => {
     [
       'credentials in the address',
       { ...whole, baseURL: 'https://a:canary-key@h/api' },
-      'error stringData.baseURL: carries a user name or password; they belong into accessId and accessKey',
+      'error stringData.baseURL: contains a user name or password; write them into accessId and accessKey',
     ],
     [
       'a query in the address',
@@ -75,21 +75,21 @@ describe('a Secret that is not as it must be', () => {
     [
       'a version in the address',
       { ...whole, baseURL: 'https://h/api/v1' },
-      'error stringData.baseURL: goes on behind its /api prefix',
+      'error stringData.baseURL: continues after its /api prefix',
     ],
-    ['a colon in the ID', { ...whole, accessId: 'a:b' }, 'error stringData.accessId: holds a colon'],
+    ['a colon in the ID', { ...whole, accessId: 'a:b' }, 'error stringData.accessId: contains a colon'],
     ['an empty key', { ...whole, accessKey: ' ' }, 'error stringData.accessKey: is empty'],
     ['a number for a text', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
-    ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: holds no certificate'],
+    ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: contains no certificate'],
     [
       'a broken certificate',
       { ...whole, 'ca.crt': '-----BEGIN CERTIFICATE-----\ncanary-key\n-----END CERTIFICATE-----' },
-      'error stringData[ca.crt]: holds a certificate that cannot be read',
+      'error stringData[ca.crt]: contains an invalid certificate',
     ],
     [
       'no host',
       { ...whole, allowedHosts: 'a.example.com http://b' },
-      'error stringData.allowedHosts: has an entry that is no host',
+      'error stringData.allowedHosts: has an entry that is not a host',
     ],
     ['no share', { ...whole, requestsPerSecond: '0' }, 'error stringData.requestsPerSecond: is not a number above 0'],
     [
@@ -108,7 +108,7 @@ describe('a Secret that is not as it must be', () => {
     expect(said.join()).not.toContain('canary-key');
   });
 
-  test('what is not base64', () => {
+  test('invalid base64', () => {
     const data = {
       ...Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, base64(value)])),
       accessKey: 'canary-key!',

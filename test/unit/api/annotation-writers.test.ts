@@ -4,7 +4,7 @@ import { annotations } from '../../../src/api/annotations.ts';
 
 const { approve, paused } = annotations;
 
-/** An entry as the API server writes it, about annotations among other fields. */
+/** Entry of `managedFields` for annotations and other fields, as an API server writes it. */
 function entry(manager: unknown, time: unknown, ...names: readonly string[]) {
   const owned = Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
   return {
@@ -23,7 +23,7 @@ const readOf = (managedFields: unknown, name: string) => {
 };
 
 describe('managed fields', () => {
-  test('say who wrote each annotation, and when', () => {
+  test('contain the writer and the time of each annotation', () => {
     const fields = [
       entry('kubectl-annotate', '2026-11-21T10:00:00Z', approve),
       entry('logfleet-cli', '2026-11-21T09:00:00Z', paused, 'example.com/note'),
@@ -39,7 +39,7 @@ describe('managed fields', () => {
     expect(readAnnotationWriters([entry('a', '2026-11-21T10:00:00Z', 'example.com/note')])).toBeUndefined();
   });
 
-  test('of several owners name the one who was first', () => {
+  test('contain the earliest of several owners', () => {
     const early = entry('first', '2026-11-21T09:00:00Z', approve);
     const late = entry('second', '2026-11-21T10:00:00Z', approve);
     expect(readOf([late, early], approve)?.by).toBe('first');

@@ -3,7 +3,7 @@ import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations
 
 const longestId = `1-${'9'.repeat(62)}`;
 
-describe('an approval names a rollout and one of its stages', () => {
+describe('an approval contains a rollout and one of its stages', () => {
   test.each([
     ['3-19.500-1/canary', { rolloutId: '3-19.500-1', stage: 'canary' }],
     ['3-19.500-1/canary/2026-11-01T00:00:00Z', { rolloutId: '3-19.500-1', stage: 'canary' }],
@@ -37,7 +37,7 @@ describe('an approval names a rollout and one of its stages', () => {
   });
 });
 
-describe('a request names a rollout, and may be marked to be another than the one before', () => {
+describe('a request contains a rollout and an optional mark', () => {
   test.each([
     ['3-19.500-1', { rolloutId: '3-19.500-1', mark: '' }],
     ['3-19.500-1/', { rolloutId: '3-19.500-1', mark: '' }],

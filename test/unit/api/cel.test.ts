@@ -21,7 +21,7 @@ describe('rules', () => {
     expect(evaluateRules(schema, { count: 3, share: '4%', ratio: 1.5 })).toHaveLength(1);
   });
 
-  test('compare amounts of bytes, and refuse what is none', () => {
+  test('compare byte quantities, and reject invalid ones', () => {
     const schema: StructuralSchema = { type: 'string', ...rule('quantity(self).compareTo(quantity("1Mi")) >= 0') };
     const refused = ['1Mi', '1.5M', '1048576', '1023.999Ki', '0', '1MB'].map(
       (text) => evaluateRules(schema, text).length,

@@ -77,13 +77,13 @@ describe('removeCondition and findCondition', () => {
     earlier,
   );
 
-  test('one type goes and the others stay', () => {
+  test('removes one type and keeps the others', () => {
     const rest = removeCondition(conditions, 'Reconciling');
     expect(findCondition(rest, 'Reconciling')).toBeUndefined();
     expect(findCondition(rest, 'Ready')).toBe(findCondition(conditions, 'Ready'));
   });
 
-  test('what was not there leaves the array as it is', () => {
+  test('returns the same array if the type is absent', () => {
     expect(removeCondition(conditions, 'Stalled')).toBe(conditions);
     expect(removeCondition(undefined, 'Stalled')).toEqual([]);
   });

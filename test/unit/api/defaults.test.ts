@@ -24,7 +24,7 @@ describe('applyDefaults', () => {
     expect(specOf(smallest)).toEqual({ ...smallest, ...defaults });
   });
 
-  test('fills in beside what is written, at every depth', () => {
+  test('adds defaults to written members at every depth', () => {
     const written = { ...smallest, strategy: { order: 'Name' }, retryPolicy: { backoff: { factor: 3 } } };
     expect(specOf(written)).toEqual({
       ...smallest,
@@ -34,18 +34,18 @@ describe('applyDefaults', () => {
     });
   });
 
-  test('takes null for absent, with a default or without one', () => {
+  test('treats null as absent, with or without a default', () => {
     expect(specOf({ ...smallest, priority: null, exclude: null })).toEqual({ ...smallest, ...defaults });
   });
 
-  test('leaves what was given as it was, and gives no two resources the same object', () => {
+  test('does not modify its input, and shares no objects between resources', () => {
     const spec = Object.freeze({ ...smallest });
     const [first, second] = [specOf(spec), specOf(spec)] as { readonly strategy?: object }[];
     expect(first?.strategy).not.toBe(second?.strategy);
     expect(spec).toEqual(smallest);
   });
 
-  test('leaves what is wrong as it is, and is done after the first time', () => {
+  test('keeps invalid values, and is idempotent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (strategy, retryPolicy) => {
         const once = applyDefaults('CollectorVersionPolicy', { spec: { strategy, retryPolicy } });

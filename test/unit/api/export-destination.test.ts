@@ -1,4 +1,4 @@
-/** What the CRD lets through for a destination, the destinations take: nobody waits for an export to hear that its bucket is none. */
+/** Destinations accept every setting that the CRD accepts, so that an invalid bucket is reported before the export starts. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';
@@ -16,7 +16,7 @@ function takes(destination: object): boolean {
   return findings.every(({ severity }) => severity !== 'error');
 }
 
-/** Texts of pieces that are near the edge of what is a name, and of characters that mean something elsewhere. */
+/** Texts close to the limits of valid names, with characters that are special elsewhere. */
 const nearNames = fc
   .array(
     fc.oneof(

@@ -1,6 +1,6 @@
 /**
- * What Argo CD and Flux make of a policy and of an export by the checks of manifests/gitops: of every situation that the conditions
- * know, and of statuses that an operator wrote.
+ * Health of a policy and of an export according to the checks of manifests/gitops for Argo CD and Flux: for all conditions, and for
+ * statuses that an operator has written.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ function argo(obj: Looked) {
   return runLua(lua, { obj }, ['status', 'message']);
 }
 
-/** In the order in which Flux evaluates them; a member that is not there is an error, and Flux waits on. */
+/** Expressions in the order in which Flux evaluates them. A missing member is an error, after which Flux keeps waiting. */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
   if (!flux) throw new Error(`Flux has no check of a ${looked.kind}`);
@@ -48,12 +48,12 @@ function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'not
   }
 }
 
-/** A policy of generation 3 with these conditions. */
+/** Policy of generation 3 with these conditions. */
 function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('CollectorVersionPolicy', conditions, observedGeneration);
 }
 
-/** An export of generation 3 with these conditions. */
+/** Export of generation 3 with these conditions. */
 function exportWith(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('SearchExport', conditions, observedGeneration);
 }

@@ -1,9 +1,9 @@
-/** Programs in Lua, run as Argo CD runs its health checks: a table goes in as a global, a table comes out. */
+/** Runs programs in Lua like the health checks of Argo CD: a global table is the input, and a returned table is the output. */
 import { createRequire } from 'node:module';
 
 type State = object;
 
-/** The part of fengari that is used here; it comes without types. */
+/** Part of fengari that is used here, since it has no types. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;
@@ -28,7 +28,7 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/** The members of the table that the program returns, as texts. `globals` are JSON. */
+/** Returns the members of the table that the program returns, as texts. `globals` are JSON. */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

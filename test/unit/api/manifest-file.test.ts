@@ -67,7 +67,7 @@ describe('positions', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('invalid manifest files', () => {
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
   for (const [inner, outer] of ['ab', 'bc', 'cd', 'de', 'ef'])
     bomb.push(`${outer}: &${outer} [${`*${inner}, `.repeat(9)}]`);

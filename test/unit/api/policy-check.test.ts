@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
-/** What `validate` says on a day of 2026 about a policy with these members, as `severity path: message`. */
+/** Findings of `validate` for a policy with these members, on a day of 2026, as `severity path: message`. */
 function say(spec: object, metadata: object = {}, rest: object = {}): readonly string[] {
   const policy = {
     apiVersion: 'logfleet.dev/v1alpha1',
@@ -18,14 +18,14 @@ function say(spec: object, metadata: object = {}, rest: object = {}): readonly s
 
 const names = (...matchNames: string[]) => ({ selector: { matchNames } });
 
-describe('what neither schema nor CEL can say', () => {
+describe('findings beyond schema and CEL', () => {
   test.each([
     ['leading zeros', { target: { version: '19.0500-1' } }, 'spec.target.version: has leading zeros.*write 19.500-1'],
     ['a regular expression', names('web-.*'), 'spec.selector.matchNames\\[0\\]: .*looks like a regular expression'],
     ['an anchored name', names('^web'), 'looks like a regular expression'],
     ['an alternative', names('(a|b)'), 'looks like a regular expression'],
     ['a class of characters', names('web-[0-9]'), 'looks like a regular expression'],
-    ['an exclusion of all', { exclude: [{}] }, 'spec.exclude\\[0\\]: leaves out every collector'],
+    ['an exclusion of all', { exclude: [{}] }, 'spec.exclude\\[0\\]: excludes every collector'],
     [
       'a version that no collector has',
       { selector: { matchFields: { collectorVersion: '19.x' } } },
@@ -41,7 +41,7 @@ describe('what neither schema nor CEL can say', () => {
       { selector: { matchFields: { collectorType: 'Hosted' } } },
       'hosted collectors have no version',
     ],
-    ['a glob in a field', { selector: { matchFields: { hostName: 'web-*' } } }, 'is compared as it stands'],
+    ['a glob in a field', { selector: { matchFields: { hostName: 'web-*' } } }, 'is compared literally'],
     ['a glob as a name', { selector: { matchFields: { name: 'web-*' } } }, 'write it under matchNames'],
   ])('%s is a warning', (_, spec, expected) => {
     const said = say(spec);
@@ -59,7 +59,7 @@ describe('what neither schema nor CEL can say', () => {
   });
 });
 
-/** Without a word on failures, which is a warning in itself. */
+/** Without a limit for failures, which is a warning itself. */
 const soakless = (...list: object[]) => ({ strategy: { stages: list }, failurePolicy: { maxFailures: 1 } });
 const bareStages = (...list: object[]) => ({
   strategy: { stages: list.map((one) => ({ soakDuration: '0s', ...one })) },
@@ -72,61 +72,61 @@ const maintenance = (parts: object) => ({
 });
 const exclusion = (endTime: string) => ({ name: 'x', startTime: '2025-01-01T00:00:00Z', endTime });
 
-describe('rollouts: what an API server takes and nobody means', () => {
+describe('rollouts: settings that an API server accepts but that are probably mistakes', () => {
   test.each<[string, object, string]>([
     [
-      'a pattern that is a version cut short',
+      'a pattern that is an incomplete version',
       { target: { channel: 'Latest', versionPattern: '19.500' } },
-      'warning spec.target.versionPattern: no version is 19.500; write a glob, as in 19.*',
+      'warning spec.target.versionPattern: no version can be 19.500; write a glob, as in 19.*',
     ],
     [
-      'a soak that cannot see a death',
+      'a soak that is too short to notice offline collectors',
       stages({ name: 'rest', soakDuration: '34m59s' }),
-      'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s cannot see a death, which the service shows after half an hour; write 35m or more',
+      'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s is too short to notice offline collectors, which the service reports after half an hour; write 35m or more',
     ],
     [
-      'a canary without a word on its soak',
+      'a canary without a soak',
       soakless({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages[0]: has no soak, so that rest begins as soon as its collectors are at the target, and a death among them is not seen; write soakDuration: 35m or more, or 0s where that is meant',
+      'warning spec.strategy.stages[0]: has no soak, so rest starts as soon as its collectors are at the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended',
     ],
     [
-      'a selector that was there before, in another order',
+      'a repeated selector with another order of members',
       stages(
         { name: 'a', selector: linux },
         { name: 'b', selector: { matchFields: { osArch: 'arm', osName: 'Linux' } } },
         rest,
       ),
-      'warning spec.strategy.stages[1].selector: selects what a before it has already, so that the stage stays empty; write another selector, or leave the stage out',
+      'warning spec.strategy.stages[1].selector: has the selector of the earlier stage a, so the stage stays empty; write another selector, or leave the stage out',
     ],
     [
-      'a stage after one that takes all',
+      'a stage after a stage that takes all collectors',
       stages({ name: 'all', selector: {} }, rest),
-      'warning spec.strategy.stages[1]: stays empty, since all before it takes all that is left; write it before that',
+      'warning spec.strategy.stages[1]: stays empty, since the earlier stage all takes all remaining collectors; write it before that stage',
     ],
     [
-      'a stage after all that there are',
+      'a stage after stages that take all collectors together',
       stages({ name: 'all', size: '100%' }, rest),
-      'warning spec.strategy.stages[1]: stays empty, since all before it takes all that is left; write it before that',
+      'warning spec.strategy.stages[1]: stays empty, since the earlier stage all takes all remaining collectors; write it before that stage',
     ],
     [
-      'stages without a last one for the rest',
+      'stages that do not take all collectors',
       stages({ name: 'canary', size: '1%' }),
-      'warning spec.strategy.stages: collectors that are in none of the stages are skipped; write a last stage without size and selector, as in {name: rest}',
+      'warning spec.strategy.stages: collectors that no stage takes are skipped; write a last stage without size and selector, as in {name: rest}',
     ],
     [
       'a pattern of names in a stage',
       stages({ name: 'web', selector: { matchNames: ['web-.*'] } }, rest),
-      'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, and this is a glob; write * for any characters and ? for one, as in web-*',
+      'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, but names are matched by globs; write * for any characters and ? for one, as in web-*',
     ],
     [
-      'no percentage of failures in a stage',
+      'zero percent of failures in a stage',
       stages({ name: 'rest', maxFailures: '0%' }),
-      'warning spec.strategy.stages[0].maxFailures: 0% is judged like any percentage, once minSamples attempts have ended; write 0 to stop with the first failure',
+      'warning spec.strategy.stages[0].maxFailures: 0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure',
     ],
     [
       'no percentage of failures',
       { failurePolicy: { maxFailures: '0%' } },
-      'warning spec.failurePolicy.maxFailures: 0% is judged like any percentage, once minSamples attempts have ended; write 0 to stop with the first failure',
+      'warning spec.failurePolicy.maxFailures: 0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure',
     ],
     [
       'an action that nothing leads to',
@@ -136,17 +136,17 @@ describe('rollouts: what an API server takes and nobody means', () => {
     [
       'samples for a number',
       { failurePolicy: { maxFailures: 3, minSamples: 50 } },
-      'warning spec.failurePolicy.minSamples: has no effect, since numbers of failures act at once; write a percentage for maxFailures, or leave it out',
+      'warning spec.failurePolicy.minSamples: has no effect, since absolute numbers of failures apply from the first attempt; write a percentage for maxFailures, or leave it out',
     ],
     [
       'stages, and no word on failures',
       bareStages({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages: nothing says how many failures stop the rollout; write maxFailures in each stage, or for the whole in failurePolicy, as in maxFailures: 2%',
+      'warning spec.strategy.stages: no limit of failures is set; write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
     ],
     [
-      'a word on failures in the canary alone',
+      'a limit for failures only in the canary',
       bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
-      'warning spec.strategy.stages: nothing says how many failures in half, rest stop the rollout; write maxFailures there, too, or for the whole in failurePolicy',
+      'warning spec.strategy.stages: no limit of failures is set for half, rest; write maxFailures there, too, or for the whole rollout in failurePolicy',
     ],
     [
       'the same with an action',
@@ -154,22 +154,22 @@ describe('rollouts: what an API server takes and nobody means', () => {
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
       },
-      'warning spec.strategy.stages: nothing says how many failures in rest stop the rollout; write maxFailures there, too, or for the whole in failurePolicy',
+      'warning spec.strategy.stages: no limit of failures is set for rest; write maxFailures there, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a percentage of the first attempt',
       { failurePolicy: { maxFailures: '2%' } },
-      'warning spec.failurePolicy.maxFailures: a percentage is judged from the first attempt on, so that a single failure may stop everything; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.failurePolicy.maxFailures: a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
     ],
     [
       'the same in a stage',
       stages({ name: 'canary', size: 5, maxFailures: '20%' }, { ...rest, maxFailures: '5%' }),
-      'warning spec.strategy.stages[0].maxFailures: a percentage is judged from the first attempt on, so that a single failure may stop everything; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.strategy.stages[0].maxFailures: a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
     ],
     [
-      'percentages that leave nobody for the last',
+      'percentages that leave no collectors for the last stage',
       stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' }, rest),
-      'warning spec.strategy.stages[2]: stays empty, since b before it takes all that is left; write it before that',
+      'warning spec.strategy.stages[2]: stays empty, since the earlier stage b takes all remaining collectors; write it before that stage',
     ],
     [
       'a cutoff of nothing',
@@ -177,24 +177,24 @@ describe('rollouts: what an API server takes and nobody means', () => {
       'warning spec.maintenance.cutoff: has no effect without windows and exclusions; write one, or leave it out',
     ],
     [
-      'a window in which hardly anything starts',
+      'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: leaves 1m to start upgrades, since nothing is started within the cutoff before its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: leaves 1m to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration',
     ],
     [
-      'the same with a cutoff of its own',
+      'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: leaves 9m59s to start upgrades, since nothing is started within the cutoff before its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: leaves 9m59s to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration',
     ],
     [
-      'a cutoff that an upgrade may outlast',
+      'a cutoff that is shorter than an upgrade',
       maintenance({ cutoff: '29m59s' }),
-      'warning spec.maintenance.cutoff: an upgrade may take half an hour, and with a cutoff of 29m59s outlast its window; write 30m or more',
+      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can outlast its window; write 30m or more',
     ],
     [
       'an exclusion that is over',
       maintenance({ exclusions: [exclusion('2026-11-20T23:59:59Z')] }),
-      'warning spec.maintenance.exclusions[0].endTime: is over since 2026-11-20T23:59:59Z; leave the exclusion out, or write a later endTime',
+      'warning spec.maintenance.exclusions[0].endTime: ended at 2026-11-20T23:59:59Z; leave the exclusion out, or write a later endTime',
     ],
     [
       'a schedule that nobody can read',
@@ -204,7 +204,7 @@ describe('rollouts: what an API server takes and nobody means', () => {
     [
       'a time zone that nobody knows',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '6h', timeZone: 'Berlin' }] }),
-      'error spec.maintenance.windows[0].timeZone: "Berlin" is no time zone that is known; write Europe/Berlin',
+      'error spec.maintenance.windows[0].timeZone: "Berlin" is not a known time zone; write Europe/Berlin',
     ],
   ])('%s', (_, spec, expected) => {
     expect(say(spec)).toEqual([expected]);
@@ -220,7 +220,7 @@ describe('rollouts: what an API server takes and nobody means', () => {
     ['no cutoff of nothing', { maintenance: { cutoff: '0s' } }],
     ['percentages that take all', stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' })],
     [
-      'a word on failures in each stage',
+      'a limit for failures in each stage',
       bareStages({ name: 'a', size: 1, maxFailures: 0 }, { ...rest, maxFailures: 5 }),
     ],
     ['a percentage of the first attempt that somebody wants', { failurePolicy: { maxFailures: '2%', minSamples: 1 } }],
@@ -280,9 +280,9 @@ describe('metadata', () => {
       'warning .*write the id in status.rollout',
     ],
     ['an annotation of others', { annotations: { 'example.com/pause': 'x' } }, undefined],
-    ['a label that is no text', { labels: { tier: 1 } }, 'error metadata.labels.tier: must be a text and is 1'],
+    ['a label that is no text', { labels: { tier: 1 } }, 'error metadata.labels.tier: must be a text, not 1'],
     ['labels that are no mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
-    ['a namespace that is none', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is no namespace'],
+    ['a namespace that is none', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
     ['a generated name', { name: undefined, generateName: 'p-' }, undefined],
   ])('%s', (_, metadata, expected) => {
     const said = say({}, metadata);
@@ -292,15 +292,15 @@ describe('metadata', () => {
 
   test('a status in a manifest is a warning, whatever it holds', () => {
     expect(say({}, {}, { status: { tasks: 'x' } })).toEqual([
-      'warning status: is written by logfleet alone and will be ignored; leave it out',
+      'warning status: is ignored, since only logfleet writes it; leave it out',
     ]);
   });
 });
 
-test('a rule says nothing about what the schema refuses already', () => {
+test('a rule does not repeat an error of the schema', () => {
   expect(say({ target: 'Latest', strategy: { maxInProgress: [1] } })).toEqual([
     expect.stringMatching(
-      /^error spec.target: must be a mapping and is the text "Latest"; write its fields, as in {version/,
+      /^error spec.target: must be a mapping, not the text "Latest"; write its fields, as in {version/,
     ),
     expect.stringMatching(/^error spec.strategy.maxInProgress: must be a whole number or a percentage/),
   ]);

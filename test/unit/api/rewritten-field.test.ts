@@ -31,7 +31,7 @@ describe('a query writes over', () => {
     ['no field, of words alone', '_messagetime as _messagetime'],
     ['another field', '* | parse "time=*" as time'],
     ['a field of a longer name', '* | parse "time=*" as _messagetime2, _messageid_old'],
-    ['none, where it reads one', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
+    ['none, where the known keys are one', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
     ['none, where a key gets another name', '* | json "_messagetime" as time'],
     ['none, where a text has the words', '* | where a = "b as _messagetime" and b = "_messageid"'],
     ['none, where a pipe parts the words', '* | parse "a=*" as a | where _messageid = 5'],

@@ -25,8 +25,8 @@ describe('a schedule', () => {
     ['0 0 * * Monday', 'the day of week "Monday" cannot be read; write MON'],
     ['0 0 * * 8', 'the day of week "8" cannot be read; write 0 (Sunday) to 6, as in'],
     ['0 0 * * 5-1', 'the day of week "5-1" cannot be read; write 5-6,0-1'],
-    ['0 0 30 2 *', '"0 0 30 2 *" never comes'],
-    ['0 0 31 4,6,9,11 *', 'never comes'],
+    ['0 0 30 2 *', '"0 0 30 2 *" never occurs'],
+    ['0 0 31 4,6,9,11 *', 'never occurs'],
   ])('%j: %s', (schedule, message) => {
     expect(scheduleProblem(schedule)).toContain(message);
   });
@@ -52,9 +52,9 @@ describe('a time zone', () => {
     ['new york', 'write America/New_York'],
     ['Asia/Kolkatta', 'write Asia/Kolkata'],
     ['UTCC', 'write UTC'],
-    ['W. Europe Standard Time', 'write one of the IANA data base, as in Europe/Berlin'],
-    ['', 'write one of the IANA data base, as in Europe/Berlin'],
+    ['W. Europe Standard Time', 'write an IANA time zone, as in Europe/Berlin'],
+    ['', 'write an IANA time zone, as in Europe/Berlin'],
   ])('%j is not: %s', (zone, advice) => {
-    expect(timeZoneProblem(zone)).toBe(`${JSON.stringify(zone)} is no time zone that is known; ${advice}`);
+    expect(timeZoneProblem(zone)).toBe(`${JSON.stringify(zone)} is not a known time zone; ${advice}`);
   });
 });

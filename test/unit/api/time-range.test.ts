@@ -23,7 +23,7 @@ describe('a point in time', () => {
     ['of a zone', '2026-11-01T00:00:00', 'Europe/Berlin', '2026-10-31T23:00:00.000Z'],
     ['of a zone, with milliseconds', '2026-11-01T00:00:00.007', 'Europe/Berlin', '2026-10-31T23:00:00.007Z'],
     ['that comes twice is the first (E12)', '2026-10-25T02:30:00', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
-    ['that never comes moves on by the gap (E12)', '2026-03-29T02:30:00', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+    ['that never occurs moves on by the gap (E12)', '2026-03-29T02:30:00', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
     ['on a leap day', '2028-02-29T00:00:00Z', undefined, '2028-02-29T00:00:00.000Z'],
   ])('%s', (_, text, zone, expected) => {
     expect(from(text, zone)).toBe(expected);
@@ -33,19 +33,19 @@ describe('a point in time', () => {
     ['seconds', '1793491200', undefined, 'from: "1793491200" looks like seconds; write milliseconds, 1793491200000'],
     ['a date', '2026-11-01', 'UTC', 'from: "2026-11-01" has no time of day; write 2026-11-01T00:00:00'],
     ['no zone for a local time', '2026-11-01T00:00:00', undefined, 'timeZone: "2026-11-01T00:00:00" is a local time'],
-    ['a zone that is none', '2026-11-01T00:00:00', 'CEST Berlin', 'timeZone: "CEST Berlin" is no time zone'],
+    ['a zone that is none', '2026-11-01T00:00:00', 'CEST Berlin', 'timeZone: "CEST Berlin" is not a known time zone'],
     ['microseconds', '2026-11-01T00:00:00.123456Z', undefined, 'write 2026-11-01T00:00:00.123Z'],
-    ['a day that the month has not', '2026-02-30T00:00:00Z', undefined, 'is on no calendar or clock'],
-    ['the hour 24', '2026-11-01T24:00:00Z', undefined, 'is on no calendar or clock'],
-    ['a leap second', '2026-12-31T23:59:60Z', undefined, 'is on no calendar or clock'],
-    ['an offset that there is not', '2026-11-01T00:00:00+24:00', undefined, 'write one as +01:00'],
-    ['words', 'yesterday', 'UTC', 'from: "yesterday" is no time; write a local time as 2026-11-01T00:00:00'],
-    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is no time; write'],
-    ['nothing', '', 'UTC', 'is no time; write'],
+    ['a day that the month has not', '2026-02-30T00:00:00Z', undefined, 'does not exist'],
+    ['the hour 24', '2026-11-01T24:00:00Z', undefined, 'does not exist'],
+    ['a leap second', '2026-12-31T23:59:60Z', undefined, 'does not exist'],
+    ['an offset that there is not', '2026-11-01T00:00:00+24:00', undefined, 'write one such as +01:00'],
+    ['words', 'yesterday', 'UTC', 'from: "yesterday" is not a time; write a local time such as 2026-11-01T00:00:00'],
+    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is not a time; write'],
+    ['nothing', '', 'UTC', 'is not a time; write'],
     ['a time before the epoch', '1969-12-31T23:59:59.999Z', undefined, 'is not between the years 1970 and 9999'],
     ['one that an offset puts there', '1970-01-01T00:00:00+00:01', undefined, 'is not between the years 1970 and 9999'],
     ['one that no calendar can write', '253402300800000', undefined, 'is not between the years 1970 and 9999'],
-    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is no time; write'],
+    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is not a time; write'],
   ])('refuses %s', (_, text, zone, expected) => {
     expect(from(text, zone)).toContain(expected);
   });
@@ -81,29 +81,29 @@ describe('a change of the clocks (E12)', () => {
 
   test.each([
     [
-      'a local time that comes twice',
+      'a local time that occurs twice',
       '2026-10-25T02:30:00',
       'Europe/Berlin',
-      'from: 2026-10-25T02:30:00 comes twice there, and is read as the first, 2026-10-25T00:30:00.000Z; write an offset to say which, as in 2026-10-25T02:30:00+02:00 for the first',
+      'from: 2026-10-25T02:30:00 occurs twice, and is read as the first, 2026-10-25T00:30:00.000Z; write an offset to say which, as in 2026-10-25T02:30:00+02:00 for the first',
     ],
     [
       'one west of Greenwich, to the millisecond',
       '2026-11-01T01:59:59.999',
       'America/St_Johns',
-      'from: 2026-11-01T01:59:59.999 comes twice there, and is read as the first, 2026-11-01T04:29:59.999Z; write an offset to say which, as in 2026-11-01T01:59:59.999-02:30 for the first',
+      'from: 2026-11-01T01:59:59.999 occurs twice, and is read as the first, 2026-11-01T04:29:59.999Z; write an offset to say which, as in 2026-11-01T01:59:59.999-02:30 for the first',
     ],
     [
-      'a local time that the clocks leave out',
+      'a local time that a clock change skips',
       '2026-03-29T02:30:00',
       'Europe/Berlin',
-      'from: the clocks leave out 2026-03-29T02:30:00 there, so that it is read as 2026-03-29T01:30:00.000Z; write a time that there is',
+      'from: a clock change skips 2026-03-29T02:30:00, which is read as 2026-03-29T01:30:00.000Z; write an existing time',
     ],
   ])('is told of %s', (_, text, zone, note) => {
     expect(notes(text, zone)).toEqual([note]);
   });
 
   test.each([
-    ['the moment after the hour that comes twice', '2026-10-25T03:00:00', 'Europe/Berlin'],
+    ['the moment after the hour that occurs twice', '2026-10-25T03:00:00', 'Europe/Berlin'],
     ['the moment before it', '2026-10-25T01:59:59.999', 'Europe/Berlin'],
     ['a day before', '2026-10-24T02:30:00', 'Europe/Berlin'],
     ['the moment after the hour that is left out', '2026-03-29T03:00:00', 'Europe/Berlin'],
@@ -118,14 +118,14 @@ describe('a change of the clocks (E12)', () => {
   test('is the reason of a range that ends before it begins where another reading of it might not', () => {
     const problem = (to: string) =>
       (readTimeRange({ from: '2026-10-25T02:30:00', to, timeZone: 'Europe/Berlin' }) as { problem: string }).problem;
-    expect(problem('2026-10-25T02:15:00')).toContain('comes twice there');
+    expect(problem('2026-10-25T02:15:00')).toContain('occurs twice');
     expect(problem('2026-10-20T00:00:00')).toBe(
-      'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z; write a later one',
+      'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z; write a later time',
     );
   });
 
-  test('is told of the end, too', () => {
+  test('is reported for the end as well', () => {
     const text = { from: '2026-10-25T00:00:00', to: '2026-10-25T02:00:00', timeZone: 'Europe/Berlin' };
-    expect(clockChangesIn(text)).toEqual([{ member: 'to', note: expect.stringContaining('comes twice') }]);
+    expect(clockChangesIn(text)).toEqual([{ member: 'to', note: expect.stringContaining('occurs twice') }]);
   });
 });

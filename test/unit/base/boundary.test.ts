@@ -12,7 +12,7 @@ function listen(listener: (message: unknown) => void): void {
 }
 
 describe('crossing a boundary', () => {
-  test('gives what the effect gave when nobody listens', async () => {
+  test('returns the result of the effect without subscribers', async () => {
     await expect(crossing('test', async () => 7)).resolves.toBe(7);
   });
 

@@ -1,4 +1,4 @@
-/** Values are compared as API servers mean them: by their members, whatever the order, and not by those that are undefined. */
+/** Values are compared like on an API server: by their members in any order, ignoring undefined members. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';
@@ -11,7 +11,7 @@ test('values are the same where their canonical texts are', () => {
       expect(sameValue(left, right)).toBe(canonicalText(left) === canonicalText(right));
       expect(sameValue(left, JSON.parse(JSON.stringify(left)))).toBe(true);
     }),
-    // Small ones are often equal.
+    // Small values are often equal.
     {
       examples: [
         [

@@ -34,7 +34,7 @@ describe('renderDuration', () => {
     expect(renderDuration(durationMs)).toBe(text);
   });
 
-  test('what it renders parses to the same', () => {
+  test('rendering and parsing are inverse', () => {
     fc.assert(
       fc.property(fc.nat(), (durationMs) => {
         expect(parseDuration(renderDuration(durationMs))).toBe(durationMs);

@@ -24,7 +24,7 @@ describe.each([
   ['JSON', json],
   ['text', text],
 ])('a %s log', (_, create) => {
-  test('leaves out what is below its level', () => {
+  test('omits lines below its level', () => {
     const { log, lines } = create('warn');
     log.debug('one');
     log.info('two');
@@ -55,7 +55,7 @@ describe.each([
     expect(lines.length).toBe(1);
   });
 
-  test('one call is one line', () => {
+  test('each call writes one line', () => {
     const { log, lines } = create();
     log.info('two\nlines', { name: 'a\nb', 'na\nme': 1 });
     expect(lines.length).toBe(1);
@@ -137,7 +137,7 @@ describe('a text log', () => {
     expect(lines.join('').slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });
 
-  test('shows the code of an expected error, and the stack of an unexpected one', () => {
+  test('shows the code of an expected error and the stack of an unexpected error', () => {
     const { log, lines } = text();
     log.warn('failed', {
       error: new LogfleetError({ code: 'test.failure', message: 'no answer', handling: { kind: 'backoff' } }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inParallel } from '../../../src/base/parallel.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends on request. */
 function pendingWork() {
   const begun: number[] = [];
   const ends = new Map<number, PromiseWithResolvers<void>>();
@@ -28,7 +28,7 @@ test('as much runs at once as is allowed when it begins', async () => {
   await all;
 });
 
-test('one runs where none is allowed', async () => {
+test('at least one call runs', async () => {
   const { begun, ends, run, settled } = pendingWork();
   const all = inParallel([1, 2], () => 0, run);
   ends.get(1)?.resolve();
@@ -38,7 +38,7 @@ test('one runs where none is allowed', async () => {
   await all;
 });
 
-test('nothing begins after a failure, and what runs is waited for', async () => {
+test('no call starts after a failure, and running calls are awaited', async () => {
   const { begun, ends, run, settled } = pendingWork();
   let isOver = false;
   const all = inParallel([1, 2, 3], () => 2, run).finally(() => {

@@ -17,7 +17,7 @@ describe('Prometheus metrics', () => {
     expect(metrics.contentType).toContain('text/plain');
   });
 
-  test('whoever asks again gets the same metric', async () => {
+  test('a repeated registration returns the same metric', async () => {
     const metrics = new PrometheusMetrics();
     for (const controller of ['a', 'b']) metrics.counter('runs_total', 'Runs.', ['controller']).add({ controller });
     expect((await metrics.render()).match(/runs_total\{/g)?.length).toBe(2);
@@ -32,7 +32,7 @@ describe('Prometheus metrics', () => {
     expect(await metrics.render()).not.toContain('failed');
   });
 
-  test('two operators in one process do not meet', async () => {
+  test('two operators in one process have separate registries', async () => {
     new PrometheusMetrics().counter('mine_total', 'Mine.', []).add({});
     expect(await new PrometheusMetrics().render()).not.toContain('mine_total');
   });

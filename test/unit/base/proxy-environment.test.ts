@@ -1,4 +1,4 @@
-/** Which proxy leads where, as a table. */
+/** Choice of the proxy for an origin. */
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../../src/base/proxy-environment.ts';
 

@@ -15,7 +15,7 @@ test.each<[string, (secret: SecretText) => string]>([
   expect(render(new SecretText(canary))).not.toContain(canary);
 });
 
-test('a secret is given out by reveal, and compares by what it holds', () => {
+test('reveal returns a secret, and secrets compare by value', () => {
   expect(new SecretText(canary).reveal()).toBe(canary);
   expect(new SecretText(canary).equals(new SecretText(canary))).toBe(true);
   expect(new SecretText(canary).equals(new SecretText('other'))).toBe(false);

@@ -1,11 +1,11 @@
-/** The virtual clock of the tests: which real work it waits for. */
+/** Real work for which the virtual clock of the tests waits. */
 import { randomBytes } from 'node:crypto';
 import type { Transform } from 'node:stream';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** A clock with a timer for each millisecond. */
+/** Clock with a timer for each millisecond. */
 function tickingClock(): VirtualClock {
   const clock = new VirtualClock();
   const tick = () => void clock.after(1, tick);

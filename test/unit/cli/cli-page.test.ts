@@ -1,4 +1,4 @@
-/** docs/cli.md and `--help` name the same commands and the same flags. */
+/** docs/cli.md and `--help` have the same commands and flags. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -12,19 +12,19 @@ async function help(...command: readonly string[]): Promise<string> {
   return context.stdout.text;
 }
 
-/** Every command has its `--help`, whose flags are beside the point here. */
+/** Flags in a text, without `--help`. */
 function flagsIn(text: string): readonly string[] {
   const flags = new Set([...text.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag));
   flags.delete('--help');
   return [...flags].sort();
 }
 
-/** The flags at the beginning of the lines of help, leaving out those that descriptions and examples mention. */
+/** Flags at the start of lines of help. Flags in descriptions and examples do not count. */
 function flagsOf(helpText: string): readonly string[] {
   return flagsIn([...helpText.matchAll(/^ {2}(?:-\w, )?--[a-z-]+/gm)].map(([line]) => line).join('\n'));
 }
 
-/** What the page says of a command: the rows of the tables below the heading that names it. */
+/** Rows of the tables below the heading of a command. */
 function sectionOf(command: string): string {
   const section = page.split(/^## /m).find((text) => text.split('\n')[0]?.split(', ').includes(`logfleet ${command}`));
   return (section ?? '')
@@ -39,12 +39,12 @@ const commands = [...(await help()).matchAll(/^ {2}([a-z]+)(?= )/gm)]
   .filter((name) => name !== 'help');
 
 describe('docs/cli.md', () => {
-  it('knows every command, and no other', () => {
+  it('has exactly the commands of the help', () => {
     const named = [...page.matchAll(/`logfleet ([a-z]+)[^`]*`(?=.* \|)/g)].map((match) => match[1] ?? '');
     expect([...new Set(named)].sort()).toEqual([...commands].sort());
   });
 
-  it.each(commands)('knows the flags of %s, and no other', async (command) => {
+  it.each(commands)('has exactly the flags of %s', async (command) => {
     expect(flagsIn(sectionOf(command))).toEqual(flagsOf(await help(command)));
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
-import { ClusterReader } from '../../../src/cli/cluster-access.ts';
-import type { AnyResource } from '../../../src/cli/resource-access.ts';
+import { ClusterReader } from '../../../src/cli/resources/cluster-access.ts';
+import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
 import type {
   KubeApi,
   KubeRequest,
@@ -15,7 +15,7 @@ import { samplePolicy } from './sample-policy.ts';
 const kind = 'CollectorVersionPolicy';
 const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 
-/** Answers with what the test hands it, and keeps what it was asked. */
+/** API with prepared answers, which records its requests. */
 class ScriptedApi implements KubeApi {
   readonly requests: Omit<KubeRequest, 'signal'>[] = [];
   readonly answers: Partial<KubeResponse>[];
@@ -45,7 +45,7 @@ class ScriptedApi implements KubeApi {
     return { status: 200, headers: {}, body: undefined, lines };
   }
 
-  /** One line of the watch that is open. */
+  /** Sends a line of the open watch. */
   tell(line: unknown): void {
     this.#tell?.(line);
   }
@@ -74,7 +74,7 @@ describe('ClusterReader', () => {
     ]);
   });
 
-  it('keeps labels and leaves out what kubectl hides', async () => {
+  it('keeps labels and leaves out the fields that kubectl hides', async () => {
     const owned = { 'f:metadata': { 'f:annotations': { 'f:logfleet.dev/paused': {} } } };
     const managedFields = [{ manager: 'kubectl', fieldsV1: owned }];
     const raw = { ...production, metadata: { ...production.metadata, labels: { team: 'a' }, managedFields } };
@@ -84,12 +84,12 @@ describe('ClusterReader', () => {
     expect(api.requests[0]?.path).toBe(`${collection}/production`);
   });
 
-  it('finds nothing under a name that is none', async () => {
+  it('finds nothing for an unknown name', async () => {
     const api = new ScriptedApi({ status: 404, body: { message: 'not found' } });
     expect(await readerOf(api).get(kind, { namespace: 'logging', name: 'nobody' })).toBeUndefined();
   });
 
-  it('says how to install the kind where the cluster does not know it', async () => {
+  it('shows how to install a missing kind', async () => {
     const api = new ScriptedApi({ status: 404, body: 'page not found' });
     await expect(readerOf(api).list(kind, undefined)).rejects.toMatchObject({
       code: 'cli.kindNotInstalled',
@@ -100,7 +100,7 @@ describe('ClusterReader', () => {
   it.each([
     ['true', 'true'],
     [undefined, null],
-  ])('annotates with %s by a merge patch of that annotation alone', async (value, sent) => {
+  ])('annotates with %s by a merge patch of this annotation only', async (value, sent) => {
     const api = new ScriptedApi({ body: production });
     await readerOf(api).annotate(kind, production.metadata, { name: 'logfleet.dev/paused', value });
     expect(api.requests).toEqual([
@@ -116,7 +116,7 @@ describe('ClusterReader', () => {
 });
 
 describe('ClusterReader.follow', () => {
-  it('shows what there is and each change, until it is told to stop', async () => {
+  it('shows the current resources and each change until the signal', async () => {
     const api = new ScriptedApi(listOf([production]));
     const clock = new VirtualClock();
     const stop = new AbortController();
@@ -135,7 +135,7 @@ describe('ClusterReader.follow', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('fails at once where the first list does, which a person has to mend', async () => {
+  it('fails immediately if the first list fails', async () => {
     const api = new ScriptedApi({ status: 403, body: { message: 'you may not' } });
     const done = readerOf(api).follow(kind, 'logging', () => {}, new AbortController().signal);
     await expect(done).rejects.toMatchObject({ code: 'host.forbidden' });

@@ -1,4 +1,4 @@
-/** What a person without a cluster is told. Nothing here speaks to one. */
+/** Messages for a user without a cluster. No test connects to a cluster. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,22 +25,22 @@ async function run(...argv: readonly string[]) {
 
 describe('without a kubeconfig', () => {
   test.each([
-    [['get', 'cvp'], '--dir DIR names a directory of manifests'],
-    [['pause', 'cvp/production'], '--dir DIR names a directory of manifests'],
-    [['run'], 'logfleet run DIR works on a directory of manifests'],
-  ])('%j ends with 2, and says in one line where it looked and what works', async (argv, instead) => {
+    [['get', 'cvp'], 'name a directory of manifests with --dir DIR'],
+    [['pause', 'cvp/production'], 'name a directory of manifests with --dir DIR'],
+    [['run'], 'run on a directory of manifests with logfleet run DIR'],
+  ])('%j ends with 2, and reports the searched places and an alternative in one line', async (argv, instead) => {
     expect(await run(...argv)).toEqual({
       status: 2,
       stdout: '',
       stderr:
         `logfleet ${argv[0]}: no kubeconfig was found (looked at KUBECONFIG, ${home}/.kube/config and the service account of a pod); ` +
-        `name one with --kubeconfig FILE. Without a cluster, ${instead}\n`,
+        `name a cluster with --kubeconfig FILE. Without a cluster, ${instead}\n`,
     });
   });
 });
 
 test.each([
-  ['that is not there', 'nofile', undefined, /^logfleet get: the kubeconfig \S*nofile cannot be read: ENOENT\n$/],
+  ['that does not exist', 'nofile', undefined, /^logfleet get: the kubeconfig \S*nofile cannot be read: ENOENT\n$/],
   [
     'without a context',
     'config',
@@ -60,11 +60,11 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
-test('a directory that is none is invalid input for run as for validate', async () => {
+test('a missing directory is invalid input for run and validate', async () => {
   expect(await run('run', 'nodir')).toEqual({
     status: 2,
     stdout: '',
-    stderr: `logfleet run: ${home}/nodir is no directory; name one that holds manifests\n`,
+    stderr: `logfleet run: ${home}/nodir is not a directory; name a directory of manifests\n`,
   });
   expect(await run('validate', 'nodir')).toMatchObject({ status: 2, stdout: '' });
 });

@@ -1,11 +1,11 @@
-/** The switch of a whole operator in a cluster: where it stands, and how it is turned. */
+/** The switch of the whole operator in a cluster: where it is, and how it is set. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { findSwitch } from '../../../src/cli/cluster-switch.ts';
-import type { OperatorSwitch } from '../../../src/cli/operator-switch.ts';
 import type { PauseOptions } from '../../../src/cli/options.ts';
-import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
+import { findSwitch } from '../../../src/cli/person/cluster-switch.ts';
+import type { OperatorSwitch } from '../../../src/cli/person/operator-switch.ts';
+import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -15,14 +15,14 @@ const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/confi
 const settings = (namespace: string) => `${configMaps(namespace)}/logfleet-settings`;
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-/** A cluster with operators in these namespaces. */
+/** Cluster with operators in these namespaces. */
 function cluster(...namespaces: readonly string[]) {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });
   for (const namespace of namespaces) server.create(leases(namespace), { metadata: { name: 'logfleet-operator' } });
   server.create(leases('other'), { metadata: { name: 'another-operator' } });
 
-  /** What a command says, or the error that it ends in. */
+  /** Output of a command, or its error. */
   async function turn(paused: boolean, options: PauseOptions = {}) {
     const client = new ApiClient({ api: server.client('person'), clock, metrics: noMetrics });
     const context = recordingContext();
@@ -44,17 +44,17 @@ function cluster(...namespaces: readonly string[]) {
 }
 
 const paused =
-  'everything of the operator in namespace logfleet: paused, nothing new is started; what is in flight ends by itself. ' +
-  'To go on: logfleet resume --all --operator-namespace logfleet\n';
+  'everything of the operator in namespace logfleet: paused; upgrades and searches in flight end by themselves. ' +
+  'To resume: logfleet resume --all --operator-namespace logfleet\n';
 
 describe('the ConfigMap', () => {
-  test('is made where the operator has its lease, and changed afterwards', async () => {
+  test('is created in the namespace of the lease, and changed afterwards', async () => {
     const { turn, data, server } = cluster('logfleet');
     expect(await turn(true)).toEqual({ text: paused, warning: '' });
     expect(data('logfleet')).toEqual({ paused: 'true' });
     server.patch(settings('logfleet'), { data: { note: 'incident 12' } });
     expect((await turn(true)).text).toContain(
-      ': was paused already by the ConfigMap logfleet-settings in namespace logfleet, nothing new is started',
+      ': was already paused by the ConfigMap logfleet-settings in namespace logfleet; upgrades',
     );
     expect((await turn(false)).text).toBe('everything of the operator in namespace logfleet: resumed.\n');
     expect(data('logfleet')).toEqual({ paused: 'false', note: 'incident 12' });
@@ -63,7 +63,7 @@ describe('the ConfigMap', () => {
     expect(data('logfleet')).toEqual({ paused: 'true', note: 'incident 12' });
   });
 
-  test('that somebody else makes meanwhile is changed', async () => {
+  test('that another client creates meanwhile is changed', async () => {
     const { turn, data, server } = cluster('logfleet');
     server.onRequest = ({ method, collection }) => {
       if (method === 'POST' && collection === 'v1/configmaps' && !server.get(settings('logfleet'))) {
@@ -75,7 +75,7 @@ describe('the ConfigMap', () => {
     expect(data('logfleet')).toEqual({ paused: 'true' });
   });
 
-  test('is not made to resume what is not paused', async () => {
+  test('is not created by resume', async () => {
     const { turn, data } = cluster('logfleet');
     expect((await turn(false)).text).toContain('was not paused.');
     expect(data('logfleet')).toBeUndefined();
@@ -83,39 +83,41 @@ describe('the ConfigMap', () => {
 });
 
 describe('which operator', () => {
-  test('is asked where there are several', async () => {
+  test('is an error if there are several', async () => {
     const { turn, data } = cluster('team-a', 'team-b');
     expect((await turn(true)).text).toBe(
-      'cli.usage operators run in the namespaces team-a and team-b; say which one with --operator-namespace',
+      'cli.usage operators run in the namespaces team-a and team-b; select one of them with --operator-namespace',
     );
     const { text } = await turn(true, { operatorNamespace: 'team-b', context: 'dev' });
-    expect(text).toContain('To go on: logfleet resume --all --context dev --operator-namespace team-b\n');
+    expect(text).toContain('To resume: logfleet resume --all --context dev --operator-namespace team-b\n');
     expect([data('team-a'), data('team-b')]).toEqual([undefined, { paused: 'true' }]);
   });
 
-  test('is asked where there is none, and a namespace without one is written to with a warning', async () => {
+  test('is an error if there is none, and a namespace without a lease causes a warning', async () => {
     const { turn, data } = cluster();
     expect((await turn(true)).text).toBe(
-      'cli.usage no operator has its lease in this cluster; say where yours runs with --operator-namespace NAMESPACE',
+      'cli.usage this cluster has no lease of an operator; name the namespace of the operator with --operator-namespace NAMESPACE',
     );
     const { warning } = await turn(true, { operatorNamespace: 'logfleet' });
-    expect(warning).toBe('warning: no operator has its lease in namespace logfleet, so perhaps nobody listens there\n');
+    expect(warning).toBe(
+      'warning: no operator has its lease in namespace logfleet, so the command may have no effect\n',
+    );
     expect(data('logfleet')).toEqual({ paused: 'true' });
   });
 
-  test('is asked of those who may not look, and whoever may not look there either is believed', async () => {
+  test('is an error without the right to list leases, unless the flag names the namespace', async () => {
     const { turn, server, data } = cluster('logfleet');
     server.onRequest = ({ collection }) =>
       collection.endsWith('/leases') ? { kind: 'status', status: 403, when: 'before' } : undefined;
     expect((await turn(true)).text).toBe(
-      "cli.usage you may not look for the operator's lease in all namespaces; say where yours runs with --operator-namespace NAMESPACE",
+      'cli.usage you may not list the leases of all namespaces; name the namespace of the operator with --operator-namespace NAMESPACE',
     );
     expect(await turn(true, { operatorNamespace: 'logfleet' })).toEqual({ text: paused, warning: '' });
     expect(data('logfleet')).toEqual({ paused: 'true' });
   });
 });
 
-test('what the API server refuses is told', async () => {
+test('reports errors of the API server', async () => {
   const { turn, server } = cluster('logfleet');
   server.onRequest = ({ method, collection }) =>
     method !== 'GET' && collection === 'v1/configmaps' ? { kind: 'status', status: 403, when: 'before' } : undefined;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { openDirectory } from '../../../src/cli/directory-access.ts';
-import { getCommand } from '../../../src/cli/get.ts';
-import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
-import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
-import type { AnyResource } from '../../../src/cli/resource-access.ts';
+import { getCommand } from '../../../src/cli/get/get.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
+import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
+import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
+import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
 
 import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
@@ -45,14 +45,14 @@ async function open(context = recordingContext()) {
   return { reader, clock, context };
 }
 
-/** As an operator leaves it. */
+/** Writes a status as the operator does. */
 async function writeStatus(status = rollingStatus): Promise<void> {
   const resource = samplePolicy({ status, metadata: { uid } });
   await recordFiles.save({ directory, manifest: 'production.yaml', resource });
 }
 
 describe('a directory', () => {
-  it('is read with manifests that no operator has seen yet', async () => {
+  it('is read with manifests without status', async () => {
     const { reader } = await open();
     const [policy, ...others] = await reader.list(kind, undefined);
     expect(others).toEqual([]);
@@ -62,9 +62,26 @@ describe('a directory', () => {
     expect(await reader.get(kind, { namespace: 'elsewhere', name: 'production' })).toBeUndefined();
   });
 
-  it('of which nobody holds the lock is told of as such', async () => {
+  it('without a running process causes a note', async () => {
     const { reader } = await open();
     expect(await reader.idleNote?.()).toContain(`logfleet run ${directory}`);
+  });
+
+  it('names its parked resources, with file and times', async () => {
+    const resource = samplePolicy({ status: rollingStatus, metadata: { uid, name: 'staging' } });
+    const { reader, clock } = await open();
+    expect(reader.parked?.()).toEqual([]);
+    const parkedSince = new Date(clock.now()).toISOString();
+    await recordFiles.save({ directory, manifest: 'b.yaml', resource, parkedSince });
+    expect((await open()).reader.parked?.()).toEqual([
+      {
+        kind,
+        key: { namespace: 'logging', name: 'staging' },
+        file: join(directory, 'b.yaml'),
+        sinceMs: Date.parse(parkedSince),
+        untilMs: Date.parse(parkedSince) + 30 * 24 * 3_600_000,
+      },
+    ]);
   });
 
   it('is read with the status that an operator wrote', async () => {
@@ -75,7 +92,7 @@ describe('a directory', () => {
     expect(policy?.metadata.uid).toBe(uid);
   });
 
-  it('tells of manifests that cannot be used', async () => {
+  it('reports manifests that cannot be used', async () => {
     await writeFile(join(directory, 'bad.yaml'), manifest('bad').replace('19.500-1', 'newest'));
     const { reader, context } = await open();
     expect(await reader.list(kind, undefined)).toHaveLength(1);
@@ -83,20 +100,20 @@ describe('a directory', () => {
     expect(context.stderr.text.match(/\n/g)).toHaveLength(1);
   });
 
-  it('tells of the first of several, and how many more there are', async () => {
+  it('reports the first of several errors, and the number of others', async () => {
     for (const name of ['bad', 'worse', 'worst'])
       await writeFile(join(directory, `${name}.yaml`), manifest(name).replace('19.500-1', 'newest'));
     const { context } = await open();
     expect(context.stderr.text).toMatch(
-      /^.*bad\.yaml:6:\d+: .*\nand 2 more errors in the manifests; logfleet validate \S+ lists them\n$/,
+      /^.*bad\.yaml:6:\d+: .*\n2 more errors in the manifests\. To list them: logfleet validate \S+\n$/,
     );
   });
 
-  it('that is none is wrong usage', async () => {
+  it('that does not exist is wrong usage', async () => {
     const missing = join(directory, 'missing');
     await expect(openDirectory(missing, recordingContext())).rejects.toMatchObject({
       code: 'cli.usage',
-      message: `--dir ${missing} is no directory; name the one that holds the manifests, as in --dir ./policies`,
+      message: `--dir ${missing} is not a directory; name the directory of the manifests, such as --dir ./policies`,
     });
   });
 
@@ -120,7 +137,7 @@ describe('a directory', () => {
     expect(seen[0]?.[0]?.status).toBeUndefined();
     await writeStatus();
     const second = next();
-    // The files are read in real time between two looks of the virtual clock, hence a look after each of them.
+    // Files are read in real time, so the virtual clock advances after each read.
     const looking = (async () => {
       while (seen.length < 2) await clock.advance(100);
     })();
@@ -138,15 +155,15 @@ describe('a directory', () => {
       const policy = await reader.get(kind, { namespace: 'logging', name: 'production' });
       return { text: context.stdout.text, paused: policy?.metadata.annotations[annotations.paused] };
     };
-    expect(await run(pauseCommand)).toMatchObject({ paused: 'true', text: expect.stringContaining(': paused, ') });
+    expect(await run(pauseCommand)).toMatchObject({ paused: 'true', text: expect.stringContaining(': paused') });
     expect(await run(pauseCommand)).toMatchObject({
       paused: 'true',
-      text: expect.stringContaining('was paused already'),
+      text: expect.stringContaining('was already paused'),
     });
     expect(await run(resumeCommand)).toMatchObject({ paused: undefined, text: expect.stringContaining(': resumed.') });
   });
 
-  it('keeps who asked, and when, for the operator, and shows it nobody', async () => {
+  it('keeps author and time of a request for the operator only', async () => {
     const { reader, clock } = await open();
     const key = { namespace: 'logging', name: 'production' };
     await reader.annotate(kind, key, { name: annotations.approve, value: '3-19.500-1/canary' });
@@ -160,7 +177,7 @@ describe('a directory', () => {
     for (const policy of read) expect(policy?.metadata).not.toHaveProperty('annotationWriters');
   });
 
-  it('is paused as a whole by a request, and resumed but for what a manifest says', async () => {
+  it('is paused by a request, and resumed unless a manifest pauses it', async () => {
     const options = { all: true, dir: directory };
     const say = async (paused: boolean, status = 0) => {
       const context = recordingContext();
@@ -169,19 +186,19 @@ describe('a directory', () => {
     };
     expect(await say(false)).toBe('everything in DIR: was not paused.\n');
     expect(await say(true)).toBe(
-      'everything in DIR: paused, nothing new is started; what is in flight ends by itself. ' +
-        'To go on: logfleet resume --all --dir DIR\n',
+      'everything in DIR: paused; upgrades and searches in flight end by themselves. ' +
+        'To resume: logfleet resume --all --dir DIR\n',
     );
     expect((await readRequests(directory)).settings).toMatchObject({
       paused: true,
       writer: { by: expect.any(String), atMs: expect.any(Number) },
     });
-    expect(await say(true)).toMatch(/^everything in DIR: was paused already by .* \(logfleet pause --all\), nothing/);
+    expect(await say(true)).toMatch(/^everything in DIR: was already paused by .* \(logfleet pause --all\); upgrades/);
     expect(await say(false)).toBe('everything in DIR: resumed.\n');
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
     await writeFile(join(directory, 'settings.yaml'), configMap);
     expect(await say(false, 1)).toBe(
-      'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change that to go on.\n',
+      'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change it to resume.\n',
     );
   });
 

@@ -1,9 +1,9 @@
-/** `logfleet export`: what its flags stand for, what it refuses, and what it says of that. */
+/** `logfleet export`: its flags, its refusals, and their messages. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fixedRangeFlags, flagManifest, type GivenSecret, sinkOf } from '../../../src/cli/export-manifest.ts';
+import { fixedRangeFlags, flagManifest, type GivenSecret, sinkOf } from '../../../src/cli/export/export-manifest.ts';
 import type { ExportOptions } from '../../../src/cli/options.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { recordingContext } from './recording-context.ts';
@@ -42,7 +42,7 @@ describe('an export without a manifest', () => {
     return { ...JSON.parse(String(source.text)), volumes };
   };
 
-  test('is the manifest that a person would have written', () => {
+  test('becomes an ordinary manifest', () => {
     const { metadata, spec, volumes } = manifestOf({ fields: ['_raw'], maxMessages: 10, format: 'CSV' });
     expect(metadata).toEqual({ name: 'export' });
     expect(spec).toEqual({
@@ -87,42 +87,50 @@ describe('an export without a manifest', () => {
     ['-24h', 'now', '--from 2026-11-01T00:00:00.000Z --to 2026-11-02T00:00:00.000Z'],
     ['2026-11-01', 'now', '--from 2026-11-01T00:00:00 --to 2026-11-02T00:00:00.000Z'],
     ['2026-11-01', '2026-11-02', ''],
-  ])('from %s to %s is gone on with by %j', (from, to, expected) => {
+  ])('from %s to %s continues with %j', (from, to, expected) => {
     const { spec } = manifestOf({ from, to });
     expect(fixedRangeFlags({ from, to }, { ...sampleExport(), spec })).toBe(expected);
   });
 
-  test('keeps rows for stdout unpacked in a folder of their own', () => {
+  test('keeps rows for stdout uncompressed in a temporary folder', () => {
     const { spec, volumes } = manifestOf({ output: '-' });
     expect(spec.output).toEqual({ compression: 'None' });
     expect([...volumes]).toEqual([['output', '/spool']]);
   });
 });
 
-describe('what is wrong is said of the flag', () => {
+describe('problems name the flag', () => {
   test.each([
-    ['nothing at all', [], 'name a manifest, or say what to export: --query and --from and --to are missing'],
+    ['nothing at all', [], '--query and --from and --to are missing: write them, or name a manifest'],
     ['half of a range', ['--query', 'x', '--from', '2026-11-01'], '--to is missing'],
-    ['no place for the rows', request, 'say where the rows go'],
-    ['an empty place for them', [...request, '-o', ''], 'say where the rows go'],
-    ['a namespace that is none', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is no namespace; write at most 63'],
-    ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
+    ['no place for the rows', request, 'the destination is missing'],
+    ['an empty place for them', [...request, '-o', ''], 'the destination is missing'],
+    [
+      'a namespace that is none',
+      [...request, '-o', 'x', '-n', '../x'],
+      '-n: "../x" is not a namespace; write at most 63',
+    ],
+    ['a bucket without a name', [...request, '-o', 's3:///x'], 'has no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot go to stdout'],
-    ['packed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'leave --compression out'],
+    ['packed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
     ['a format that is none', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
     [
       'a time that is none',
       ['--query', 'x', '--from', 'soon', '--to', 'now', '-o', 'x'],
       expect.stringMatching(
-        /^--from: "soon" is not allowed; .* with --time-zone, .*; or a date, now, or a time before it in h, m and s, as -24h$/m,
+        /^--from: "soon" is not allowed; .*; the flag also takes a date, now, or a time before now such as -24h$/m,
       ),
     ],
     [
       'a time without its zone',
       ['--query', 'x', '--from', '2026-11-01', '--to', '2026-11-02', '-o', 'x'],
-      expect.stringMatching(/^--time-zone: .* as in --time-zone Europe\/Berlin or --time-zone UTC/m),
+      expect.stringMatching(/^--time-zone: .* as in Europe\/Berlin or UTC/m),
     ],
-    ['a store without TLS', [...request, '-o', 's3://logs', '--endpoint', 'http://store'], 'or --insecure if that is'],
+    [
+      'a store without TLS',
+      [...request, '-o', 's3://logs', '--endpoint', 'http://store'],
+      'or set insecure if that is',
+    ],
     ['a size that is none', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
     [
       'a flag of stores with a folder',
@@ -131,7 +139,7 @@ describe('what is wrong is said of the flag', () => {
     ],
     ['a flag of stores with stdout', [...request, '-o', '-', '--path-style'], '--path-style is for -o s3://'],
     ['more than can be counted', [...request, '-o', 'x', '--max-messages', '9007199254740993'], 'at most'],
-    ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for a manifest'],
+    ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for an export with a manifest'],
   ])('%s', async (_, args, expected) => {
     writeFileSync(join(directory, 'all.yaml'), '');
     const { status, stdout, stderr } = await run(...args);
@@ -148,7 +156,7 @@ describe('ends with 2, and leaves no folder behind,', () => {
     ['without credentials', {}, 'default/export: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL'],
     ['with some of them', { LOGFLEET_ACCESS_ID: 'me' }, 'default/export: SecretIncomplete: '],
     ['with an address that is none', { ...service, LOGFLEET_BASE_URL: 'http://x/api' }, ': AddressInvalid: '],
-    ['with a CA certificate that is not there', { ...service, LOGFLEET_CA_FILE: 'none' }, 'LOGFLEET_CA_FILE names '],
+    ['with a CA certificate that does not exist', { ...service, LOGFLEET_CA_FILE: 'none' }, 'LOGFLEET_CA_FILE names '],
     ['with a file for one that holds another thing', { ...service, LOGFLEET_CA_FILE: 'x.pem' }, ': SecretInvalid: '],
   ])('%s', async (_, env, expected) => {
     writeFileSync(join(directory, 'x.pem'), 'x');
@@ -159,20 +167,20 @@ describe('ends with 2, and leaves no folder behind,', () => {
   });
 });
 
-test('a folder that cannot be made is refused', async () => {
+test('refuses a folder that cannot be created', async () => {
   writeFileSync(join(directory, 'all.yaml'), '');
   const { status, stderr } = await runIn(service, ...request, '-o', 'all.yaml/x');
-  expect([status, stderr]).toEqual([2, expect.stringContaining('name another with -o')]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining('name another one with -o')]);
 });
 
-test('a field that is there twice is said of its flag', async () => {
+test('a duplicate field names its flag', async () => {
   const { stderr } = await run(...request, '-o', 'x', '--fields', 'a,a');
-  expect(stderr).toMatch(/^--fields: warning: "a" is there already/m);
+  expect(stderr).toMatch(/^--fields: warning: "a" is listed twice/m);
 });
 
-test('what may be wrong with a store in a cluster is said of the flag, too', async () => {
+test('a warning about a store names the flag', async () => {
   const { stderr } = await run(...request, '-o', 's3://logs', '--endpoint', 'https://minio.store.svc:9000');
-  expect(stderr).toMatch(/^--endpoint: warning: .*; write --path-style$/m);
+  expect(stderr).toMatch(/^--endpoint: warning: .*; set forcePathStyle/m);
 });
 
 describe('a manifest', () => {
@@ -196,38 +204,40 @@ spec:
     });
   });
 
-  test('has one export, or a name says which', async () => {
+  test('has one export, or needs a name', async () => {
     write('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n');
     expect(await run('all.yaml')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('there is no SearchExport in all.yaml'),
     });
     write(manifest('errors') + manifest('audit'));
-    expect((await run('all.yaml')).stderr).toContain('say which one with --name and -n: default/errors, default/audit');
-    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml; there is');
+    expect((await run('all.yaml')).stderr).toContain(
+      'select one of them with --name and -n: default/errors, default/audit',
+    );
+    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml');
   });
 
-  test('is found by its namespace, where another has its name', async () => {
+  test('is selected by namespace if two exports have its name', async () => {
     const of = (namespace: string) =>
       manifest('errors').replace('{name: errors}', `{name: errors, namespace: ${namespace}}`);
     write(of('logging') + of('audit'));
-    const both = 'say which one with --name and -n: logging/errors, audit/errors';
+    const both = 'select one of them with --name and -n: logging/errors, audit/errors';
     expect((await run('all.yaml', '--name', 'errors')).stderr).toContain(both);
     const volume = ['--volume', `exports=${directory}`];
     const one = await run('all.yaml', '--name', 'errors', '-n', 'audit', ...volume);
     expect(one).toMatchObject({ status: 2, stderr: expect.stringContaining('audit/errors: SecretNotFound: ') });
     const none = await run('all.yaml', '-n', 'prod', ...volume);
-    expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod; there is logging/errors');
+    expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod, only logging/errors');
   });
 
-  test('is not looked for where only Secrets are', async () => {
+  test('is not taken from files of --secret', async () => {
     write(manifest('errors'));
     writeFileSync(join(directory, 'secrets.yaml'), manifest('audit'));
     const { stderr } = await run('all.yaml', '--secret', 'secrets.yaml', '--volume', `exports=${directory}`);
     expect(stderr).toContain('default/errors: SecretNotFound: ');
   });
 
-  test('says of Secrets that are not the one it names which they are', async () => {
+  test('reports Secrets of --secret that are not used', async () => {
     write(manifest('errors'));
     const secret = (name: string, member: string) =>
       writeFileSync(
@@ -237,20 +247,22 @@ spec:
     secret('other', 'baseURL');
     const { status, stderr } = await run('all.yaml', '--secret', 'sec.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(2);
-    expect(stderr).toContain('--secret gives foo/other, and the export names default/log-service: give that one');
+    expect(stderr).toContain(
+      'the Secrets of --secret are not used, since the export names default/log-service: foo/other.',
+    );
     secret('store', 'accessKeyId');
     const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
-    expect(byFlags.stderr).toContain('--secret gives foo/store without a baseURL');
+    expect(byFlags.stderr).toContain('the Secrets of --secret are not used, since they have no baseURL: foo/store');
   });
 
-  test('leaves no room for flags that it says itself', async () => {
+  test('refuses flags for fields of the manifest', async () => {
     write(manifest('errors'));
     expect((await run('all.yaml', '-o', 'x')).stderr).toContain(
-      '--output is for an export without a manifest: write it into all.yaml',
+      '--output is for an export without a manifest: set the field in all.yaml instead',
     );
   });
 
-  test('may leave the credentials of its store to the environment, and says of a Secret where it is wrong', async () => {
+  test('can use credentials of the store from the environment, and reports an invalid Secret', async () => {
     write(
       manifest('errors', '2026-10-01T00:00:00Z').replace('{volume: {name: exports}}', '{s3: {bucket: log-exports}}'),
     );
@@ -280,20 +292,20 @@ spec:
     expect(stderr).not.toContain('namespace');
   });
 
-  test('that is paused ends with 1, since its rows are not there', async () => {
+  test('that is paused ends with 1', async () => {
     write(`${manifest('errors')}  paused: true\n`);
     const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(1);
     expect(stderr).toContain('errors: Paused: Paused by spec.paused');
-    expect(stderr).toContain('To go on: take paused: true out of its manifest');
+    expect(stderr).toContain('To resume: remove paused: true from its manifest');
   });
 
-  test('that is paused by an annotation asks nobody either, and says how it goes on', async () => {
+  test('that is paused by an annotation sends no request, and shows how to resume it', async () => {
     write(manifest('errors').replace('{name: errors}', '{name: errors, annotations: {logfleet.dev/paused: "true"}}'));
     const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(1);
     expect(stderr).toContain('errors: Paused: Paused by the annotation logfleet.dev/paused');
-    expect(stderr).toContain('To go on: take the annotation logfleet.dev/paused out of its manifest');
+    expect(stderr).toContain('To resume: remove the annotation logfleet.dev/paused from its manifest');
     expect(stderr).not.toContain('SecretNotFound');
   });
 
@@ -301,17 +313,21 @@ spec:
     write(manifest('errors'));
     const { status, stderr } = await run('all.yaml', '--volume', `other=${directory}`);
     expect(status).toBe(2);
-    expect(stderr).toContain('default/errors goes to the volume exports: say with --volume exports=DIR');
+    expect(stderr).toContain(
+      'default/errors writes to the volume exports: write its directory with --volume exports=DIR',
+    );
   });
 
-  test('has to find the directory of its volume', async () => {
+  test('needs an existing directory for its volume', async () => {
     write(manifest('errors'));
     const { status, stderr } = await run('all.yaml', '--volume', 'exports=not/mounted');
     expect(status).toBe(2);
-    expect(stderr).toContain(`--volume exports: there is no folder ${join(directory, 'not/mounted')}: make it`);
+    expect(stderr).toContain(
+      `--volume exports: the folder ${join(directory, 'not/mounted')} does not exist: create it`,
+    );
   });
 
-  test('that leads nowhere ends with 2, and says why', async () => {
+  test('without credentials ends with 2', async () => {
     write(manifest('errors'));
     const { status, stdout, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect([status, stdout]).toEqual([2, '']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { exportPlaces, volumeFlag } from '../../../src/cli/export-places.ts';
 
-test('volumes are named one after the other, and lie where the command was called', () => {
+test('volumes are relative to the current folder', () => {
   const volume = volumeFlag('audit=/mnt/audit', volumeFlag('exports=out', undefined));
   const places = exportPlaces({ volume }, { cwd: '/home/ops', env: {} });
   expect([...places.volumes]).toEqual([
@@ -10,17 +10,17 @@ test('volumes are named one after the other, and lie where the command was calle
   ]);
 });
 
-test('nothing is lent that no flag lends', () => {
+test('without flags there are no volumes and no credentials', () => {
   expect(exportPlaces({}, { cwd: '/', env: {} })).toEqual({
     ...{ volumes: new Map(), environment: {} },
     allowAmbientCredentials: false,
   });
 });
 
-test.each(['exports', '=/mnt', 'exports=', 'Exports=/mnt', '-x=/mnt'])('a volume is not written as %s', (text) => {
+test.each(['exports', '=/mnt', 'exports=', 'Exports=/mnt', '-x=/mnt'])('refuses the volume %s', (text) => {
   expect(() => volumeFlag(text, undefined)).toThrow(/NAME=DIR/);
 });
 
-test('a name stands for one directory', () => {
-  expect(() => volumeFlag('exports=/b', new Map([['exports', '/a']]))).toThrow(/There is a volume exports already/);
+test('refuses a name for two directories', () => {
+  expect(() => volumeFlag('exports=/b', new Map([['exports', '/a']]))).toThrow(/The volume exports is defined twice/);
 });

@@ -1,4 +1,4 @@
-/** `logfleet forget` on a directory whose manifest was deleted (protocol D4). */
+/** `logfleet forget` on a directory whose manifest was deleted (D4). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,22 +25,22 @@ async function forget(directory: string, ...flags: readonly string[]) {
   return { status, requests, stdout: context.stdout.text, stderr: context.stderr.text };
 }
 
-test('asks for the state of a deleted resource to be discarded, and says when that happens', async () => {
+test('requests to discard the state of a deleted resource, and reports when that happens', async () => {
   const directory = await parkedDirectory();
   expect(await forget(directory)).toEqual({
     status: 0,
     requests: ['CollectorVersionPolicy_logging_production.json'],
-    stdout: `cvp/production in namespace logging: the state is discarded by the next logfleet run ${directory}. A manifest of this name begins anew.\n`,
+    stdout: `cvp/production in namespace logging: the state is discarded by the next logfleet run ${directory}. A new manifest with this name starts without state.\n`,
     stderr: '',
   });
 });
 
-test('changes nothing where no state is parked', async () => {
+test('changes nothing without parked state', async () => {
   const directory = await parkedDirectory();
   expect(await forget(directory, '-n', 'elsewhere')).toMatchObject({ status: 1, requests: [], stdout: '' });
 });
 
-test('changes nothing while there is a manifest', async () => {
+test('changes nothing while the manifest exists', async () => {
   const directory = await parkedDirectory();
   const { spec, metadata, apiVersion, kind } = samplePolicy();
   const manifest = { apiVersion, kind, spec, metadata: { name: metadata.name, namespace: metadata.namespace } };

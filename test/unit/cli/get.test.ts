@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { getCommand } from '../../../src/cli/get.ts';
+import { getCommand } from '../../../src/cli/get/get.ts';
 import type { GetOptions } from '../../../src/cli/options.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
@@ -19,7 +19,7 @@ interface Arguments {
   readonly terminal?: Terminal;
 }
 
-/** Starts the command; `done` is its exit status. */
+/** Starts the command. `done` resolves to its exit status. */
 function start(reader: MemoryReader, { kind, name, options, terminal }: Arguments) {
   const context = recordingContext(terminal);
   const clock = new VirtualClock(nowMs);
@@ -74,7 +74,7 @@ describe('get', () => {
     },
   );
 
-  it('says that nobody works on what is shown, where that is known, beside documents and what is complete excepted', async () => {
+  it('reports that no process works on the directory, except for documents and complete exports', async () => {
     const told = async (shown: MemoryReader, given: Arguments) => {
       shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
       return (await run(shown, given)).stderr;
@@ -90,7 +90,7 @@ describe('get', () => {
     expect(await told(new MemoryReader([complete]), { kind: 'sx' })).toBe('');
   });
 
-  it('says where it looked when there is nothing, and is well with it', async () => {
+  it('reports the searched place and ends with 0 without resources', async () => {
     const { status, stdout, stderr } = await run(new MemoryReader([elsewhere]), { kind: 'cvp' });
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
@@ -99,7 +99,54 @@ describe('get', () => {
     });
   });
 
-  it('shows one resource in full by its name', async () => {
+  describe('parked resources', () => {
+    const staging = {
+      kind: 'CollectorVersionPolicy',
+      key: { namespace: 'logging', name: 'staging' },
+      file: 'policies/b.yaml',
+      sinceMs: Date.parse('2026-11-01T10:00:00Z'),
+      untilMs: Date.parse('2026-12-01T10:00:00Z'),
+    } as const;
+    const reader = (...resources: ConstructorParameters<typeof MemoryReader>[0]) => {
+      const shown = new MemoryReader(resources, { everyNamespace: true });
+      shown.parked = () => [staging];
+      return shown;
+    };
+    const options = { dir: 'policies' };
+
+    it('are below the table, with their retention and the command that discards them', async () => {
+      const { stdout } = await run(reader(production), { kind: 'cvp', options });
+      expect(stdout.split('\n').slice(3)).toEqual([
+        'Parked: the manifest is missing, and the state is kept',
+        'NAMESPACE   RESOURCE      MANIFEST          MISSING SINCE          KEPT UNTIL',
+        'logging     cvp/staging   policies/b.yaml   2026-11-01 10:00 UTC   2026-12-01 10:00 UTC',
+        'Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE --dir policies',
+        '',
+      ]);
+    });
+
+    it('are shown without any other resource', async () => {
+      expect((await run(reader(), { options })).stdout).toMatch(/^Parked: .*\n.*\nlogging +cvp\/staging /);
+    });
+
+    it.each([
+      { kind: 'sx', options },
+      { kind: 'cvp', options: { ...options, namespace: 'elsewhere' } },
+      { kind: 'cvp', options: { ...options, output: 'json' } },
+    ] as const)('are left out for other requests: %j', async (given) => {
+      expect((await run(reader(production), given)).stdout).not.toContain('staging');
+    });
+
+    it('are named when a command looks for them', async () => {
+      const found = run(reader(production), { kind: 'cvp', name: 'staging', options });
+      await expect(found).rejects.toMatchObject({
+        code: 'cli.notFound',
+        message: expect.stringContaining('logfleet forget cvp/staging --dir policies -n logging'),
+      });
+    });
+  });
+
+  it('shows the details of a named resource', async () => {
     for (const given of [{ kind: 'cvp', name: 'production' }, { kind: 'cvp/production' }]) {
       const { stdout } = await run(new MemoryReader([production, staging]), given);
       expect(stdout).toMatch(/^Name: +logging\/production\n/);
@@ -108,15 +155,15 @@ describe('get', () => {
     }
   });
 
-  it('says of one resource with which command a person goes on, as it can be pasted', async () => {
-    const message = 'Aborted by a person: nothing more is started. Go on with `logfleet retry`.';
+  it('shows the command that retries an aborted rollout', async () => {
+    const message = 'Aborted by a person: nothing more is started.';
     const ready = { type: 'Ready', status: 'False', reason: 'Aborted', message, lastTransitionTime: '' } as const;
     const aborted = samplePolicy({ status: { conditions: [ready] } });
     const { stdout } = await run(new MemoryReader([aborted]), {
       kind: 'cvp/production',
       options: { dir: 'manifests' },
     });
-    expect(stdout.replace(/\s+/g, ' ')).toContain('Go on with `logfleet retry cvp/production --dir manifests`.');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('To retry: logfleet retry cvp/production --dir manifests');
   });
 
   it('adds the message of Ready for -o wide, also for one resource', async () => {
@@ -163,7 +210,7 @@ describe('get', () => {
 });
 
 describe('get sx', () => {
-  it('shows exports in the columns of their CRD, and beside policies where no kind is named', async () => {
+  it('shows exports in the columns of their CRD, beside policies without a kind', async () => {
     const reader = new MemoryReader([production, sampleExport()]);
     expect((await run(reader, { kind: 'sx' })).stdout.split('\n').map((line) => line.trim())).toEqual([
       'NAME     STATE       ROWS   PROGRESS   AGE',
@@ -174,7 +221,7 @@ describe('get sx', () => {
     expect(all.stdout).toMatch(/^production .*\n\nNAME .*\nerrors /m);
   });
 
-  it('shows one by its name in full, and as a document', async () => {
+  it('shows the details of an export, also as a document', async () => {
     const { stdout } = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors' });
     expect(stdout).toContain(
       'Done:       1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped\n',
@@ -184,7 +231,7 @@ describe('get sx', () => {
     expect(JSON.parse(document.stdout)).toEqual(sampleExport());
   });
 
-  it('--watch draws one as it moves on a terminal, and writes a line for each change elsewhere', async () => {
+  it('--watch shows the live view on a terminal, and lines elsewhere', async () => {
     const reader = new MemoryReader([sampleExport()]);
     const given = { kind: 'sx', name: 'errors', options: { watch: true } };
     const live = start(reader, { ...given, terminal: { columns: 100, rows: 40 } });
@@ -210,14 +257,14 @@ describe('get refuses', () => {
   const refused = (given: Arguments, reader = new MemoryReader([production])) =>
     expect(start(reader, given).done).rejects;
 
-  it('a kind that is none, and lists those that there are', async () => {
+  it('an unknown kind, and lists the kinds', async () => {
     await refused({ kind: 'pod' }).toMatchObject({
       code: 'cli.usage',
-      message: "there is no kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
+      message: "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
     });
   });
 
-  it('a name that is none', async () => {
+  it('an unknown name', async () => {
     await refused({ kind: 'cvp', name: 'nobody' }).toMatchObject({
       code: 'cli.notFound',
       message: expect.stringMatching(/^there is no cvp\/nobody in namespace logging of the test; /),
@@ -230,7 +277,7 @@ describe('get refuses', () => {
       new MemoryReader([production, elsewhere], { everyNamespace: true }),
     ).toMatchObject({
       code: 'cli.usage',
-      message: 'production is in the namespaces logging and team-a; say which one with -n NAMESPACE',
+      message: 'production is in the namespaces logging and team-a; select one of them with -n NAMESPACE',
     });
   });
 
@@ -250,7 +297,7 @@ describe('get --watch', () => {
   const changed = samplePolicy({ status: { ...rollingStatus, summary: { updated: '181/197', state: 'RollingOut' } } });
   const watch: Partial<GetOptions> = { watch: true };
 
-  it('writes a line for each change of a row, and for what went', async () => {
+  it('writes a line for each change of a row, and for each deletion', async () => {
     const reader = new MemoryReader([production, staging]);
     const { context, clock, done } = start(reader, { kind: 'cvp', options: watch });
     await settle();
@@ -287,7 +334,7 @@ describe('get --watch', () => {
     ).toEqual([production, changed]);
   });
 
-  it('draws a table again in place on a terminal, also when only time goes by', async () => {
+  it('redraws the table on a terminal, also when only time passes', async () => {
     const reader = new MemoryReader([production, staging]);
     const { context, clock, done } = start(reader, { kind: 'cvp', options: watch, terminal: { columns: 100 } });
     await settle();
@@ -304,7 +351,7 @@ describe('get --watch', () => {
     expect(context.stdout.text.endsWith('\u001b[?25h')).toBe(true);
   });
 
-  it('follows one resource on a terminal, as its fleet moves and how fast', async () => {
+  it('shows the live view of one resource on a terminal', async () => {
     const reader = new MemoryReader([production, staging]);
     const { context, clock, done } = start(reader, {
       kind: 'cvp',
@@ -323,7 +370,7 @@ describe('get --watch', () => {
     ]);
     const shown = shownOn(context.stdout.text);
     expect(shown[0]).toMatch(/^logging\/production → 19\.500-1 {3}RollingOut +180\/197 updated$/);
-    expect(shown.join('\n')).toContain('generation 4 has not been looked at yet');
+    expect(shown.join('\n')).toContain('no operator has looked at generation 4 yet');
     expect(shown).toContain('18 upgrades a minute');
     expect(shown).toContain('    to approve: logfleet approve cvp/production --dir manifests --stage linux');
     expect(shown.join('\n')).not.toContain('staging');
@@ -331,23 +378,23 @@ describe('get --watch', () => {
     await done;
   });
 
-  it('says on a terminal, too, that nothing has looked at a policy yet', async () => {
+  it('shows a policy without status on a terminal', async () => {
     const reader = new MemoryReader([samplePolicy({ status: undefined })]);
     const terminal = { columns: 100, rows: 60 };
     const { context, done } = start(reader, { kind: 'cvp', name: 'production', options: watch, terminal });
     await settle();
-    expect(shownOn(context.stdout.text).join('\n')).toContain('is an operator running?');
+    expect(shownOn(context.stdout.text).join('\n')).toContain('Check that an operator is running');
     context.stop('SIGINT');
     await done;
   });
 
-  it('says of one that went which it was', async () => {
+  it('names a deleted resource', async () => {
     const reader = new MemoryReader([production]);
     const terminal = { columns: 100, rows: 60 };
     const { context, done } = start(reader, { kind: 'cvp', name: 'production', options: watch, terminal });
     await settle();
     reader.replace([]);
-    expect(shownOn(context.stdout.text)).toContain('cvp/production is not there; this goes on in case that it comes.');
+    expect(shownOn(context.stdout.text)).toContain('cvp/production does not exist. Waiting for it.');
     context.stop('SIGINT');
     await done;
   });
@@ -390,7 +437,7 @@ describe('get --watch', () => {
     },
   );
 
-  it('ends with the error that following ended with', async () => {
+  it('ends with the error of following', async () => {
     const reader = new MemoryReader([production]);
     reader.failure = new Error('no more');
     await expect(start(reader, { kind: 'cvp', options: watch }).done).rejects.toThrow('no more');

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type HealthServer, startHealthServer } from '../../../src/cli/health-server.ts';
+import { type HealthServer, startHealthServer } from '../../../src/cli/run/health-server.ts';
 
 const servers: HealthServer[] = [];
 afterEach(async () => {
@@ -42,7 +42,7 @@ describe('the health server', () => {
     expect(await ask(server, '/readyz?verbose')).toMatchObject({ status: 200, body: 'ok\n' });
   });
 
-  test('names what is not ready yet', async () => {
+  test('reports what is not ready', async () => {
     const unready = ['the policies have not been listed yet'];
     const server = await start({ unready });
     expect(await ask(server, '/readyz')).toMatchObject({ status: 503, body: `not ready: ${unready[0]}\n` });
@@ -51,7 +51,7 @@ describe('the health server', () => {
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
   });
 
-  test('a loop that stands still asks for a restart, and is no lack of readiness', async () => {
+  test('a loop that stands still is unhealthy but ready', async () => {
     const server = await start({ unhealthy: ['a loop has not moved'] });
     expect(await ask(server, '/healthz')).toMatchObject({ status: 503, body: 'not healthy: a loop has not moved\n' });
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
@@ -63,7 +63,7 @@ describe('the health server', () => {
     expect(await ask(server, '/metrics', 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  test('metrics that fail cost an answer and nothing else', async () => {
+  test('a failure of the metrics only fails that request', async () => {
     const server = await start({
       render: async () => {
         throw new Error('broken');
@@ -73,13 +73,13 @@ describe('the health server', () => {
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
   });
 
-  test('knows no other path and takes nothing', async () => {
+  test('refuses other paths and methods', async () => {
     const server = await start();
     expect(await ask(server, '/secrets')).toMatchObject({ status: 404 });
     expect(await ask(server, '/healthz', 'POST')).toMatchObject({ status: 405 });
   });
 
-  test('a taken port and a malformed address are named', async () => {
+  test('reports a port in use and a malformed address', async () => {
     const server = await start();
     const taken = `127.0.0.1:${server.port}`;
     await expect(start({ listen: taken })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
-import { LiveView } from '../../../src/cli/live-view.ts';
+import { LiveView } from '../../../src/cli/live/live-view.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingOutput, shownOn, type Terminal } from './recording-context.ts';
 import { exportingStatus, sampleExport } from './sample-export.ts';
@@ -20,7 +20,7 @@ function start(terminal?: Terminal) {
 }
 
 describe('LiveView in a pipe', () => {
-  it('writes a line when a state or a count has changed, and no escape sequences', async () => {
+  it('writes a line when a state or a count changes, without escape sequences', async () => {
     const { output, clock, view } = start();
     view.show(withUpdated(180));
     view.show(withUpdated(180));
@@ -40,7 +40,7 @@ describe('LiveView in a pipe', () => {
   });
 });
 
-it('writes a line in a pipe for an export when its state or its share of the range has changed', () => {
+it('writes a line in a pipe when the state or the covered range of an export changes', () => {
   const { output, view } = start();
   const progress = { ...exportingStatus.progress!, rowsWritten: 1_300_000 };
   view.show(sampleExport());
@@ -62,7 +62,7 @@ describe('LiveView in a pipe that has been quiet', () => {
     { type: 'Stalled', status: 'True', reason: 'VolumeNotFound', message: 'Start it with --volume.' },
   ].map((each) => ({ ...each, lastTransitionTime: '' })) as NonNullable<typeof exportingStatus.conditions>;
 
-  it('says once why an export stands still', async () => {
+  it('reports once why an export stands still', async () => {
     const { output, clock, view } = start();
     view.show(sampleExport({ status: { conditions: stalled, summary: { state: 'VolumeNotFound' } } }));
     await clock.advance(9_000);
@@ -73,7 +73,7 @@ describe('LiveView in a pipe that has been quiet', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('says what an export is at, less and less often, and only where that has changed', async () => {
+  it('reports the state of an export at growing intervals, only when it has changed', async () => {
     const { output, clock, view } = start();
     const found = (messageCount: number) => {
       const jobs = exportingStatus.jobs?.map((job) => ({ ...job, messageCount }));
@@ -87,10 +87,10 @@ describe('LiveView in a pipe that has been quiet', () => {
     }
     expect(texts[0]).toMatch(/^logging\/errors: Exporting; 42%.*\n$/);
     expect(output.text.split('\n').slice(1)).toEqual([
-      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 10 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 50 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 130 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The searches under way have found 200 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The running searches have found 10 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The running searches have found 50 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The running searches have found 130 messages so far.',
+      'logging/errors: 42% of the range, 2 searches run. The running searches have found 200 messages so far.',
       '',
     ]);
     view.gone({ kind: 'SearchExport', namespace: 'logging', name: 'errors' });
@@ -99,16 +99,15 @@ describe('LiveView in a pipe that has been quiet', () => {
 });
 
 describe('LiveView of a policy', () => {
-  const stopped = 'The rollout was stopped; to go on: `logfleet retry`.';
-  const withReady = (message: string, isAtWork: boolean) => {
+  const stopped = 'The rollout was stopped.';
+  const withReady = (message: string, isAtWork: boolean, reason = 'RollingOut') => {
     const [ready, reconciling] = rollingStatus.conditions!;
-    const conditions = [{ ...ready!, message }, ...(isAtWork ? [reconciling!] : [])];
+    const conditions = [{ ...ready!, reason, message }, ...(isAtWork ? [reconciling!] : [])];
     return samplePolicy({ status: { ...rollingStatus, conditions } });
   };
   const flagsOf = () => ({ dir: 'm' });
-  const whole = '`logfleet retry cvp/production --dir m`';
 
-  it('says in a pipe why it waits that was at work when its line was written', async () => {
+  it('reports in a pipe why a policy waits that was at work at its last line', async () => {
     const { output, clock, view } = start();
     view.show(withReady('9 are left.', true));
     await clock.advance(60_000);
@@ -123,19 +122,19 @@ describe('LiveView of a policy', () => {
   it.each([
     ['in a pipe', undefined],
     ['on a terminal', { columns: 120, rows: 40 }],
-  ])('names commands in whole %s', async (_, terminal) => {
+  ])('offers the command that retries: %s', async (_, terminal) => {
     const output = recordingOutput(terminal);
     const clock = new VirtualClock(nowMs);
     const view = new LiveView({ output, clock, flagsOf });
-    view.show(withReady(stopped, false));
+    view.show(withReady(stopped, false, 'RolloutStopped'));
     await clock.advance(11_000);
     view.end();
     const text = terminal === undefined ? output.text : shownOn(output.text).join(' ').replaceAll(/\s+/g, ' ');
-    expect(text).toContain(`to go on: ${whole}.`);
+    expect(text).toContain(`${stopped} To retry: logfleet retry cvp/production --dir m`);
   });
 });
 
-it('writes no line in a pipe for a policy of which nothing is known yet', () => {
+it('writes no line in a pipe for a policy without status', () => {
   const { output, view } = start();
   view.show(samplePolicy({ status: undefined }));
   view.end();
@@ -145,7 +144,7 @@ it('writes no line in a pipe for a policy of which nothing is known yet', () => 
 describe('LiveView on a terminal', () => {
   const terminal = { columns: 100, rows: 40 };
 
-  it('draws at most four times a second, and the last state always', async () => {
+  it('draws at most four times a second, and always the last state', async () => {
     const { output, clock, view, shown } = start(terminal);
     for (let updated = 100; updated <= 180; updated++) {
       view.show(withUpdated(updated));
@@ -153,23 +152,23 @@ describe('LiveView on a terminal', () => {
     }
     await clock.advance(250);
     expect(shown()[0]).toMatch(/ 180\/197 /);
-    // 81 changes within 810 ms, and one more drawing when the last of them had waited for its turn.
+    // 81 changes within 810 ms, and one more drawing for the last of them.
     expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
   });
 
-  it('says how all go on while all are paused', async () => {
+  it('shows how to resume everything', async () => {
     const output = recordingOutput(terminal);
     const clock = new VirtualClock(nowMs);
-    const view = new LiveView({ output, clock, goOnForAll: () => 'logfleet resume --all --dir m' });
+    const view = new LiveView({ output, clock, resumeAll: () => 'logfleet resume --all --dir m' });
     const [ready] = rollingStatus.conditions!;
     const paused = { ...ready!, status: 'Unknown' as const, reason: 'Paused', message: 'Paused by alice.' };
     view.show(samplePolicy({ status: { ...rollingStatus, conditions: [paused] } }));
     await clock.advance(250);
-    expect(shownOn(output.text)).toContain('Paused by alice. To go on: logfleet resume --all --dir m');
+    expect(shownOn(output.text)).toContain('Paused by alice. To resume: logfleet resume --all --dir m');
     view.end();
   });
 
-  it('tells how fast the fleet moves and how many requests it takes', async () => {
+  it('shows the rate of upgrades and of requests', async () => {
     const { clock, view, shown } = start(terminal);
     view.request();
     view.show(withUpdated(100));
@@ -197,14 +196,14 @@ describe('LiveView on a terminal', () => {
     expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00  RolloutStarted  off we go']);
   });
 
-  it('says that a policy is only starting as long as nothing is known of it', async () => {
+  it('shows a policy without status as starting', async () => {
     const { clock, view, shown } = start(terminal);
     view.show(samplePolicy({ status: undefined }));
     await clock.advance(250);
     expect(shown()[0]).toMatch(/^logging\/production {3}starting +0s$/);
   });
 
-  it('shows several policies under each other, and lets go of those that went', async () => {
+  it('shows several policies below each other, and removes deleted ones', async () => {
     const { clock, view, shown } = start(terminal);
     view.show(withUpdated(100));
     view.show(samplePolicy({ metadata: { name: 'staging' }, status: undefined }));
@@ -215,7 +214,7 @@ describe('LiveView on a terminal', () => {
     expect(shown()[0]).toMatch(/^logging\/staging /);
   });
 
-  it('shows an export beside a policy of the same name, each with its own events', async () => {
+  it('shows an export and a policy of the same name with their own events', async () => {
     const { clock, view, shown } = start(terminal);
     view.show(samplePolicy({ metadata: { name: 'errors' } }));
     view.show(sampleExport());
@@ -229,7 +228,7 @@ describe('LiveView on a terminal', () => {
     expect(lines.at(-1)).toBe('  12:00:00  Planned  in 40 intervals');
   });
 
-  it('keeps printed lines above, draws a last time, and leaves the terminal as it was', async () => {
+  it('keeps printed lines above, draws a last time, and restores the terminal', async () => {
     const { output, clock, view, shown } = start(terminal);
     view.show(withUpdated(100));
     view.print('for the record');

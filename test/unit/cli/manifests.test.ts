@@ -1,10 +1,10 @@
-/** `logfleet manifests`: what the flags change. A cluster test compares the rest with kustomize. */
+/** `logfleet manifests`: effects of its flags. A cluster test compares the rest with kustomize. */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
 import { recordingContext } from './recording-context.ts';
 
-/** As much of a manifest as is looked at. */
+/** Part of a manifest that the tests read. */
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -26,7 +26,7 @@ const names = (all: readonly Manifest[], kind: string) =>
     .map(({ metadata: { name, namespace } }) => (namespace === undefined ? name : `${namespace}/${name}`))
     .sort();
 
-test('with --namespaces, bindings stand in these namespaces and nothing is outside of a namespace', async () => {
+test('with --namespaces, bindings are in these namespaces, and nothing is cluster-wide', async () => {
   const all = await manifests('--namespace', 'ops', '--namespaces', 'team-a,team-b,team-a');
   expect(all.filter(({ metadata }) => metadata.namespace === undefined)).toEqual([]);
   expect(names(all, 'RoleBinding')).toEqual([
@@ -42,7 +42,7 @@ test('with --namespaces, bindings stand in these namespaces and nothing is outsi
   }
 });
 
-test('the Deployment follows the namespaces, and has the image that was given', async () => {
+test('the Deployment has the given namespaces and image', async () => {
   const all = await manifests('--namespaces', 'team-a,team-b', '--image', 'registry.example.com/logfleet:1');
   const deployment = all.find(({ kind }) => kind === 'Deployment');
   const [container] = deployment?.spec?.template.spec.containers ?? [];

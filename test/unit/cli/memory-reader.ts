@@ -1,34 +1,36 @@
-/** Resources in memory behind the port of `resource-access.ts`. */
+/** `ResourceReader` with resources in memory. */
 import type { KindName } from '../../../src/api/kinds.ts';
 import {
   type Annotation,
   type AnyResource,
   byNamespaceAndName,
+  type ParkedResource,
   type ResourceReader,
-} from '../../../src/cli/resource-access.ts';
+} from '../../../src/cli/resources/resource-reader.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 
 export class MemoryReader implements ResourceReader {
   readonly place = 'the test';
   readonly defaultNamespace: string | undefined;
-  /** Every annotation that was asked for. */
+  /** Requested annotations. */
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Makes every `follow` fail. */
+  /** If set, `follow` fails with this error. */
   failure: Error | undefined;
-  /** Tells those that follow that it does not work, or works again. */
+  /** Reports to the followers that following fails, or works again. */
   trouble: (message: string | undefined) => void = () => {};
   idleNote?: () => Promise<string | undefined>;
+  parked?: () => readonly ParkedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /** `everyNamespace`: a name without a namespace may be in any of them, as in a directory; else it is in `logging`. */
+  /** `everyNamespace`: a name without a namespace can be in any namespace, as in a directory. Otherwise it is in `logging`. */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';
   }
 
-  /** These are all resources from now on. */
+  /** Replaces all resources. */
   replace(resources: readonly AnyResource[]): void {
     this.#resources = resources;
     for (const follower of this.#followers) follower();

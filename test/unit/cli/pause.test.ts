@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
-import type { AnyResource } from '../../../src/cli/resource-access.ts';
-import { wayOn } from '../../../src/cli/way-on.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
+import { resumeStep } from '../../../src/cli/resources/next-steps.ts';
+import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
@@ -19,35 +19,34 @@ async function run(command: typeof pauseCommand, resources: readonly AnyResource
 }
 
 describe('pause', () => {
-  it('sets the annotation, and says what still goes on and how to resume', async () => {
+  it('sets the annotation, and reports upgrades in flight and how to resume', async () => {
     expect(await run(pauseCommand, [samplePolicy()])).toEqual({
       status: 0,
       stdout:
-        'cvp/production in namespace logging: paused, nothing new is started; 6 in progress end by themselves. ' +
-        'To go on: logfleet resume cvp/production\n',
+        'cvp/production in namespace logging: paused; 6 upgrades in flight end by themselves. ' +
+        'To resume: logfleet resume cvp/production\n',
       annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: 'true' } }],
     });
   });
 
-  it('counts one as one, and names the spec where that pauses, too', async () => {
+  it('uses singular forms, and names the spec if it pauses, too', async () => {
     const collectors = { ...rollingStatus.collectors!, inProgress: 1 };
     const { stdout } = await run(pauseCommand, [
       samplePolicy({ paused: true, status: { ...rollingStatus, collectors } }),
     ]);
     expect(stdout).toBe(
-      'cvp/production in namespace logging: paused, nothing new is started; 1 in progress ends by itself. ' +
-        'To go on: take paused: true out of its manifest, and logfleet resume cvp/production\n',
+      'cvp/production in namespace logging: paused; 1 upgrade in flight ends by itself. ' +
+        'To resume: remove paused: true from its manifest, and logfleet resume cvp/production\n',
     );
   });
 
-  it('writes nothing when it is so already', async () => {
+  it('writes nothing if the annotation is set', async () => {
     const { stdout, annotated } = await run(pauseCommand, [
       samplePolicy({ metadata: pausedMetadata, status: undefined }),
     ]);
     expect(annotated).toEqual([]);
     expect(stdout).toBe(
-      'cvp/production in namespace logging: was paused already, nothing new is started. ' +
-        'To go on: logfleet resume cvp/production\n',
+      'cvp/production in namespace logging: was already paused. ' + 'To resume: logfleet resume cvp/production\n',
     );
   });
 
@@ -60,18 +59,18 @@ describe('pause', () => {
 });
 
 describe('what pause says', () => {
-  it('leads back with the same flags, fit for a shell', async () => {
+  it('has the same flags, quoted for a shell', async () => {
     const context = recordingContext();
     const options = { dir: "it's mine", namespace: 'logging' };
     await pauseCommand('cvp/production', options, context, async () => new MemoryReader([samplePolicy()]));
     expect(context.stdout.text).toContain(
-      "To go on: logfleet resume cvp/production --dir 'it'\\''s mine' -n logging\n",
+      "To resume: logfleet resume cvp/production --dir 'it'\\''s mine' -n logging\n",
     );
   });
 });
 
 describe('resume', () => {
-  it('takes the annotation away', async () => {
+  it('removes the annotation', async () => {
     expect(await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata })])).toEqual({
       status: 0,
       stdout: 'cvp/production in namespace logging: resumed.\n',
@@ -79,9 +78,9 @@ describe('resume', () => {
     });
   });
 
-  it('tells of a pause in the spec, which it must not touch', async () => {
+  it('reports a pause in the spec, and does not change it', async () => {
     const { stdout, status } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
-    expect(stdout).toContain('its spec says paused: true');
+    expect(stdout).toContain('spec.paused is true');
     expect(status).toBe(1);
   });
 
@@ -91,27 +90,37 @@ describe('resume', () => {
     return { ...rollingStatus, conditions: [ready] };
   };
 
-  it.each([{ metadata: pausedMetadata }, {}])(
-    'tells of a pause of everything, which it does not end: case %#',
-    async (own) => {
-      const status = pausedBy('the ConfigMap logfleet-settings');
-      const context = recordingContext();
-      const options = { dir: 'policies', namespace: 'logging' };
-      const reader = new MemoryReader([samplePolicy({ ...own, status })]);
-      expect(await resumeCommand('cvp/production', options, context, async () => reader)).toBe(1);
-      expect(context.stdout.text).toMatch(
-        /but everything is paused, .*: Paused by the ConfigMap logfleet-settings: .* To go on: logfleet resume --all --dir policies\n$/,
-      );
-    },
-  );
-
-  it('takes a pause of its own for none of everything, although status tells of it still', async () => {
-    const status = pausedBy('the annotation logfleet.dev/paused');
-    expect((await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, status })])).status).toBe(0);
-    expect((await run(resumeCommand, [samplePolicy({ status: pausedBy('spec.paused') })])).status).toBe(0);
+  it('names the pause of everything, which it does not end', async () => {
+    const context = recordingContext();
+    const options = { dir: 'policies', namespace: 'logging' };
+    const reader = new MemoryReader([samplePolicy({ status: pausedBy('the ConfigMap logfleet-settings') })]);
+    expect(await resumeCommand('cvp/production', options, context, async () => reader)).toBe(1);
+    expect(context.stdout.text).toMatch(
+      /but everything is paused: Paused by the ConfigMap logfleet-settings: .* To resume: logfleet resume --all --dir policies\n$/,
+    );
   });
 
-  it('writes nothing when there is nothing to take away', async () => {
+  it('asks the reader about everything if the reader knows', async () => {
+    const paused = samplePolicy({ metadata: pausedMetadata, status: pausedBy('the annotation logfleet.dev/paused') });
+    const resume = async (cause: string | undefined) => {
+      const reader = Object.assign(new MemoryReader([paused]), { pauseOfAll: { pausedBy: cause } });
+      const context = recordingContext();
+      const status = await resumeCommand('cvp/production', {}, context, async () => reader);
+      return { status, text: context.stdout.text };
+    };
+    expect(await resume('alice')).toMatchObject({
+      status: 1,
+      text: expect.stringContaining('Paused by alice. To resume'),
+    });
+    expect(await resume(undefined)).toMatchObject({ status: 0, text: expect.stringMatching(/: resumed\.\n$/) });
+  });
+
+  it('ends with 0 although status still tells of the pause that has ended', async () => {
+    const status = pausedBy('the annotation logfleet.dev/paused');
+    expect((await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, status })])).status).toBe(0);
+  });
+
+  it('writes nothing without the annotation', async () => {
     const { stdout, annotated } = await run(resumeCommand, [samplePolicy()]);
     expect(annotated).toEqual([]);
     expect(stdout).toBe('cvp/production in namespace logging: was not paused by annotation.\n');
@@ -119,10 +128,10 @@ describe('resume', () => {
 });
 
 describe('an export', () => {
-  it('is paused and resumed as a policy is; searches that run are read to the end', async () => {
+  it('is paused and resumed like a policy', async () => {
     const paused = await run(pauseCommand, [sampleExport()], 'sx/errors');
     expect(paused.stdout).toBe(
-      'sx/errors in namespace logging: paused, nothing new is started; 2 searches that run are read to the end. To go on: logfleet resume sx/errors\n',
+      'sx/errors in namespace logging: paused; 2 running searches are read to the end. To resume: logfleet resume sx/errors\n',
     );
     const annotations = { 'logfleet.dev/paused': 'true' };
     const resumed = await run(resumeCommand, [sampleExport({ metadata: { annotations } })], 'sx/errors');
@@ -133,16 +142,16 @@ describe('an export', () => {
   });
 });
 
-test('an export that is complete is not paused, and not offered to go on', async () => {
+test('a complete export is not paused or resumed', async () => {
   const conditions = [
     { type: 'Complete', status: 'True' as const, reason: 'Exported', message: '', lastTransitionTime },
   ];
   const complete = sampleExport({ paused: true, status: { conditions } });
-  expect(wayOn(complete, {})).toBeUndefined();
+  expect(resumeStep(complete, {})).toBeUndefined();
   const pausing = run(pauseCommand, [complete], 'sx/errors');
   await expect(pausing).rejects.toMatchObject({
     code: 'cli.nothingToDo',
-    message: expect.stringContaining('it is complete'),
+    message: expect.stringContaining('it is already complete'),
   });
 });
 
@@ -152,14 +161,14 @@ describe('KIND/NAME', () => {
     async (target) => {
       await expect(run(pauseCommand, [samplePolicy()], target)).rejects.toMatchObject({
         code: 'cli.usage',
-        message: `'${target}' names no resource; write KIND/NAME, as in cvp/production`,
+        message: `'${target}' is not a resource; write KIND/NAME, such as cvp/production`,
       });
     },
   );
 
   it('of an unknown kind lists the kinds', async () => {
     await expect(run(pauseCommand, [samplePolicy()], 'pod/audit')).rejects.toMatchObject({
-      message: "there is no kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
+      message: "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
     });
   });
 
@@ -173,7 +182,7 @@ describe('KIND/NAME', () => {
   });
 });
 
-test.each([pauseCommand, resumeCommand])('tells that nobody acts on it where no process runs', async (command) => {
+test.each([pauseCommand, resumeCommand])('reports that no process works on the directory', async (command) => {
   const reader = new MemoryReader([samplePolicy({ metadata: pausedMetadata })]);
   reader.idleNote = async () => 'No process works on it.';
   const context = recordingContext();

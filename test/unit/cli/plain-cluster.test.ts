@@ -1,11 +1,11 @@
-/** Plain kubeconfigs and the service account of a pod: the same target as client-node finds, without loading it. */
+/** Plain kubeconfigs and the service account of a pod: same target as with client-node, without loading client-node. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { readPlainCluster } from '../../../src/cli/plain-cluster.ts';
+import { readPlainCluster } from '../../../src/cli/resources/plain-cluster.ts';
 import { targetOf } from '../../../src/host/kubernetes/client-node-cluster.ts';
 
 let directory: string;
@@ -39,7 +39,7 @@ function kubeconfig(user: object, more: object = {}, context: object = {}): obje
 
 const plain = (file: string) => readPlainCluster({ kubeconfig: file, environment: {}, home: '/nowhere' });
 
-describe('a plain kubeconfig gives what client-node gives', () => {
+describe('a plain kubeconfig gives the result of client-node', () => {
   test.each<[string, object, object, object]>([
     ['a token', { token: 'secret' }, {}, {}],
     ['a password', { username: 'me', password: 'secret' }, {}, {}],
@@ -87,7 +87,7 @@ describe('is left to client-node:', () => {
     expect(await plain(write(kubeconfig(user, more)))).toBeUndefined();
   });
 
-  test('a file that is missing or is no YAML, several files, and a context that is missing', async () => {
+  test('a missing or malformed file, several files, and a missing context', async () => {
     expect(await plain('/nowhere/kubeconfig')).toBeUndefined();
     expect(await plain(write('', 'broken', () => '{'))).toBeUndefined();
     const file = write(kubeconfig({ token: 'secret' }));
@@ -98,7 +98,7 @@ describe('is left to client-node:', () => {
 });
 
 describe('a pod', () => {
-  test('is known by its service account, whose token is read again', async () => {
+  test('uses its service account, and reads the token again', async () => {
     const accountDirectory = path.join(directory, 'account');
     mkdirSync(accountDirectory);
     for (const name of ['token', 'ca.crt', 'namespace']) writeFileSync(path.join(accountDirectory, name), `${name} 1`);
@@ -110,7 +110,7 @@ describe('a pod', () => {
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 2' });
   });
 
-  test('is none where there is neither', async () => {
+  test('is undefined without a service account', async () => {
     expect(await readPlainCluster({ environment: {}, home: '/nowhere', accountDirectory: directory })).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
-/** What a plan says, and what then happens on a service where nothing fails: the same members in each stage, in about the time it said. */
+/** Compares a plan with the rollout that follows, on a service without failures: same members in each stage, and about the planned time. */
 import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import type { RolloutPlan } from '../../../src/policy/rollout-plan.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { planInWorld } from '../../support/planned-world.ts';
 import { World } from '../../support/world.ts';
 
@@ -121,7 +121,7 @@ async function planOf(world: World, upgradeMs?: number): Promise<RolloutPlan> {
 
 interface RollOut {
   readonly totalMs: number;
-  /** In the order in which they were requested. */
+  /** Tasks in the order of their requests. */
   readonly tasks: readonly { readonly collectorId: string; readonly requestTime: number }[];
 }
 
@@ -139,7 +139,7 @@ function isWithinATenth(said: number | undefined, found: number): boolean {
   return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
 }
 
-/** Compares each stage with those who were started when its turn had come. */
+/** Compares each stage with the collectors that were started in its turn. */
 function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
   const startMs = forecast?.startMs ?? Number.NaN;
   let from = 0;
@@ -157,7 +157,7 @@ function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }:
   expect(isWithinATenth(forecast?.totalMs, totalMs)).toBe(true);
 }
 
-/** Those on which something was started, in order. */
+/** Days with starts, in order. */
 function days({ tasks }: RollOut): readonly string[] {
   return [...new Set(tasks.map(({ requestTime }) => dayOf(requestTime)))];
 }
@@ -166,7 +166,7 @@ function dayOf(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, 10);
 }
 
-describe('a plan, and the rollout after it', () => {
+describe('a plan and its rollout', () => {
   test.each(Object.entries(cases))(
     '%s: the same members in each stage, the time within a tenth, and as many windows as it says',
     async (_, one) => {
@@ -186,7 +186,7 @@ describe('a plan, and the rollout after it', () => {
     ['in the midst of the rest', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
     ['without stages', 'no stages', 7 * minuteMs, 'measured'],
     ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
-  ] as const)('goes on from where it stands: %s', async (_, name, atMs, source) => {
+  ] as const)('plans the rest of a rollout: %s', async (_, name, atMs, source) => {
     const one = cases[name] as Case;
     const world = worldOf(one);
     const first = world.start();

@@ -1,21 +1,21 @@
-/** `logfleet plan` of exports: what the service counts for it, what it comes to, what is in the way, and that nothing stays open. */
+/** `logfleet plan` for exports: counts of the service, figures, obstacles, and that no search job stays open. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { nowhere, openPlace } from '../../../src/cli/plan-place.ts';
+import { nowhere, openPlace } from '../../../src/cli/plan/open-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { World } from '../../support/world.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 import { sampleExport } from './sample-export.ts';
 
-/** The virtual clock begins at 2026-11-01. */
+/** The virtual clock starts at 2026-11-01. */
 const scenario: Scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
   search: { messageLimit: 1_000 },
@@ -43,7 +43,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** What an operator is charged for the export of the sample, by its status. */
+/** Bytes that an operator is charged for the sample export, from its status. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,
@@ -62,7 +62,7 @@ async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<n
 }
 
 describe('the plan of an export', () => {
-  test('counts rows, searches and requests, and lets no job live on', async () => {
+  test('counts rows, searches and requests, and closes all jobs', async () => {
     const { status, stdout, jobs } = await plan(searchExport());
     expect(status).toBe(0);
     expect(stdout).toMatch(/^logging\/errors: 5,000 rows$/m);
@@ -78,7 +78,7 @@ describe('the plan of an export', () => {
     expect(jobs.filter(({ state }) => state === 'GATHERING RESULTS' || state === 'FORCE PAUSED')).toEqual([]);
   });
 
-  test('is cheap: a few requests, whatever there is to export', async () => {
+  test('needs only a few requests', async () => {
     const { journal } = await plan(searchExport());
     expect(journal.length).toBeLessThanOrEqual(10);
   });
@@ -111,7 +111,7 @@ describe('the plan of an export', () => {
     expect(rows.filter((count: number) => count >= 1_000)).toEqual([]);
   });
 
-  test('of what fits into one search is one', async () => {
+  test('of a small range is one search', async () => {
     const { stdout } = await plan(searchExport('  proof: Count'), { scenario: { ...scenario, search: {} } });
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
@@ -121,7 +121,7 @@ describe('the plan of an export', () => {
     expect(stdout).not.toContain('Intervals');
   });
 
-  test('foresees what the export is charged for', async () => {
+  test('estimates the charged bytes', async () => {
     const world = { ...scenario, logs: { ...scenario.logs, messages: 20_000 } };
     const outlook = await plan(searchExport(), { scenario: world, flags: { output: 'json' } });
     const { bytesToScan } = JSON.parse(outlook.stdout).exports[0];
@@ -136,22 +136,25 @@ describe('the plan of an export', () => {
     const little = await plan(searchExport(`  limits: {maxBytesScanned: "${Math.floor(charged * 0.9)}"}`), {
       scenario: world,
     });
-    expect(little.stdout).toContain('stops it before its end.');
+    expect(little.stdout).toContain('stops the export before its end.');
   });
 
-  test.each([429, 503])('waits as long as a service asks for that answers %d', async (code) => {
+  test.each([429, 503])('waits as long as the service asks after %d', async (code) => {
     const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
     const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
     expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
   });
 
-  test('of a service that stays away says what it said, also when the time is over', async () => {
+  test('reports the error of an unavailable service, also after the timeout', async () => {
     const away = { kind: 'status', status: 503, operations: ['createJob'], retryAfter: 3_600 } as const;
     const { status, stderr } = await plan(searchExport(), { scenario: { ...scenario, faults: { away } } });
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/^logging\/errors: ServiceUnavailable: /)]);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^logging\/errors: trying again: ServiceUnavailable: /),
+    ]);
   });
 
-  test('leaves for later what is not settled yet, and waits for nothing', async () => {
+  test('leaves unsettled data for later, without waiting', async () => {
     const late = searchExport('', { to: '2026-11-02T00:00:00Z' });
     const { stdout } = await plan(late);
     expect(stdout).toMatch(/Range: .* to 2026-10-31 23:5\d UTC; the rest, until 2026-11-02 00:00 UTC, later$/m);
@@ -162,19 +165,22 @@ describe('the plan of an export', () => {
   });
 
   test.each([
-    [searchExport('', { query: '* | limit 3000' }), 'It runs as one search (the operator limit'],
-    [searchExport('  limits: {maxMessages: 4000}'), 'But:       limits.maxMessages of 4000 stops it before its end.'],
+    [searchExport('', { query: '* | limit 3000' }), 'The query runs as one search (the operator limit'],
+    [
+      searchExport('  limits: {maxMessages: 4000}'),
+      'But:       limits.maxMessages of 4000 stops the export before its end.',
+    ],
     [
       searchExport('  limits: {maxMessages: 4500}'),
-      'But:       limits.maxMessages of 4500 may stop it before its end.',
+      'But:       limits.maxMessages of 4500 may stop the export before its end.',
     ],
-    [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds are over before its end.'],
-    [searchExport('  paused: true'), 'But:       It is paused by spec.paused: nothing is searched before it goes on.'],
+    [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds ends before the export does.'],
+    [searchExport('  paused: true'), 'But:       Paused by spec.paused: nothing is searched until it is resumed.'],
     [
       searchExport().replace('{name: errors, ', '{annotations: {logfleet.dev/paused: "true"}, name: errors, '),
-      'But:       It is paused by the annotation logfleet.dev/paused: nothing is searched before it goes on.',
+      'But:       Paused by the annotation logfleet.dev/paused: nothing is searched until it is resumed.',
     ],
-  ])('says what is in the way: %#', async (text, expected) => {
+  ])('reports obstacles: %#', async (text, expected) => {
     expect((await plan(text)).stdout).toContain(expected);
   });
 
@@ -182,11 +188,11 @@ describe('the plan of an export', () => {
     [searchExport(), true, 1],
     [searchExport(), false, 0],
     [searchExport('', { query: 'a | where' }), true, 2],
-  ])('ends with a status that says whether there is something to do: %#', async (text, exitCode, status) => {
+  ])('ends with a status for changes: %#', async (text, exitCode, status) => {
     expect(await plan(text, { flags: { exitCode } })).toMatchObject({ status });
   });
 
-  test('that is complete where it stands is nothing to do', async () => {
+  test('of a complete export has nothing to do', async () => {
     const conditions = [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }];
     const { metadata, ...placed } = sampleExport();
     const standing = { ...placed, metadata, status: { conditions } } as SearchExport;
@@ -199,7 +205,7 @@ describe('the plan of an export', () => {
     expect(journal).toEqual([]);
   });
 
-  test('that may not be read where it stands is planned all the same, and that is said', async () => {
+  test('of an unreadable export warns, and continues', async () => {
     const refused = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -223,16 +229,14 @@ describe('the plan of an export', () => {
       };
       await writeFile(kubeconfig, JSON.stringify(config));
       const { status, stdout, stderr } = await plan(searchExport(), { flags: { kubeconfig }, open: openPlace });
-      expect(stderr).toBe(
-        'warning: you may not read the export logging/errors; it is planned as if it were a new one\n',
-      );
+      expect(stderr).toBe('warning: you may not read the export logging/errors: it is planned like a new export\n');
       expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
     } finally {
       server.close();
     }
   });
 
-  test('says why nothing can be said, to people and to programs', async () => {
+  test('reports problems as text and as a document', async () => {
     const wrong = secret.replace('simulator-key', 'another');
     const { status, stderr } = await plan(searchExport(), { texts: [wrong, searchExport()] });
     expect([status, stderr]).toEqual([1, expect.stringContaining('logging/errors: Unauthorized: ')]);

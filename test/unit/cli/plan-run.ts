@@ -1,11 +1,11 @@
-/** `logfleet plan` on manifests in a folder, against a simulated service in virtual time. */
+/** Runs `logfleet plan` on manifests in a folder, against a simulated service in virtual time. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
-import { planCommand } from '../../../src/cli/plan.ts';
-import { nowhere, type OpenPlace } from '../../../src/cli/plan-place.ts';
+import { nowhere, type OpenPlace } from '../../../src/cli/plan/open-place.ts';
+import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { connectWith } from '../../../src/service/connection.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { serviceOrigin, World } from '../../support/world.ts';
 import { recordingContext } from './recording-context.ts';
@@ -51,7 +51,7 @@ export async function runPlan(setting: PlanSetting) {
       failure = error;
     },
   );
-  // The files are read in real time, and the service answers in virtual time.
+  // Files are read in real time, and the service answers in virtual time.
   while (status === undefined && failure === undefined) {
     await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 3_600_000);
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,10 +1,10 @@
-/** `logfleet plan`: which manifests it takes, what it says, and how it ends. */
+/** `logfleet plan`: accepted manifests, output, and exit status. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { openPlace } from '../../../src/cli/plan-place.ts';
+import { openPlace } from '../../../src/cli/plan/open-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { serviceOrigin } from '../../support/world.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
@@ -47,7 +47,7 @@ function plan({ versions = [before], ...setting }: Setting) {
 }
 
 describe('the manifests of a plan', () => {
-  test('may be several, in several files, the Secret among them', async () => {
+  test('can be in several files, with the Secret', async () => {
     const { status, stdout, tasks } = await plan({ texts: [secret, `${policy('one')}---${policy('two')}`] });
     expect(status).toBe(0);
     expect(stdout).toContain('logging/one to 19.200-1\n  Upgrades:  12 of 12 collectors');
@@ -55,7 +55,7 @@ describe('the manifests of a plan', () => {
     expect(tasks).toEqual([]);
   });
 
-  test('may lead to the service by variables of the environment', async () => {
+  test('can use credentials in environment variables', async () => {
     const env = {
       LOGFLEET_BASE_URL: `${serviceOrigin}/api`,
       LOGFLEET_ACCESS_ID: 'simulator',
@@ -75,20 +75,18 @@ describe('the manifests of a plan', () => {
     expect(stderr).toMatch(/^0\.yaml:9:9: spec\.mode: /);
   });
 
-  test('have a policy among them', async () => {
-    await expect(plan({ texts: [secret] })).rejects.toThrow(
-      'there is no CollectorVersionPolicy and no SearchExport in 0.yaml',
-    );
+  test('must contain a policy or an export', async () => {
+    await expect(plan({ texts: [secret] })).rejects.toThrow('0.yaml has no CollectorVersionPolicy and no SearchExport');
   });
 
-  test('may pause everything', async () => {
+  test('can pause everything', async () => {
     const settings =
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings, namespace: logfleet}\ndata: {paused: "true"}\n';
     const { stdout } = await plan({ texts: [secret, policy(), settings] });
     expect(stdout).toContain('But:       It is paused by the ConfigMap logfleet-settings');
   });
 
-  test('replace those that stand in the directory, whose others count', async () => {
+  test('replace those of the directory, whose other policies count for overlap', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
     await writeFile(
       join(elsewhere, 'all.yaml'),
@@ -101,7 +99,7 @@ describe('the manifests of a plan', () => {
     expect(stdout).not.toContain('paused');
   });
 
-  test('are held by a manifest of the directory that cannot be used (D1)', async () => {
+  test('start nothing while a manifest of the directory cannot be used (D1)', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
     await writeFile(join(elsewhere, 'all.yaml'), `${secret}---${policy('first', '  priority: high\n')}`);
     const { stdout, stderr } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
@@ -121,7 +119,7 @@ describe('the end of a plan', () => {
   });
 });
 
-describe('what cannot be known is another status than what is to be done', () => {
+describe('an unknown result has another status than changes', () => {
   const wrong = policy().replace(target, '19.999-1');
 
   test.each([
@@ -157,27 +155,27 @@ describe('what cannot be known is another status than what is to be done', () =>
 });
 
 describe('what a plan shows', () => {
-  test('to people', async () => {
+  test('as text', async () => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { assumeUpgrade: 120_000 } });
     const [heading, canary, rest] = stdout.split('Stages:\n')[1]?.split('\n') ?? [];
     expect(heading?.trim().split(/ {2,}/)).toEqual([
       'STAGE',
       'MEMBERS',
       'TO UPGRADE',
-      'THERE',
+      'UPDATED',
       'SOAK',
       'APPROVAL',
-      'BEGINS',
+      'STARTS',
       'ENDS',
     ]);
-    expect(canary).toMatch(/^ {4}canary {3}2 {9}2 {12}0 {7}1h {16}now {20}2026-11-01 01:0\d UTC$/);
-    expect(rest).toMatch(/^ {4}rest {5}10 {8}10 {11}0 {14}needed {5}2026-11-01 01:0\d UTC {3}2026-11-01 01:2\d UTC$/);
+    expect(canary).toMatch(/^ {4}canary {3}2 {9}2 {12}0 {9}1h {16}now {20}2026-11-01 01:0\d UTC$/);
+    expect(rest).toMatch(/^ {4}rest {5}10 {8}10 {11}0 {16}needed {5}2026-11-01 01:0\d UTC {3}2026-11-01 01:2\d UTC$/);
     expect(stdout).toMatch(/Takes: {5}about 8\dm, until 2026-11-01 01:2\d UTC, if an upgrade takes 2m\n/);
-    expect(stdout).toContain('Approvals: of rest; times are as if they were given at once');
+    expect(stdout).toContain('Approvals: of rest; times assume that they are given at once');
     expect(stdout).toMatch(/ {4}rest: web-\d\d, web-\d\d, web-\d\d, web-\d\d, web-\d\d and 5 more\n/);
   });
 
-  test.each(['table', 'wide'] as const)('one as one, in the %s form', async (output) => {
+  test.each(['table', 'wide'] as const)('singular forms: %s', async (output) => {
     const first = policy('first', '  priority: 5\n').replace('selector: {}', 'selector: {matchNames: [web-01]}');
     const { stdout } = await plan({ texts: [secret, `${first}---${policy()}`], flags: { output } });
     expect(stdout).toContain('11 of 12 collectors; 1 is left out\n');
@@ -186,12 +184,12 @@ describe('what a plan shows', () => {
     );
   });
 
-  test('all collectors, where it is to be wide', async () => {
+  test('all collectors with -o wide', async () => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { output: 'wide' } });
     expect(stdout.match(/^ {4}rest {5}web-\d\d {6}\d+ {3}19\.100-1 {3}Europe\/Berlin$/gm)).toHaveLength(10);
   });
 
-  test.each(['json', 'yaml'] as const)('to programs, as %s', async (output) => {
+  test.each(['json', 'yaml'] as const)('as a document: %s', async (output) => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { output } });
     const document = parse(stdout);
     expect(document).toMatchObject({
@@ -228,7 +226,7 @@ describe('what a plan shows', () => {
     expect(Date.parse(endTime)).toBeGreaterThan(Date.parse(startTime) + 3_600_000);
   });
 
-  test('what is wrong, to programs', async () => {
+  test('problems as documents', async () => {
     const wrong = policy().replace(target, '19.999-1');
     const { status, stdout } = await plan({ texts: [secret, wrong], flags: { output: 'json' } });
     expect(status).toBe(1);
@@ -239,8 +237,8 @@ describe('what a plan shows', () => {
   });
 });
 
-test('a duration that is none is wrong usage', async () => {
+test('an invalid duration is wrong usage', async () => {
   const context = recordingContext();
   expect(await runProgram(['plan', '.', '--assume-upgrade', 'soon'], context)).toBe(2);
-  expect(context.stderr.text).toContain('Write a duration, as in 90s or 1h30m.');
+  expect(context.stderr.text).toContain('Write a duration such as 90s or 1h30m.');
 });

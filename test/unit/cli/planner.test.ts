@@ -1,10 +1,10 @@
-/** What a plan finds out, with the whole operator's eyes: other policies, people, stops, trouble. And that it changes nothing. */
+/** Plans with other policies, actions of people, stops and failures. A plan changes nothing. */
 import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
-import type { Outlook, Planned } from '../../../src/cli/planner.ts';
+import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';
 import { type KnownOutlook, renderPlans } from '../../../src/cli/render/plan-view.ts';
 import { countUpgrades, type RolloutPlan } from '../../../src/policy/rollout-plan.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
 import { policiesPath, World } from '../../support/world.ts';
 
@@ -45,7 +45,7 @@ function leftOut({ leftOut: groups }: RolloutPlan): readonly unknown[] {
 }
 
 describe('a plan', () => {
-  test('changes nothing, at the service and where policies stand', async () => {
+  test('changes nothing at the service and in the cluster', async () => {
     const world = fleet();
     const resources = JSON.stringify(world.policy('fleet'));
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
@@ -55,7 +55,7 @@ describe('a plan', () => {
     expect(JSON.stringify(world.policy('fleet'))).toBe(resources);
   });
 
-  test('names who is left out, and why', async () => {
+  test('lists the collectors that are left out, with reasons', async () => {
     const world = fleet({
       list: { hosted: true },
       groups: {
@@ -66,7 +66,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // Silence shows in the list after half an hour alone (4.8).
+    // A silent collector counts as offline after half an hour (4.8).
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });
@@ -79,7 +79,7 @@ describe('a plan', () => {
     ]);
   });
 
-  test('leaves to other policies what is theirs, and takes what is its own', async () => {
+  test('leaves out the collectors of other policies', async () => {
     const world = fleet({}, { priority: 1 });
     world.addPolicy('stronger', { target: { version: target }, priority: 2, selector: { matchNames: ['web-0*'] } });
     world.addPolicy('weaker', { target: { version: target }, selector: { matchNames: ['web-1*'] } });
@@ -91,7 +91,7 @@ describe('a plan', () => {
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
   });
 
-  test('of several policies shows each with what is its own', async () => {
+  test('shows each of several policies with its own collectors', async () => {
     const world = fleet({}, { priority: 1, selector: { matchNames: ['web-1*'] } });
     world.addPolicy('rest', { target: { version: target } });
     const { outlooks } = await plan(world, { wanted: ['fleet', 'rest'] });
@@ -100,7 +100,7 @@ describe('a plan', () => {
     expect(Math.min(...counts)).toBeGreaterThan(0);
   });
 
-  test('tells of policies that could not claim, and goes on without them', async () => {
+  test('reports policies that cannot claim collectors, and continues', async () => {
     const world = fleet();
     world.addPolicy('broken', { target: { version: target }, priority: 2, credentialsSecretRef: { name: 'none' } });
     const { outlooks, others } = await plan(world, { beside: ['broken'] });
@@ -112,20 +112,20 @@ describe('a plan', () => {
     ['spec.paused', { paused: true }, {}],
     ['spec.mode', { mode: 'Observe' }, {}],
     ['everything', {}, { settings: { paused: true, pausedBy: 'everything' } }],
-  ])('says what it would do although it is kept from it by %s', async (by, spec, options) => {
+  ])('shows the plan and its obstacle: %s', async (by, spec, options) => {
     const found = await rolloutPlan(fleet({}, spec), options);
     expect(countUpgrades(found)).toBe(20);
     expect(found.forecast?.totalMs).toBeGreaterThan(2 * minuteMs);
     expect(found.hindrances).toEqual([expect.stringContaining(by)]);
   });
 
-  test('says that nothing is left to do', async () => {
+  test('shows a rollout that is complete', async () => {
     const found = await rolloutPlan(fleet({ groups: { there: { count: 4, version: target } } }));
     expect(countUpgrades(found)).toBe(0);
     expect(found).toMatchObject({ forecast: { totalMs: 0, requests: { posts: 0 } }, hindrances: [] });
   });
 
-  test('says what it waits for that never comes', async () => {
+  test('reports a wait without an end', async () => {
     const scenario = {
       groups: { web: { count: 4, version: before }, off: { count: 1, version: before, running: false } },
     };
@@ -136,7 +136,7 @@ describe('a plan', () => {
     expect(found.forecast?.requests.posts).toBe(4);
   });
 
-  test('takes an upgrade to last as long as it is told, else as an assumption has it', async () => {
+  test('uses the given duration of an upgrade, else an assumption', async () => {
     const world = fleet();
     const [assumed, given] = [await rolloutPlan(world), await rolloutPlan(world, { upgradeMs: 20 * minuteMs })];
     expect(assumed.upgrade).toEqual({ ms: 3 * minuteMs, source: 'assumed' });
@@ -144,7 +144,7 @@ describe('a plan', () => {
     expect((given.forecast?.totalMs ?? 0) - (assumed.forecast?.totalMs ?? 0)).toBeGreaterThan(16 * minuteMs);
   });
 
-  test('goes no faster than its Secret allows', async () => {
+  test('respects the rate in the Secret', async () => {
     const world = fleet();
     world.addSecret('slow', { requestsPerSecond: '0.5' });
     world.addPolicy('slow', { target: { version: target }, credentialsSecretRef: { name: 'slow' } });
@@ -154,7 +154,7 @@ describe('a plan', () => {
   });
 });
 
-describe('a rollout under way', () => {
+describe('a current rollout', () => {
   const stages = [
     { name: 'canary', size: 2, soakDuration: '0s' },
     { name: 'rest', soakDuration: '0s', approval: 'Required' },
@@ -167,7 +167,7 @@ describe('a rollout under way', () => {
     replica.kill();
   }
 
-  test('has its stages as they stand, with what a person approved', async () => {
+  test('keeps its stages and approvals', async () => {
     const world = fleet({}, staged);
     await until(world, 'AwaitingApproval');
     const found = await rolloutPlan(world);
@@ -181,7 +181,7 @@ describe('a rollout under way', () => {
     expect((await rolloutPlan(world)).stages[1]).toMatchObject({ approval: 'given', afterApproval: false });
   });
 
-  test('that a failure holds, which nobody tolerates, has no end before a person has looked', async () => {
+  test('has no end while a failure needs a person', async () => {
     const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
     const strategy = { ...staged.strategy, stages: [stages[0], { name: 'rest', soakDuration: '0s' }] };
     const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
@@ -189,10 +189,10 @@ describe('a rollout under way', () => {
     await until(world, 'CollectorsFailed');
     const { forecast } = await rolloutPlan(world);
     expect(forecast).toMatchObject({ totalMs: undefined });
-    expect(forecast?.waitsForEver).toContain('a person to look at 2 collectors of stage canary that failed');
+    expect(forecast?.waitsForEver).toContain('a person to examine 2 collectors of stage canary that failed');
   });
 
-  test('begins anew towards another target', async () => {
+  test('is replaced by a rollout to another target', async () => {
     const world = fleet({}, staged);
     await until(world, 'AwaitingApproval');
     world.api.patch(`${policiesPath}/fleet`, { spec: { target: { version: beyond } } });
@@ -204,7 +204,7 @@ describe('a rollout under way', () => {
     ]);
   });
 
-  test('that is taken back says so, and upgrades nobody', async () => {
+  test('upgrades nothing during a rollback, and reports it', async () => {
     const outcomes = [{ share: 0.5, end: 'fail', message: 'disk full' }] as const;
     const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
     const failurePolicy = { maxFailures: 2, minSamples: 1, action: 'Rollback' };
@@ -213,10 +213,10 @@ describe('a rollout under way', () => {
     await until(world, 'RollingBack');
     const found = await rolloutPlan(world);
     expect(countUpgrades(found)).toBe(0);
-    expect(found.hindrances).toEqual([expect.stringMatching(/attempts of the rollout failed.* taken back/)]);
+    expect(found.hindrances).toEqual([expect.stringMatching(/attempts of the rollout failed.* rolled back/)]);
   });
 
-  test.each(['Pause', 'Rollback'])('that was stopped with %s starts nothing, and says why', async (action) => {
+  test.each(['Pause', 'Rollback'])('starts nothing after a stop with %s, and reports it', async (action) => {
     const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
     const world = fleet(
       { upgrade: { duration: '2m', outcomes } },
@@ -233,7 +233,7 @@ describe('a rollout under way', () => {
 });
 
 describe('trouble', () => {
-  test('with the target is told at once', async () => {
+  test('of the target is reported immediately', async () => {
     expect(await problem(fleet({}, { target: { version: '19.999-1' } }))).toMatchObject({
       kind: 'problem',
       reason: 'VersionNotOffered',
@@ -241,13 +241,13 @@ describe('trouble', () => {
     });
   });
 
-  test('is none where no build is old enough yet', async () => {
+  test('does not include builds that are too young', async () => {
     const world = fleet({}, { target: { channel: 'Latest', minAge: '24h' } });
     expect(await problem(world)).toMatchObject({ kind: 'waiting', heir: { version: beyond } });
     expect(world.api.get(`${policiesPath}/fleet`)).not.toHaveProperty('status');
   });
 
-  test('with the key is told at once, as the condition would', async () => {
+  test('of the key is reported immediately, as in the condition', async () => {
     const world = fleet();
     world.addSecret('wrong', { accessKey: 'nonsense' });
     world.addPolicy('locked', { target: { version: target }, credentialsSecretRef: { name: 'wrong' } });
@@ -256,7 +256,7 @@ describe('trouble', () => {
     expect(world.clock.monotonic() - begunMs).toBeLessThan(10_000);
   });
 
-  test('that may pass is waited for, but not for long', async () => {
+  test('that can pass is retried for a limited time', async () => {
     const world = fleet();
     world.addSecret('elsewhere', { baseURL: 'https://nowhere.example.com/api' });
     world.addPolicy('lost', { target: { version: target }, credentialsSecretRef: { name: 'elsewhere' } });
@@ -274,13 +274,13 @@ describe('trouble', () => {
     expect(troubles.length).toBeGreaterThan(2);
   });
 
-  test('that passes is forgotten', async () => {
+  test('that passes is not reported', async () => {
     const world = fleet({ faults: { down: { kind: 'status', status: 503 } } });
     world.clock.after(10_000, () => world.model.patch({ faults: { down: null } }, world.service.nowMs()));
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
   });
 
-  test('without an end ends when the time is over', async () => {
+  test('that lasts ends with the timeout', async () => {
     const world = fleet({ groups: { web: { count: 500, version: before } }, list: { maxLimit: 50 } });
     world.addSecret('slow', { requestsPerSecond: '0.01' });
     world.addPolicy('slow', { target: { version: target }, credentialsSecretRef: { name: 'slow' } });
@@ -290,7 +290,7 @@ describe('trouble', () => {
   });
 });
 
-test('says of a rollout that it is complete, unless somebody is left who comes late', async () => {
+test('shows a rollout as complete unless a late joiner is left', async () => {
   const world = fleet();
   world.start();
   const told = async () => {
@@ -299,9 +299,9 @@ test('says of a rollout that it is complete, unless somebody is left who comes l
     return lines.find((line) => line.startsWith('  Rollout:'));
   };
   await world.until(() => world.model.snapshot(world.service.nowMs()).tasks.length > 0, hourMs);
-  expect(await told()).toMatch(/^ {2}Rollout: +1-19\.200-1, which goes on$/);
+  expect(await told()).toMatch(/^ {2}Rollout: +1-19\.200-1, which continues$/);
   expect(await world.until(() => world.ready('fleet')?.reason === 'AllUpdated', hourMs)).toBe(true);
   expect(await told()).toMatch(/, which is complete$/);
   world.model.patch({ groups: { late: { count: 1, version: before } } }, world.service.nowMs());
-  expect(await told()).toMatch(/, which goes on$/);
+  expect(await told()).toMatch(/, which continues$/);
 });

@@ -1,38 +1,39 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { FlagError } from '../../../simulator/options.ts';
+import { simulate } from '../../../simulator/simulate.ts';
 import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { approveCommand } from '../../../src/cli/approve.ts';
 import { crdsCommand } from '../../../src/cli/crds.ts';
-import { exportCommand } from '../../../src/cli/export.ts';
-import { getCommand } from '../../../src/cli/get.ts';
-import { manifestsCommand } from '../../../src/cli/manifests.ts';
-import { pauseCommand, resumeCommand } from '../../../src/cli/pause.ts';
-import { pauseAllCommand } from '../../../src/cli/pause-all.ts';
+import { exportCommand } from '../../../src/cli/export/export.ts';
+import { getCommand } from '../../../src/cli/get/get.ts';
+import { manifestsCommand } from '../../../src/cli/install-manifests.ts';
+import { approveCommand } from '../../../src/cli/person/approve.ts';
+import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
+import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
+import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { abortCommand, retryCommand } from '../../../src/cli/rollout-request.ts';
-import { runCommand } from '../../../src/cli/run.ts';
-import { simulateCommand } from '../../../src/cli/simulate.ts';
+import { runCommand } from '../../../src/cli/run/run.ts';
 import { UsageError } from '../../../src/cli/usage-error.ts';
 import { validateCommand } from '../../../src/cli/validate.ts';
 import { recordingContext } from './recording-context.ts';
 
-vi.mock('../../../src/cli/run.ts', () => ({ runCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/simulate.ts', () => ({ simulateCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/run/run.ts', () => ({ runCommand: vi.fn(async () => 0) }));
+vi.mock('../../../simulator/simulate.ts', () => ({ simulate: vi.fn(async () => {}) }));
 vi.mock('../../../src/cli/validate.ts', () => ({ validateCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/get.ts', () => ({ getCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/pause.ts', () => ({
+vi.mock('../../../src/cli/get/get.ts', () => ({ getCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/person/pause.ts', () => ({
   pauseCommand: vi.fn(async () => 0),
   resumeCommand: vi.fn(async () => 0),
 }));
-vi.mock('../../../src/cli/pause-all.ts', () => ({ pauseAllCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/approve.ts', () => ({ approveCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/rollout-request.ts', () => ({
+vi.mock('../../../src/cli/person/pause-all.ts', () => ({ pauseAllCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/person/approve.ts', () => ({ approveCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/person/rollout-request.ts', () => ({
   retryCommand: vi.fn(async () => 0),
   abortCommand: vi.fn(async () => 0),
 }));
-vi.mock('../../../src/cli/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/manifests.ts', () => ({ manifestsCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/export/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/verify/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/install-manifests.ts', () => ({ manifestsCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
 
 const commands = [
@@ -56,7 +57,7 @@ afterEach(() => {
   vi.clearAllMocks();
 });
 
-/** Runs a command line as a shell would split it. */
+/** Runs a command line, split at blanks. */
 async function run(line: string, env: Record<string, string> = {}) {
   const context = { ...recordingContext(), env };
   const status = await runProgram(line.split(' ').filter(Boolean), context);
@@ -70,14 +71,14 @@ describe('help', () => {
     for (const command of commands) expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
   });
 
-  test('keeps within 80 columns', async () => {
+  test('fits 80 columns', async () => {
     for (const command of ['', ...commands]) {
       const { stdout } = await run(`${command} --help`);
       expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     }
   });
 
-  test('of run names every variable that credentials may stand in', async () => {
+  test('of run names every variable for credentials', async () => {
     const { stdout } = await run('run --help');
     for (const variable of Object.values(variables)) expect(stdout).toContain(variable);
   });
@@ -118,12 +119,12 @@ describe('flags', () => {
     );
   });
 
-  test('what is not given is absent, or its default', async () => {
+  test('missing flags are absent or have their default', async () => {
     await run('run ./policies');
     expect(runCommand).toHaveBeenCalledWith(['./policies'], { logLevel: 'info' }, expect.anything());
     await run('simulate');
     const listen = { host: '127.0.0.1', port: 0 };
-    expect(simulateCommand).toHaveBeenCalledWith({ listen, timeScale: 1 }, expect.anything());
+    expect(simulate).toHaveBeenCalledWith({ listen, timeScale: 1 }, expect.anything());
     await run('get');
     expect(getCommand).toHaveBeenCalledWith(undefined, undefined, { output: 'table' }, expect.anything());
   });
@@ -158,7 +159,7 @@ describe('flags', () => {
     expect(crdsCommand).toHaveBeenCalledOnce();
   });
 
-  test('may stand in the environment, where the command line wins', async () => {
+  test('can come from the environment, and the command line takes precedence', async () => {
     const env = {
       LOGFLEET_LISTEN: '[::1]:9',
       LOGFLEET_TIME_SCALE: '2.5',
@@ -166,7 +167,7 @@ describe('flags', () => {
       LOGFLEET_JOURNAL: '',
     };
     await run('simulate --collectors 7', env);
-    expect(simulateCommand).toHaveBeenCalledWith(
+    expect(simulate).toHaveBeenCalledWith(
       { listen: { host: '::1', port: 9 }, timeScale: 2.5, collectors: 7 },
       expect.anything(),
     );
@@ -176,14 +177,14 @@ describe('flags', () => {
     ['true', true],
     ['0', false],
     ['no', false],
-  ])('a switch in the environment may say %s', async (text, watch) => {
+  ])('a switch in the environment can be %s', async (text, watch) => {
     await run('run d', { LOGFLEET_WATCH: text });
     expect(runCommand).toHaveBeenCalledWith(['d'], { logLevel: 'info', watch }, expect.anything());
   });
 });
 
 describe('the environment', () => {
-  test('has several values of a flag with commas between them', async () => {
+  test('separates several values of a flag by commas', async () => {
     await run('export errors.yaml', { LOGFLEET_VOLUME: 'a=/a, b=/b', LOGFLEET_SECRET: 'one.yaml,two.yaml' });
     const volume = new Map([
       ['a', '/a'],
@@ -193,7 +194,7 @@ describe('the environment', () => {
     expect(exportCommand).toHaveBeenCalledWith('errors.yaml', options, expect.anything());
   });
 
-  test('names no folder for an export where it says what other commands print', async () => {
+  test('does not set -o of export', async () => {
     await run('export --query a --from -1h --to now', { LOGFLEET_OUTPUT: 'json' });
     const options = { query: 'a', from: '-1h', to: 'now', logLevel: 'error' };
     expect(exportCommand).toHaveBeenCalledWith(undefined, options, expect.anything());
@@ -212,40 +213,42 @@ describe('wrong usage ends with 2 and says what is wrong', () => {
     ['simulate --collectors many', {}, 'Write a whole number'],
     ['simulate --time-scale 0', {}, 'Write a number above 0'],
     ['simulate --collectors 5 --scenario f', {}, "'--collectors <n>' cannot be used with option '--scenario <file>'"],
-    ['run --namespaces a,,b', {}, 'Write names with commas between them'],
+    ['run --namespaces a,,b', {}, 'Write names separated by commas'],
     ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
     ['run --watch', {}, '--watch is for directories'],
-    ['run --dir d', {}, 'directories are named without a flag; write logfleet run DIR'],
-    ['run d --context c', {}, '--context is for a cluster, and d is a directory'],
-    ['run d --no-leader-election', {}, 'is for a cluster, and d is a directory'],
+    ['run --dir d', {}, 'directories are arguments without a flag: write logfleet run DIR'],
+    ['run d --context c', {}, '--context is for a cluster, but d is a directory'],
+    ['run d --no-leader-election', {}, 'is for a cluster, but d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
-    ['pause', {}, 'pause cvp/production is one policy, pause sx/errors one export, pause --all is everything'],
-    ['resume cvp/a --all', {}, '--all is everything, and cvp/a is one'],
-    ['pause --all -n logging', {}, '--all is for all namespaces: leave -n out'],
+    ['pause', {}, 'write pause cvp/production for a policy, pause sx/errors for an export, or pause --all'],
+    ['resume cvp/a --all', {}, '--all means all resources, but cvp/a is one resource'],
+    ['pause --all -n logging', {}, '--all is for all namespaces: remove -n'],
     ['pause cvp/a --operator-namespace o', {}, '--operator-namespace is for --all in a cluster'],
     ['pause --all --dir d --operator-namespace o', {}, '--operator-namespace is for --all in a cluster'],
     ['approve', {}, "logfleet approve: missing required argument 'KIND/NAME'"],
     ['retry', {}, "logfleet retry: missing required argument 'KIND/NAME'"],
-    [
-      'run',
-      { LOGFLEET_LOG_LEVEL: 'loud' },
-      "the environment variable LOGFLEET_LOG_LEVEL holds 'loud'. Allowed choices",
-    ],
+    ['run', { LOGFLEET_LOG_LEVEL: 'loud' }, "the environment variable LOGFLEET_LOG_LEVEL is 'loud'. Allowed choices"],
     [
       'run d',
       { LOGFLEET_WATCH: 'perhaps' },
-      "the environment variable LOGFLEET_WATCH holds 'perhaps'. Write true or false.",
+      "the environment variable LOGFLEET_WATCH is 'perhaps'. Write true or false.",
     ],
   ])('logfleet %s %o', async (line, env, message) => {
     const { status, stdout, stderr } = await run(line, env as Record<string, string>);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(message);
-    for (const command of [runCommand, simulateCommand, getCommand]) expect(command).not.toHaveBeenCalled();
+    for (const command of [runCommand, simulate, getCommand]) expect(command).not.toHaveBeenCalled();
   });
 });
 
 describe('the exit status', () => {
-  test('is what the command came to', async () => {
+  test('is 2 for wrong usage of the simulator', async () => {
+    vi.mocked(simulate).mockRejectedValueOnce(new FlagError('--to is not later than --from'));
+    const usage = 'logfleet simulate: --to is not later than --from\nSee logfleet simulate --help.\n';
+    expect(await run('simulate')).toMatchObject({ status: 2, stderr: usage });
+  });
+
+  test('is the result of the command', async () => {
     vi.mocked(validateCommand).mockResolvedValueOnce(1);
     expect(await run('validate a.yaml')).toMatchObject({ status: 1 });
   });
@@ -265,7 +268,7 @@ describe('the exit status', () => {
     expect(result.stderr).toContain(message);
   });
 
-  test('is 130 after SIGINT whatever the command says, and its own after SIGTERM', async () => {
+  test('is 130 after SIGINT, and that of the command after SIGTERM', async () => {
     for (const [signal, status] of [
       ['SIGINT', 130],
       ['SIGTERM', 0],
@@ -279,7 +282,7 @@ describe('the exit status', () => {
     }
   });
 
-  test('is 130 for a wait that a signal cut short', async () => {
+  test('is 130 for a wait that a signal interrupts', async () => {
     const context = recordingContext();
     vi.mocked(runCommand).mockImplementationOnce(async () => {
       context.stop('SIGTERM');

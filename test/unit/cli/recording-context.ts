@@ -1,4 +1,4 @@
-/** A `CommandContext` that keeps what a command writes, and that a test can make a terminal of any size. */
+/** `CommandContext` that records the output of a command. A test can make it a terminal of any size. */
 import type { CommandContext, Output, StopSignal } from '../../../src/cli/context.ts';
 
 export interface RecordingOutput extends Output {
@@ -46,7 +46,7 @@ export function recordingContext(terminal?: Terminal): RecordingContext {
   };
 }
 
-/** What a terminal shows after all that was written to it: it obeys the few sequences that `Screen` uses, and no others. */
+/** Lines that a terminal shows after this output. Supports only the sequences of `Screen`. */
 export function shownOn(text: string): readonly string[] {
   const lines: string[] = [''];
   let row = 0;

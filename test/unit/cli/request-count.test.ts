@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { countingRequests, RequestPace } from '../../../src/cli/request-count.ts';
+import { countingRequests, RequestPace } from '../../../src/cli/live/request-count.ts';
 import { RequestBudget } from '../../../src/service/request-budget.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 describe('countingRequests', () => {
-  it('hears of each request when its budget lets it start, and measures everything as before', async () => {
+  it('reports each request at its start, and keeps all metrics', async () => {
     const metrics = new PrometheusMetrics();
     let started = 0;
     const counting = countingRequests(metrics, () => started++);
@@ -29,7 +29,7 @@ describe('countingRequests', () => {
     expect(await metrics.render()).toContain('logfleet_other_total 1');
   });
 
-  it('leaves other measurements alone', () => {
+  it('keeps other metrics', () => {
     let started = 0;
     countingRequests(noMetrics, () => started++)
       .histogram('logfleet_other_seconds', 'Others.', [], [1])
@@ -39,7 +39,7 @@ describe('countingRequests', () => {
 });
 
 describe('RequestPace', () => {
-  it('knows nothing before the first request, and counts what the last whole seconds had', () => {
+  it('is undefined before the first request, then counts whole seconds', () => {
     const pace = new RequestPace();
     expect(pace.perSecond(0)).toBeUndefined();
     for (const atMs of [0, 1, 2, 3, 1_010, 1_011]) pace.add(atMs);
@@ -49,7 +49,7 @@ describe('RequestPace', () => {
     expect(pace.perSecond(60_000)).toBe(0);
   });
 
-  it('B1: never shows more than four where no second has more', () => {
+  it('B1: never shows more than four if no second has more', () => {
     const gaps = fc.array(fc.double({ min: 1_000.001, max: 1_500, noNaN: true }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(gaps, fc.double({ min: 0, max: 9_000, noNaN: true }), (gapsMs, lookMs) => {

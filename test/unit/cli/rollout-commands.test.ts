@@ -1,4 +1,4 @@
-/** `approve`, `retry` and `abort`: the annotation that they write, what they say, and when there is nothing to do. */
+/** `approve`, `retry` and `abort`: annotations, messages, and refusals. */
 import { describe, expect, it } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
 import type {
@@ -8,11 +8,11 @@ import type {
 } from '../../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { Clock } from '../../../src/base/clock.ts';
-import { approveCommand } from '../../../src/cli/approve.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import type { ApproveOptions } from '../../../src/cli/options.ts';
-import type { OpenResources } from '../../../src/cli/resource-access.ts';
-import { abortCommand, retryCommand } from '../../../src/cli/rollout-request.ts';
+import { approveCommand } from '../../../src/cli/person/approve.ts';
+import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
+import type { OpenResources } from '../../../src/cli/resources/resource-access.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
@@ -35,7 +35,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** In a rollout, with these stages and this reason of `Ready`. */
+/** Policy in a rollout, with these stages and this reason of `Ready`. */
 function policy(
   status: Partial<CollectorVersionPolicyStatus>,
   reason = 'RollingOut',
@@ -87,61 +87,59 @@ const written = (name: string, value: string) => [
 ];
 
 it.each([
-  ['approve', 'which has no stages: there is nothing to approve'],
-  ['retry', 'which tries again by itself: mend what its condition names, and it goes on'],
-  ['abort', 'which ends once its manifest is deleted; logfleet pause sx/errors only holds it'],
+  ['approve', ', which has no stages'],
+  ['retry', ', which retries by itself: correct the problem in its condition'],
+  ['abort', ': delete its manifest to end it, or pause it with: logfleet pause sx/errors'],
 ] as const)('%s refuses an export', async (name, why) => {
   const reader = new MemoryReader([sampleExport()]);
   const done = commands[name]('sx/errors', {}, recordingContext(), async () => reader, new VirtualClock(nowMs));
-  await expect(done).rejects.toMatchObject({ code: 'cli.usage', message: `sx/errors is an export, ${why}` });
+  await expect(done).rejects.toMatchObject({ code: 'cli.usage', message: `sx/errors is an export${why}` });
   expect(reader.annotated).toEqual([]);
 });
 
 describe('approve', () => {
-  it('approves the stage that waits for it', async () => {
+  it('approves the waiting stage', async () => {
     const { said, annotated } = await run('approve', policy({ stages: waiting }));
-    expect(said).toBe(`approved stage linux of rollout ${id}: its 120 collectors are upgraded from now on.`);
+    expect(said).toBe(`approved stage linux of rollout ${id}: its 120 collectors are upgraded now.`);
     expect(annotated).toEqual(written('approve', `${id}/linux`));
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
 
-  it('counts one as one, and says so when it is paused besides', async () => {
+  it('uses singular forms, and reports a pause', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
     const one = policy({ stages: [stage('linux', 'AwaitingApproval', 1)] }, 'Paused', paused);
     const { said } = await run('approve', one, { dir: 'policies' });
     expect(said).toBe(
-      `approved stage linux of rollout ${id}: its 1 collector is upgraded from now on. ` +
-        'It is paused; to go on: logfleet resume cvp/production --dir policies',
+      `approved stage linux of rollout ${id}: its 1 collector is upgraded now. ` +
+        'It is paused. To resume: logfleet resume cvp/production --dir policies',
     );
   });
 
   it.each([
     [5, '15 of its 20 collectors are'],
     [19, '1 of its 20 collectors is'],
-  ])('leaves out the %d who are at the target already', async (updated, who) => {
+  ])('leaves out %d updated collectors', async (updated, who) => {
     const { said } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
-    expect(said).toBe(`approved stage linux of rollout ${id}: ${who} upgraded from now on.`);
+    expect(said).toBe(`approved stage linux of rollout ${id}: ${who} upgraded now.`);
   });
 
-  it('says so where some may be offline, which are upgraded later', async () => {
+  it('mentions offline collectors', async () => {
     const collectors = { ...rollingStatus.collectors!, offline: 6 };
     const { said } = await run('approve', policy({ stages: waiting, collectors }));
     expect(said).toBe(
-      `approved stage linux of rollout ${id}: its 120 collectors are upgraded from now on, those of them that are offline once they are back (6 in the whole policy).`,
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now, offline collectors when they are back (6 in the whole policy).`,
     );
   });
 
-  it('approves a stage that is named, also ahead of its turn', async () => {
+  it('approves a named stage, also in advance', async () => {
     expect((await run('approve', policy({ stages: waiting }), { stage: 'linux' })).annotated).toHaveLength(1);
     const early = [stage('canary', 'Soaking', 2), stage('linux', 'Pending')];
     const { said, annotated } = await run('approve', policy({ stages: early }), { stage: 'linux' });
-    expect(said).toBe(
-      `approved stage linux of rollout ${id} ahead of its turn: it begins once those before it have ended.`,
-    );
+    expect(said).toBe(`approved stage linux of rollout ${id} in advance: it starts after the stages before it.`);
     expect(annotated).toEqual(written('approve', `${id}/linux`));
   });
 
-  it('writes another value after a retry, which may have made the one before void (R9)', async () => {
+  it('writes a new value after a retry, which cancels approvals (R9)', async () => {
     const actions = [
       { action: 'Approve', stage: 'linux', time: '2026-11-01T00:00:00Z' },
       { action: 'Retry', time: '2026-11-02T00:00:00Z' },
@@ -155,13 +153,13 @@ describe('approve', () => {
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
 
-  it('takes the place of no approval that nobody has heard of yet', async () => {
+  it('does not replace an approval that the operator has not read', async () => {
     const both = [stage('linux', 'AwaitingApproval'), stage('rest', 'Pending')];
     const asked = stages.map((one) => ({ ...one, approval: 'Required' as const }));
     const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
     const { failure, annotated } = await run('approve', policy({ stages: both }, 'x', value, asked), { stage: 'rest' });
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: stage linux was approved, and nobody has heard of it yet; approve rest once an operator has looked: one annotation holds one approval',
+      'cli.nothingToDo cvp/production: the operator has not read the approval of stage linux yet: approve rest after it has, since the annotation holds one approval',
     );
     expect(annotated).toEqual([]);
     const actions = [{ action: 'Approve', stage: 'linux', time: now }] as const;
@@ -169,11 +167,11 @@ describe('approve', () => {
     expect((await run('approve', heard, { stage: 'rest' })).annotated).toEqual(written('approve', `${id}/rest`));
   });
 
-  it('writes nothing when it is approved already, and something when another rollout was', async () => {
+  it('writes nothing if the stage of this rollout is already approved', async () => {
     const approved = (value: string) =>
       policy({ stages: waiting }, 'x', { annotations: { 'logfleet.dev/approve': value } });
     const again = await run('approve', approved(`${id}/linux`));
-    expect(again).toMatchObject({ said: `stage linux of rollout ${id} was approved already.`, annotated: [] });
+    expect(again).toMatchObject({ said: `stage linux of rollout ${id} is already approved.`, annotated: [] });
     expect((await run('approve', approved('2-19.400-1/linux'))).annotated).toHaveLength(1);
   });
 
@@ -182,41 +180,36 @@ describe('approve', () => {
       'none waits, and one needs it later',
       [stage('canary', 'Soaking'), stage('linux', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); write --stage linux to approve that one ahead of its turn`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); write --stage linux to approve that stage in advance`,
     ],
     [
       'none waits, and none needs it',
       [stage('canary', 'Completed'), stage('linux', 'Progressing'), stage('rest', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no stage that is left needs an approval`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no later stage needs one`,
     ],
-    [
-      'there are none',
-      [],
-      undefined,
-      `cli.nothingToDo cvp/production: rollout ${id} has no stages, so that there is nothing to approve`,
-    ],
+    ['there are none', [], undefined, `cli.nothingToDo cvp/production: rollout ${id} has no stages`],
     ['it does not exist', waiting, 'prod', `cli.usage rollout ${id} has no stage 'prod': it has canary, linux, rest`],
     ['it does not exist, nor does any', [], 'prod', `cli.usage rollout ${id} has no stage 'prod': it has none`],
     [
       'it needs none',
       waiting,
       'rest',
-      'cli.nothingToDo cvp/production: stage rest needs no approval; it begins once those before it have ended',
+      'cli.nothingToDo cvp/production: stage rest needs no approval: it starts after the stages before it',
     ],
     [
       'it has begun',
       waiting,
       'canary',
-      `cli.nothingToDo cvp/production: stage canary of rollout ${id} has begun already, so that there is nothing to approve`,
+      `cli.nothingToDo cvp/production: stage canary of rollout ${id} has already started`,
     ],
     [
       'it was stopped',
       [stage('canary', 'Stopped')],
       'canary',
-      `cli.nothingToDo cvp/production: rollout ${id} was stopped in stage canary; logfleet retry cvp/production goes on with it`,
+      `cli.nothingToDo cvp/production: rollout ${id} was stopped in stage canary. To continue: logfleet retry cvp/production`,
     ],
-  ])('refuses where %s, with what to do instead', async (_, all, name, failure) => {
+  ])('refuses and offers an alternative: %s', async (_, all, name, failure) => {
     const outcome = await run('approve', policy({ stages: all }), name === undefined ? {} : { stage: name });
     expect(outcome).toEqual({ failure, said: '', annotated: [] });
   });
@@ -224,23 +217,23 @@ describe('approve', () => {
 
 describe('retry', () => {
   it.each([
-    ['RolloutStopped', 12, `rollout ${id} goes on, and 12 collectors that failed are tried again.`],
-    ['Aborted', 0, `rollout ${id} goes on.`],
-    ['RolledBack', 1, `rollout ${id} goes on, and 1 collector that failed is tried again.`],
-    ['RollingBack', 0, `rollout ${id} goes on.`],
-    ['CollectorsFailed', 2, `2 collectors that failed are tried again in rollout ${id}.`],
-    ['CollectorsRefused', 0, `what failed is tried again in rollout ${id}.`],
+    ['RolloutStopped', 12, `rollout ${id} continues, and 12 failed collectors are retried.`],
+    ['Aborted', 0, `rollout ${id} continues.`],
+    ['RolledBack', 1, `rollout ${id} continues, and 1 failed collector is retried.`],
+    ['RollingBack', 0, `rollout ${id} continues.`],
+    ['CollectorsFailed', 2, `2 failed collectors are retried in rollout ${id}.`],
+    ['CollectorsRefused', 0, `failed collectors are retried in rollout ${id}.`],
   ])('after %s with %d failed', async (reason, failed, said) => {
     const outcome = await run('retry', policy(failing(failed), reason));
     expect(outcome).toEqual({ failure: undefined, said, annotated: written('retry', `${id}/${now}`) });
     expect(parseRolloutRequest(outcome.annotated[0]?.annotation.value)?.rolloutId).toBe(id);
   });
 
-  it('goes by the stages, too', async () => {
+  it('uses the failures of stages', async () => {
     const stopped = policy({ ...failing(0), stages: [stage('canary', 'Stopped')] });
-    expect((await run('retry', stopped)).said).toBe(`rollout ${id} goes on.`);
+    expect((await run('retry', stopped)).said).toBe(`rollout ${id} continues.`);
     const failed = policy({ ...failing(0), stages: [stage('canary', 'Soaking', 20, 1)] });
-    expect((await run('retry', failed)).said).toBe(`what failed is tried again in rollout ${id}.`);
+    expect((await run('retry', failed)).said).toBe(`failed collectors are retried in rollout ${id}.`);
   });
 
   it.each(['RefusedByService: too old', 'RefusedByService', 'NotPermitted', 'Contested'])(
@@ -251,72 +244,70 @@ describe('retry', () => {
     },
   );
 
-  it('tries nobody again who cannot be upgraded', async () => {
+  it('refuses if only hosted collectors are skipped', async () => {
     const hosted = policy({ ...failing(0), skippedReasons: [{ reason: 'HostedCollector', count: 1 }] });
-    expect((await run('retry', hosted)).failure).toContain('there is nothing to retry');
+    expect((await run('retry', hosted)).failure).toContain('has no failures');
   });
 
-  it('goes by what stopped it where `Ready` tells of a pause first', async () => {
+  it('uses the stop of the rollout if Ready shows a pause', async () => {
     const stopped = { reason: 'RolloutStopped', time: now, message: 'Too many failed.' } as const;
     const paused = policy({ ...failing(0), rollout: { ...rollout, stopped } }, 'Paused');
-    expect((await run('retry', paused)).said).toBe(`rollout ${id} goes on.`);
+    expect((await run('retry', paused)).said).toBe(`rollout ${id} continues.`);
     const aborted = policy({ rollout: { ...rollout, stopped: { ...stopped, reason: 'Aborted' } } }, 'Paused');
-    expect((await run('abort', aborted)).failure).toContain('was aborted already');
+    expect((await run('abort', aborted)).failure).toContain('is already aborted');
   });
 
-  it('says so when it is paused besides', async () => {
+  it('reports a pause', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
     const { said } = await run('retry', policy(failing(1), 'Paused', paused));
-    expect(said).toMatch(/ It is paused; to go on: logfleet resume cvp\/production$/);
+    expect(said).toMatch(/ It is paused. To resume: logfleet resume cvp\/production$/);
   });
 
-  it('refuses where there is nothing to retry', async () => {
+  it('refuses without failures', async () => {
     const { failure, annotated } = await run('retry', policy(failing(0, 6)));
-    expect(failure).toBe(
-      `cli.nothingToDo cvp/production: rollout ${id} is not stopped and nothing in it has failed: there is nothing to retry`,
-    );
+    expect(failure).toBe(`cli.nothingToDo cvp/production: rollout ${id} is not stopped and has no failures`);
     expect(annotated).toEqual([]);
   });
 });
 
 describe('abort', () => {
   it.each([
-    [6, '; 6 in progress end by themselves'],
-    [1, '; 1 in progress ends by itself'],
+    [6, '; 6 upgrades in flight end by themselves'],
+    [1, '; 1 upgrade in flight ends by itself'],
     [0, ''],
   ])('ends a rollout with %d in progress', async (inProgress, ending) => {
     const { said, annotated } = await run('abort', policy(failing(0, inProgress)), { namespace: 'logging' });
     expect(said).toBe(
-      `aborted rollout ${id}: nothing more is started${ending}. Who was upgraded stays so. ` +
-        'Set another target, or go on with this one: logfleet retry cvp/production -n logging',
+      `aborted rollout ${id}${ending}. Upgraded collectors stay upgraded. ` +
+        'Set another target, or continue with: logfleet retry cvp/production -n logging',
     );
     expect(annotated).toEqual(written('abort', `${id}/${now}`));
   });
 
   it.each([
-    ['Aborted', 'was aborted already'],
-    ['RolledBack', 'was rolled back already'],
+    ['Aborted', 'is already aborted'],
+    ['RolledBack', 'is already rolled back'],
   ])('refuses after %s', async (reason, over) => {
     const { failure, annotated } = await run('abort', policy({}, reason));
     expect(failure).toBe(
-      `cli.nothingToDo cvp/production: rollout ${id} ${over}; set another target, or go on with it: logfleet retry cvp/production`,
+      `cli.nothingToDo cvp/production: rollout ${id} ${over}: set another target, or continue with: logfleet retry cvp/production`,
     );
     expect(annotated).toEqual([]);
   });
 });
 
 describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (name) => {
-  it('says that there is none, and why', async () => {
+  it('reports that there is none', async () => {
     const { rollout: _, ...status } = rollingStatus;
     const summary = { updated: '200/200', state: 'AllUpdated' };
     const { failure } = await run(name, samplePolicy({ status: { ...status, summary } }));
-    expect(failure).toBe(
-      `cli.nothingToDo cvp/production: no rollout is under way (AllUpdated), so that there is nothing to ${name}`,
-    );
+    expect(failure).toBe(`cli.nothingToDo cvp/production: there is no rollout to ${name} (AllUpdated)`);
   });
 
-  it('says that nobody has looked at it yet', async () => {
+  it('reports a missing status', async () => {
     const { failure } = await run(name, samplePolicy({ status: undefined }));
-    expect(failure).toBe('cli.nothingToDo cvp/production: nothing has looked at it yet; is an operator running?');
+    expect(failure).toBe(
+      'cli.nothingToDo cvp/production: no operator has looked at it yet. Check that an operator is running',
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** An export in the middle of its work, with something in every member of its status. */
+/** Export at work, with a value in every field of its status. */
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import type { ObjectMeta, SearchExport } from '../../../src/api/kinds.ts';
 import { ago } from './sample-policy.ts';
@@ -32,10 +32,7 @@ export const exportingStatus: SearchExportStatus = {
     },
     { id: '3C4D', from: '2026-11-01T08:30:00.001Z', to: '2026-11-01T10:00:00Z', state: 'NOT STARTED' },
   ],
-  histogram: [
-    { startTime: '2026-11-01T12:00:00Z', endTime: '2026-11-01T18:00:00Z', count: 400_000 },
-    { startTime: '2026-11-01T18:00:00Z', endTime: '2026-11-02T00:00:00Z', count: 800_000 },
-  ],
+  rowHistogram: Array.from({ length: 60 }, (_, slice) => (slice < 30 ? -1 : slice < 45 ? 26_660 : 53_340)),
   incomplete: [
     {
       from: '2026-11-01T20:00:00Z',

@@ -1,11 +1,11 @@
-/** A policy in the middle of its rollout, with something in every member of its status. */
+/** Policy in a rollout, with a value in every field of its status. */
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.ts';
 
-/** The moment at which the tests look. */
+/** Current time in the tests. */
 export const nowMs = Date.UTC(2026, 10, 2, 12, 0, 0);
 
-/** RFC 3339, so many seconds before `nowMs`. */
+/** RFC 3339 time, `seconds` before `nowMs`. */
 export function ago(seconds: number): string {
   return new Date(nowMs - seconds * 1_000).toISOString();
 }
@@ -76,7 +76,7 @@ export const rollingStatus: CollectorVersionPolicyStatus = {
   ],
 };
 
-/** The same in stages: a canary that has ended, one that soaks, one that waits for an approval; with what people did. */
+/** Status with stages: a completed canary, a soaking stage, a stage that waits for approval, and actions of people. */
 export const stagedStatus: CollectorVersionPolicyStatus = {
   ...rollingStatus,
   rollout: {

@@ -1,15 +1,15 @@
-/** What a run shows of its policies: what it has found itself, and nothing that an earlier one left behind. */
+/** A run shows its own findings about policies, and no status of a former run. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
-import { LiveView } from '../../../src/cli/live-view.ts';
-import { ShownHost } from '../../../src/cli/shown-host.ts';
+import { LiveView } from '../../../src/cli/live/live-view.ts';
+import { ShownHost } from '../../../src/cli/live/shown-host.ts';
 import type { DirectoryHost } from '../../../src/host/directory/directory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingOutput } from './recording-context.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
-/** A directory with one policy, as far as it is looked at here. */
+/** Directory with one policy. */
 function start(left: CollectorVersionPolicy) {
   let policy: CollectorVersionPolicy | undefined = left;
   const listeners: ((key: ResourceKey) => void)[] = [];
@@ -37,34 +37,34 @@ function start(left: CollectorVersionPolicy) {
 
 const line = 'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2';
 
-test('the state of an earlier run is no news, not even when the manifest changes', () => {
+test('does not show the state of a former run, even when the manifest changes', () => {
   const { change, lines } = start(samplePolicy());
   change(samplePolicy({ metadata: { generation: 4 } }));
   expect(lines()).toEqual([]);
 });
 
-test('the first line is about what this run has written', async () => {
+test('shows first what this run has written', async () => {
   const { shown, lines } = start(samplePolicy());
   const status = { ...rollingStatus, summary: { updated: '181/197', state: 'RollingOut' } };
   await shown.host.writeStatus('CollectorVersionPolicy', samplePolicy({ status }));
   expect(lines()).toEqual([line.replace('180', '181')]);
 });
 
-test('what has settled as it was is shown then, once', () => {
+test('shows a settled resource once', () => {
   const { shown, lines } = start(samplePolicy());
   shown.settled();
   shown.settled();
   expect(lines()).toEqual([line]);
 });
 
-test('what this run has found to be true as it stands is shown, once', () => {
+test('shows a confirmed status once', () => {
   const { shown, lines } = start(samplePolicy());
   shown.host.confirmStatus?.('CollectorVersionPolicy', samplePolicy());
   shown.host.confirmStatus?.('CollectorVersionPolicy', samplePolicy());
   expect(lines()).toEqual([line]);
 });
 
-test('a policy that goes is told of', () => {
+test('reports a deleted policy', () => {
   const { change, lines } = start(samplePolicy());
   change(undefined);
   expect(lines()).toEqual(['logging/production: deleted']);

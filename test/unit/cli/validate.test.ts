@@ -35,7 +35,7 @@ async function validate(args: readonly string[], stdin = '') {
 }
 
 describe('logfleet validate', () => {
-  test('finds nothing against good manifests, also in JSON, deep down and in several documents', async () => {
+  test('accepts valid manifests in JSON, in subfolders and in several documents', async () => {
     write('a.yaml', `${policy('a')}---\n${policy('b')}`);
     write('deep/er/c.yml', policy('c'));
     write('d.json', JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [] }));
@@ -62,7 +62,7 @@ describe('logfleet validate', () => {
     expect(summary).toBe('2 resources in 2 files, 3 errors');
   });
 
-  test('is content with warnings', async () => {
+  test('ends with 0 for warnings', async () => {
     write('a.yaml', policy('a', '19.0500-1'));
     const { status, findings, summary } = await validate(['a.yaml']);
     expect(status).toBe(0);
@@ -70,7 +70,7 @@ describe('logfleet validate', () => {
     expect(summary).toBe('1 resource in 1 file, all valid, 1 warning');
   });
 
-  test('-o json: gives place, problem and fix of each finding apart', async () => {
+  test('-o json: has place, problem and fix of each finding', async () => {
     write('a.yaml', `${policy('a', '19.0500-1')}---\n${policy('b', '19.x')}`);
     write('c.yaml', policy('c'));
     const context = { ...recordingContext(), cwd: directory };
@@ -104,7 +104,7 @@ describe('logfleet validate', () => {
     expect(findings).toEqual([expect.stringMatching(/^<stdin>:6:21: /)]);
   });
 
-  test('passes over other kinds, and what is hidden', async () => {
+  test('ignores other kinds and hidden files', async () => {
     write(
       'a.yaml',
       `${policy('a')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: 1}\n---\nb: 1\n`,
@@ -112,27 +112,27 @@ describe('logfleet validate', () => {
     write('.logfleet/status.yaml', 'kind: [');
     expect(await validate([directory])).toMatchObject({
       status: 0,
-      summary: '1 resource in 1 file, all valid, 2 documents of other kinds passed over',
+      summary: '1 resource in 1 file, all valid, 2 documents of other kinds ignored',
     });
   });
 
-  test('refuses a Ledger, which the operator alone writes', async () => {
+  test('refuses a Ledger in manifests', async () => {
     write('a.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: Ledger\nmetadata: {name: a}\nshard: head\ncontent: ""\n');
     const { status, findings } = await validate([directory]);
     expect(status).toBe(2);
-    expect(findings).toEqual([expect.stringMatching(/:2:7: kind: a Ledger is written by the operator alone/)]);
+    expect(findings).toEqual([expect.stringMatching(/:2:7: kind: only the operator writes Ledgers/)]);
   });
 
-  test.each(['just text\n', '', '---\n'])('refuses what kubectl finds no object in: %j', async (text) => {
+  test.each(['just text\n', '', '---\n'])('refuses a document that is not an object: %j', async (text) => {
     write('a.yaml', text);
     expect(await validate([directory])).toMatchObject({ status: 2 });
   });
 
-  test('says so when there is nothing of ours', async () => {
+  test('reports when nothing was checked', async () => {
     write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\n');
     expect(await validate(['a.yaml'])).toMatchObject({
       status: 0,
-      summary: '0 resources in 1 file, nothing to check, 1 document of other kinds passed over',
+      summary: '0 resources in 1 file, nothing to check, 1 document of other kinds ignored',
     });
   });
 
@@ -149,7 +149,7 @@ describe('logfleet validate', () => {
     expect(findings).toEqual([expect.stringContaining(expected)]);
   });
 
-  test('finds the same resource in two files, but not of two namespaces', async () => {
+  test('refuses a resource in two files, unless the namespaces differ', async () => {
     write('a.yaml', policy('a'));
     write('b.yaml', policy('a'));
     write('c.yaml', policy('a, namespace: other'));
@@ -159,7 +159,7 @@ describe('logfleet validate', () => {
     ]);
   });
 
-  test('looks at a Secret that a policy names, and at no other', async () => {
+  test('checks only Secrets that a policy names', async () => {
     const secret = (name: string) =>
       `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}}\nstringData: {baseURL: "http://x"}\n`;
     write('a.yaml', policy('a'));
@@ -170,10 +170,10 @@ describe('logfleet validate', () => {
       'stringData.accessKey',
       'stringData.baseURL',
     ]);
-    expect(summary).toBe('1 resource in 2 files, 3 errors, 1 document of other kinds passed over');
+    expect(summary).toBe('1 resource in 2 files, 3 errors, 1 document of other kinds ignored');
   });
 
-  test('looks at the settings of the operator, one in each namespace', async () => {
+  test('checks the settings of the operator in each namespace', async () => {
     const settings = (data: string, namespace = 'logfleet') =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings, namespace: ${namespace}}\n${data}\n`;
     write('a.yaml', settings('data: {paused: "true"}'));
@@ -184,11 +184,11 @@ describe('logfleet validate', () => {
     expect(status).toBe(2);
     expect(findings).toEqual([
       'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; write another name, or delete one of the two',
-      'b.yaml:4:16: data.paused: must be a text and is true; write it in quotes, as in "true"',
-      'b.yaml:9:7: data: must be a mapping; write names with texts, as in paused: "true"',
-      'c.yaml:4:16: data.paused: warning: "off" pauses as "true" does; write "true" or "false"',
-      'c.yaml:4:23: data.Paused: warning: logfleet knows no such setting; did you mean paused?',
-      'c.yaml:4:39: data.stop: warning: logfleet knows no such setting; write paused, or leave it out',
+      'b.yaml:4:16: data.paused: must be a text, not true; write it in quotes, as in "true"',
+      'b.yaml:9:7: data: must be a mapping; write names and texts, as in paused: "true"',
+      'c.yaml:4:16: data.paused: warning: "off" has the same effect as "true"; write "true" or "false"',
+      'c.yaml:4:23: data.Paused: warning: logfleet has no such setting; did you mean paused?',
+      'c.yaml:4:39: data.stop: warning: logfleet has no such setting; write paused, or leave it out',
     ]);
   });
 
@@ -206,7 +206,7 @@ spec:
     const secret = (members: string, namespace = '') =>
       `apiVersion: v1\nkind: Secret\nmetadata: {name: export-store${namespace}}\nstringData: {${members}}\n`;
 
-    test('checks what no API server knows, and the Secret for its store', async () => {
+    test('checks more than an API server, and the Secret of the store', async () => {
       write('export.yaml', exportOf('name: a'));
       write('secret.yaml', secret('accessKeyId: a, secretAccessKey: b, sessionToken: ""'));
       expect(await validate(['.'])).toEqual({
@@ -219,9 +219,9 @@ spec:
       const { status, findings } = await validate(['.']);
       expect(status).toBe(2);
       expect(findings).toEqual([
-        'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is no time zone that is known; write Europe/Berlin',
-        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write it under stringData, as the store gave it to you',
-        'secret.yaml:4:14: stringData.secretAccesKey: warning: logfleet reads no such key; did you mean secretAccessKey?',
+        'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is not a known time zone; write Europe/Berlin',
+        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write it under stringData, with the value from the store',
+        'secret.yaml:4:14: stringData.secretAccesKey: warning: logfleet has no such key; did you mean secretAccessKey?',
         'secret.yaml:4:46: stringData.accessKeyId: is empty; write its value',
       ]);
     });
@@ -238,13 +238,13 @@ spec:
       ]);
     });
 
-    test('warns of annotations that are about rollouts', async () => {
+    test('warns of annotations for rollouts', async () => {
       const annotations = 'annotations: {logfleet.dev/paused: "true", logfleet.dev/approve: 3-19.500-1/canary}';
       write('export.yaml', exportOf(`name: a, ${annotations}`));
       const { findings } = await validate(['.']);
       expect(findings).toEqual([
         expect.stringMatching(
-          /^export.yaml:3:64: .*approve\]: warning: is about rollouts, and an export has none; write /,
+          /^export.yaml:3:64: .*approve\]: warning: applies to rollouts, and an export has none; write /,
         ),
       ]);
     });
@@ -259,15 +259,15 @@ spec:
   });
 
   test.each([
-    ['a file that is not there', 'nothing.yaml', 'there is no file or directory nothing.yaml'],
-    ['a directory without manifests', '.', 'there is no *.yaml, *.yml or *.json in .'],
+    ['a file that does not exist', 'nothing.yaml', 'nothing.yaml does not exist'],
+    ['a directory without manifests', '.', '. has no *.yaml, *.yml or *.json'],
   ])('calls %s wrong usage', async (_, argument, expected) => {
     const { status, summary } = await validate([argument]);
     expect(status).toBe(2);
     expect(summary).toContain(expected);
   });
 
-  test('has nothing against the samples and examples of the project', async () => {
+  test('accepts the samples and examples of the project', async () => {
     const { status, findings } = await validate([join(root, 'manifests/samples'), join(root, 'examples')]);
     expect({ status, findings }).toEqual({ status: 0, findings: [] });
   });

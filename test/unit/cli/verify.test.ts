@@ -1,12 +1,12 @@
-/** The command `logfleet verify`: which export is meant, what is said of it, and how it ends. */
+/** `logfleet verify`: selection of exports, output, and exit status. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { placesOfExports } from '../../../src/cli/manifest-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
+import { placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { encodeManifest, type Manifest, manifestOf } from '../../../src/destination/manifest.ts';
 import { encodePlan } from '../../../src/destination/plan-object.ts';
@@ -63,12 +63,12 @@ describe('logfleet verify', () => {
     expect(said).toContain('Proven: 1,000 rows, each of them once.');
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T04:00:00Z: 2 intervals, no gap, no overlap$/m);
     expect(said).toMatch(
-      /^counts +ok +1,006 rows received, .*2 intervals by the search job.*4 of them twice.*; 2 of them belong to another interval, which has them$/m,
+      /^counts +ok +1,006 rows received, .*2 intervals by the search job.*4 of them twice.*; 2 of them belong to another interval, which contains them$/m,
     );
     expect(said).toMatch(/^files +ok +1 file read, 1,000 rows in them$/m);
   });
 
-  test('tells what differs, and in which file', async () => {
+  test('reports differences with their files', async () => {
     const content = readFileSync(firstFile());
     content[12] = (content[12] ?? 0) ^ 1;
     writeFileSync(firstFile(), content);
@@ -76,13 +76,13 @@ describe('logfleet verify', () => {
     const { status, said } = await verify('.');
     expect(status).toBe(1);
     expect(said).toMatch(/^checksums +differs/m);
-    expect(said).toMatch(/^folder +differs +with the differences below$/m);
+    expect(said).toMatch(/^folder +differs +see the differences below$/m);
     expect(said).toContain('data/stray is not in the manifest');
     expect(said).toContain(`has the SHA-256`);
     expect(said).toMatch(/^Different: \d differences\.$/m);
   });
 
-  test('-o json: gives each difference with what was expected and found', async () => {
+  test('-o json: has expected and found values of each difference', async () => {
     unlinkSync(firstFile());
     const { status, said } = await verify('.', '-o', 'json');
     expect(status).toBe(1);
@@ -97,7 +97,7 @@ describe('logfleet verify', () => {
     });
   });
 
-  test('ends with 1 where an interval was kept although it is incomplete, and names it', async () => {
+  test('ends with 1 for an incomplete interval, and names it', async () => {
     const intervals = manifest.intervals.map((each, index) =>
       index === 0 ? { ...each, count: { ...each.count, rows: 2_000 }, incomplete: { reason: 'CountDiffers' } } : each,
     );
@@ -109,43 +109,46 @@ describe('logfleet verify', () => {
     expect(said).toContain(
       'incomplete: 2026-11-01T00:00:00.000Z to 2026-11-01T02:00:00.000Z: CountDiffers (1,003 received, 2,000 counted)',
     );
-    expect(said).toContain('Incomplete: 1,000 rows as the manifest says, and 1 interval is flagged as incomplete.');
+    expect(said).toContain('Incomplete: 1,000 rows, and 1 interval is flagged as incomplete.');
   });
 
-  test('tells an export that has no manifest yet from a folder that has none', async () => {
+  test('distinguishes an export without a manifest from a folder without exports', async () => {
     unlinkSync(join(directory, layout.manifest));
     const incomplete = await verify('.');
     expect([incomplete.status, incomplete.told]).toEqual([1, expect.stringContaining('is not complete')]);
     unlinkSync(join(directory, layout.plan));
     const absent = await verify('.');
-    expect([absent.status, absent.told]).toEqual([2, expect.stringContaining('there is no manifest.json in .')]);
+    expect([absent.status, absent.told]).toEqual([
+      2,
+      expect.stringContaining('neither . nor a folder below it has a manifest.json'),
+    ]);
   });
 
-  test('calls a manifest that cannot be read different, and no wrong usage', async () => {
+  test('ends with 1 for a damaged manifest', async () => {
     write(layout.manifest, '{"kind":"something else"}');
     const url = pathToFileURL(join(directory, layout.manifest)).href;
-    const told = expect.stringContaining(`logfleet verify: ${url}: manifest.json is not as logfleet writes it`);
+    const told = expect.stringContaining(`logfleet verify: ${url}: manifest.json is damaged`);
     expect(await verify('.')).toMatchObject({ status: 1, told });
     const document = await verify('.', '-o', 'json');
     expect(document).toMatchObject({ status: 1, told: '' });
     expect(JSON.parse(document.said)).toEqual({
       ...{ manifest: url, proven: false },
-      problem: expect.stringContaining('put back the one that stood there'),
+      problem: expect.stringContaining('restore the original manifest'),
     });
   });
 
-  test('says how what differs is mended, and of how many files the sums are right', async () => {
+  test('shows the remedy, and the number of correct files', async () => {
     unlinkSync(firstFile());
     const { said } = await verify('.');
     expect(said).toMatch(/^checksums +incomplete +size and SHA-256 of 0 of 1 file, 0 B$/m);
     const records =
-      'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json, and what is missing is searched again';
-    expect(said).toMatch(new RegExp(`^To mend it, put these files back as they were, or ${records} when`, 'm'));
+      'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json to search the missing intervals again';
+    expect(said).toMatch(new RegExp(`^Remedy: restore these files, or ${records} when`, 'm'));
     write(layout.manifest, encodeManifest({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
-    expect((await verify('.')).said).toMatch(/^To mend it, put back the one that stood there, or remove it: it is/m);
+    expect((await verify('.')).said).toMatch(/^Remedy: restore the original manifest, or remove it to have it/m);
   });
 
-  test('verifies all that there are below a folder, one after the other', async () => {
+  test('verifies all exports below a folder', async () => {
     cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });
     const all = await verify('.');
     expect([all.status, all.told]).toEqual([0, '']);
@@ -160,7 +163,7 @@ describe('logfleet verify', () => {
     expect(different.said.endsWith(`\n2 exports: 1 proven, 1 not:\n${manifestUrl}\n`)).toBe(true);
   });
 
-  test('goes on with the others where one of several is not complete', async () => {
+  test('continues with the others if one of several exports is not complete', async () => {
     write('other/deep/plan.json', encodePlan(plan));
     const { status, said, told } = await verify('.');
     expect([status, told]).toEqual([1, expect.stringContaining('is not complete')]);
@@ -172,8 +175,8 @@ describe('logfleet verify', () => {
     });
   });
 
-  test('finds one in a folder as deep as a manifest may name, beside one that nobody may read', async () => {
-    // A folder whose path is too long for the system stands for one without the right to read it, which a test as root has always.
+  test('finds an export in a deep folder, beside an unreadable folder', async () => {
+    // A path that is too long for the system replaces a folder without read permission, which root could read.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));
@@ -186,7 +189,7 @@ describe('logfleet verify', () => {
       expect(await verify('.')).toMatchObject({
         status: 2,
         told: expect.stringMatching(
-          /there is no manifest\.json in \. or below it, as far as .*\(ENAMETOOLONG\) cannot$/m,
+          /neither \. nor a folder below it has a manifest\.json; these could not be read: .*\(ENAMETOOLONG\)$/m,
         ),
       });
     } finally {
@@ -195,22 +198,22 @@ describe('logfleet verify', () => {
   });
 
   test.each([
-    ['a path that is not there', ['nowhere'], 'there is no file or folder nowhere'],
-    ['a file that is no manifest', [layout.plan], 'is no manifest'],
+    ['a path that does not exist', ['nowhere'], 'nowhere does not exist'],
+    ['a file that is no manifest', [layout.plan], 'is not a manifest'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region is for a manifest at s3://'],
-    ['an address without a bucket', ['s3:///x'], 'names no bucket'],
+    ['an address without a bucket', ['s3:///x'], 'has no bucket'],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
   ])('refuses %s', async (_, args, expected) => {
     expect(await verify(...args)).toMatchObject({ status: 2, told: expect.stringContaining(expected) });
   });
 
-  test('shows on a terminal how far it is, and takes that away', async () => {
+  test('shows progress on a terminal, and removes it at the end', async () => {
     const context = { ...recordingContext({ columns: 100 }), cwd: directory };
     expect(await runProgram(['verify', '.'], context)).toBe(0);
     expect(context.stderr.text).toContain('1 of 1 files read');
   });
 
-  test('breaks long lines at blanks where the window is narrow', async () => {
+  test('wraps lines in a narrow window', async () => {
     const context = { ...recordingContext({ columns: 60 }), cwd: directory };
     expect(await runProgram(['verify', '.'], context)).toBe(0);
     const lines = context.stdout.text.split('\n').slice(1);
@@ -218,7 +221,7 @@ describe('logfleet verify', () => {
     expect(lines).toContain('counts      ok       1,006 rows received, as the service');
   });
 
-  test('ends with 130 when somebody interrupts it', async () => {
+  test('ends with 130 after an interrupt', async () => {
     const context = { ...recordingContext(), cwd: directory };
     context.stop('SIGINT');
     expect(await runProgram(['verify', '.'], context)).toBe(130);
@@ -238,7 +241,7 @@ describe('an address of a store', () => {
     expect(place(text)).toEqual({ kind: 's3', settings: { bucket: 'audit', root, credentials: 'ambient' } });
   });
 
-  test('takes its region from the flag, else from the environment', () => {
+  test('uses the region of the flag, else of the environment', () => {
     const env = { AWS_REGION: '', AWS_DEFAULT_REGION: 'eu-west-1' };
     expect(place('s3://audit', {}, env)).toMatchObject({ settings: { region: 'eu-west-1' } });
     const options = { region: 'eu-central-1', endpoint: 'https://store.example.com', pathStyle: true };

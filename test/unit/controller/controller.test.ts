@@ -9,7 +9,7 @@ import { CountingMetrics } from './counting-metrics.ts';
 
 const settled: Result = { kind: 'settled' };
 
-/** A source and a leadership that the test moves, and a reconciler whose calls the test answers by key. */
+/** A source and a leadership under control of the test, and a reconciler whose calls the test answers by key. */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();
@@ -83,7 +83,7 @@ class World {
   }
 }
 
-/** A reconcile that the test ends. */
+/** A reconcile that ends when the test says so. */
 function gate() {
   let open: (result: Result) => void = () => {};
   const passed = new Promise<Result>((resolve) => {

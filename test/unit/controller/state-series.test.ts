@@ -1,4 +1,4 @@
-/** Series of states: all resources are counted, and a bounded number has series of its own (C3). */
+/** Series of states: all resources are counted, and a limited number has series of its own (C3). */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

@@ -30,6 +30,14 @@ describe('a work queue', () => {
     expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(['b', 'a', 'c', undefined]);
   });
 
+  test('takes keys with work under way in turns with all others', () => {
+    const { queue } = setUp();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    for (const key of ['x', 'y', 'z', 'w', 'v']) queue.add(key, true);
+    const taken = Array.from({ length: 9 }, () => queue.take());
+    expect(taken).toEqual(['x', 'a', 'y', 'b', 'z', 'c', 'w', 'v', undefined]);
+  });
+
   test('coalesces a key that was added several times', () => {
     const { queue } = setUp();
     queue.add('a');

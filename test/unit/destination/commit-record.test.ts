@@ -1,4 +1,7 @@
-/** Commits of intervals (E3, E4, E6): of two who search the same, one is first, and whatever happens every millisecond is covered once. */
+/**
+ * Commits of intervals (E3, E4, E6): of two processes that search the same interval one is first, and every millisecond is covered
+ * once.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -22,7 +25,7 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-/** Objects are written, and it is not known by whom. */
+/** Objects are written, but the answers are lost. */
 const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
@@ -114,16 +117,16 @@ describe('a record that is read back', () => {
 
   test.each<[string, object, string]>([
     ['a figure is missing', { received: undefined }, '/received is missing'],
-    ['a figure is no number', { received: '13' }, '/received is "13", and has to be a whole number from 0 on'],
+    ['a figure is no number', { received: '13' }, '/received is "13", but must be a whole number from 0 on'],
     ['a figure is negative', { left: -1 }, '/left is -1'],
     ['a figure is not whole', { left: 0.5 }, '/left is 0.5'],
     [
       'it ends when no date is',
       { toMs: 9e15 },
-      '/toMs is 9000000000000000, and has to be a whole number of milliseconds',
+      '/toMs is 9000000000000000, but must be a whole number of milliseconds',
     ],
     ['there is more than known', { note: 'x' }, '/note is not known to this logfleet; run the newer logfleet'],
-    ['it is of another version', { version: 2 }, '/version is 2, and 1 is known to this logfleet; run the newer'],
+    ['it is of another version', { version: 2 }, '/version is 2, but this logfleet supports only 1; run the newer'],
     ['it is something else', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
     ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
     ['a hash is none', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
@@ -132,7 +135,7 @@ describe('a record that is read back', () => {
     ['a file is named twice', { files: [file, file], written: 20, received: 23 }, 'it names a file twice'],
     ['a hash of slices is none', { slices: { ...slices, whole: { ...slices.whole, rows: '' } } }, '/slices/whole/rows'],
     ['a slice has no rows', { slices: { ...slices, shared: [{ ...slice, rows: 0 }] } }, '/slices/shared/0/rows is 0'],
-    ['files are no list', { files: {} }, '/files is {}, and has to be a list'],
+    ['files are no list', { files: {} }, '/files is {}, but must be a list'],
     ['a file is no object', { files: [3] }, '/files/0 is no object'],
   ])('is refused where %s', (_, changes, problem) => {
     const stored = { ...JSON.parse(Buffer.from(encodeRecord(record)).toString()), ...changes };
@@ -140,16 +143,14 @@ describe('a record that is read back', () => {
       expect.objectContaining({
         code: 'destination.damaged',
         handling: { kind: 'stall' },
-        message: expect.stringMatching(
-          /^commits\/x\.json is not as logfleet writes it: .*put back what stood there, or remove it/s,
-        ),
+        message: expect.stringMatching(/^commits\/x\.json is damaged: .*restore the original record, or remove it/s),
       }),
     );
     expect(() => decodeRecord('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
   });
 
   test.each(['', '{', '[]', 'null', '\ud800'])('is refused as %j', (text) => {
-    expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is not as logfleet writes it');
+    expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is damaged');
   });
 
   test('is refused beside what is no record, which is to be removed', async () => {
@@ -189,8 +190,8 @@ describe('what is covered', () => {
 });
 
 /**
- * Two operators on one destination: each reads the records now and then, works on some rest that it saw, cuts where it
- * likes, loses answers, and dies before its commit.
+ * Two operators on one destination. Each reads the records from time to time, works on a remaining range, cuts it anywhere, loses
+ * answers, and can die before its commit.
  */
 test('commits of two writers in any order cover the range once, and nothing lies beside it (E3)', async () => {
   const step = fc.record({

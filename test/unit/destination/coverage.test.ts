@@ -1,4 +1,4 @@
-/** What is done of an export whose digests have voided a part of it. */
+/** Coverage of an export whose digests have voided a part of it. */
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -18,7 +18,7 @@ function verdict(round: number, ...segments: readonly (readonly [number, number]
 
 const first = [record(0, 0, 60), record(0, 60, 100), record(1, 100, 200)];
 
-/** Each as its segment and its ends. */
+/** Segment and bounds of each record. */
 function shown(records: readonly { readonly fromMs: number; readonly toMs: number }[]) {
   return records.map(({ fromMs, toMs, ...more }) => {
     const { segment, index } = more as { readonly segment?: number; readonly index?: number };

@@ -1,4 +1,4 @@
-/** How failures of disks and stores are sorted, and what a person is told. */
+/** Classification of disk and store errors, and their messages. */
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { s3Error } from '../../../src/destination/s3/s3-error.ts';
@@ -7,8 +7,8 @@ import { diskError } from '../../../src/destination/volume/disk-error.ts';
 
 describe('an error of the file system', () => {
   test.each([
-    ['ENOSPC', 'destination.full', 'wait', 'make room'],
-    ['EDQUOT', 'destination.full', 'wait', 'make room'],
+    ['ENOSPC', 'destination.full', 'wait', 'free some space'],
+    ['EDQUOT', 'destination.full', 'wait', 'free some space'],
     ['EFBIG', 'destination.full', 'wait', 'maxPartSize'],
     ['EACCES', 'destination.denied', 'stall', 'the user that logfleet runs as'],
     ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
@@ -27,7 +27,7 @@ describe('an error of the file system', () => {
       code: 'EACCES',
     });
     expect(diskError('make', '/exports/default', cause).message).toMatch(
-      /^cannot make \/exports\/default: EACCES: permission denied; let the user/,
+      /^cannot make \/exports\/default: EACCES: permission denied; grant write access/,
     );
   });
 });
@@ -55,7 +55,7 @@ describe('an error on the way to a store', () => {
   test('is one short line, whatever the store says', () => {
     const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
     const { message } = s3Error('read plan', cause);
-    expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; let these credentials do s3:PutObject/);
+    expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; grant these credentials s3:PutObject/);
     expect(message.length).toBeLessThan(700);
   });
 });
@@ -83,17 +83,17 @@ describe('settings of a store', () => {
   });
 
   test.each<[Partial<S3Settings>, string]>([
-    [{ bucket: 'ab' }, 'is no name of a bucket'],
-    [{ bucket: '../x' }, 'is no name of a bucket'],
-    [{ bucket: 'bucket/key' }, 'is no name of a bucket'],
+    [{ bucket: 'ab' }, 'the bucket name'],
+    [{ bucket: '../x' }, 'the bucket name'],
+    [{ bucket: 'bucket/key' }, 'the bucket name'],
     [{ root: 'a/../..' }, 'begins with a dot'],
-    [{ region: 'eu central' }, 'is no region'],
-    [{ endpoint: 'store.example.com' }, 'is no address'],
-    [{ endpoint: 'ftp://store.example.com' }, 'is no address'],
-    [{ endpoint: 'http://store.example.com' }, 's3.insecure: true'],
-    [{ endpoint: 'https://user:canary@store.example.com' }, 'put credentials into the Secret'],
-    [{ endpoint: 'https://store.example.com?x=1' }, 'has more than an address'],
-    [{ serverSideEncryption: { type: 'AES256', kmsKeyID: 'key' } }, 'is for type aws:kms'],
+    [{ region: 'eu central' }, 'the region'],
+    [{ endpoint: 'store.example.com' }, 'is not an address'],
+    [{ endpoint: 'ftp://store.example.com' }, 'is not an address'],
+    [{ endpoint: 'http://store.example.com' }, 'set insecure'],
+    [{ endpoint: 'https://user:canary@store.example.com' }, 'credentials into the Secret'],
+    [{ endpoint: 'https://store.example.com?x=1' }, 'write the address alone'],
+    [{ serverSideEncryption: { type: 'AES256', kmsKeyID: 'key' } }, 'requires the encryption type aws:kms'],
   ])('%o are refused: %s', (changes, message) => {
     const refusal = (() => {
       try {

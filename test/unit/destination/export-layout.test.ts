@@ -1,4 +1,4 @@
-/** Where an export lies (E1), and what its fingerprint and plan hold (E1, E2). */
+/** Names of an export's objects (E1), its fingerprint, and its plan (E2). */
 import { describe, expect, test } from 'vitest';
 import { bucketRoot, dataFileName, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
@@ -123,12 +123,12 @@ describe('the plan', () => {
   });
 
   test.each([
-    [[1], 'has to name a begin and an end'],
+    [[1], 'must have at least two entries'],
     [[1, 3, 3], '/boundariesMs/2 is not later than the one before'],
     [[3, 1], '/boundariesMs/1 is not later than the one before'],
-    [[1, 2.5], '/boundariesMs/1 is 2.5, and has to be a whole number'],
+    [[1, 2.5], '/boundariesMs/1 is 2.5, but must be a whole number'],
     [['1', 2], '/boundariesMs/0 is "1"'],
-    [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, and has to be a whole number of milliseconds since 1970'],
+    [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, but must be a whole number of milliseconds since 1970'],
     [Array.from({ length: 10_002 }, (_, index) => index), 'has more than 10000 segments'],
   ])('with the boundaries %j is refused', (boundariesMs, problem) => {
     const stored = { ...JSON.parse(Buffer.from(encodePlan(plan)).toString()), boundariesMs };

@@ -1,4 +1,4 @@
-/** Names that destinations take, and that they refuse. What they do with them is shown on real ones in `test/store`. */
+/** Valid and invalid names of objects. `test/store` uses them on real destinations. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';
@@ -25,18 +25,18 @@ describe('a name', () => {
     [`${'a/'.repeat(512)}a`, 'it has more than 1024 bytes'],
   ])('%j is none: %s', (name, problem) => {
     expect(nameProblem(name)).toContain(problem);
-    expect(() => nameSegments(name)).toThrow('is no name for a file');
+    expect(() => nameSegments(name)).toThrow('is not a valid file name');
   });
 
   test('that is refused is shown without what could mislead a reader or a terminal', () => {
     const tricky = 'a\u202eb\u001b[31m\u200b\u2028';
-    expect(() => nameSegments(tricky)).toThrow('"a\\u202eb\\u001b[31m\\u200b\\u2028" is no name');
+    expect(() => nameSegments(tricky)).toThrow('"a\\u202eb\\u001b[31m\\u200b\\u2028" is not a valid file name');
   });
 });
 
 test('the empty folder is the root', () => {
   expect(folderSegments('')).toEqual([]);
-  expect(() => folderSegments('a/')).toThrow('is no name');
+  expect(() => folderSegments('a/')).toThrow('is not a valid file name');
 });
 
 test('whatever is taken stays below its root, in paths and in URLs', () => {

@@ -1,11 +1,11 @@
-/** What readers of data files do with bytes that are not what they should be. Whole files are read in `verify.test.ts`. */
+/** Damaged data files. `verify.test.ts` reads whole files. */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parquetRows } from '../../../src/destination/parquet-footer.ts';
 import { countRows } from '../../../src/destination/row-count.ts';
 
-describe('a file that is damaged is told of', () => {
+describe('a damaged file is reported', () => {
   const read = async (output: Parameters<typeof countRows>[0], content: Uint8Array) => {
     const counter = countRows(output);
     for (let start = 0; start < content.length; start += 1_000)

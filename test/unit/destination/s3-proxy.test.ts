@@ -1,4 +1,4 @@
-/** Which proxy of the environment leads to a store: the same that would lead to the service. */
+/** Choice of the proxy for a store: by the same rules as for the service. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** An export of four hours in two segments, and records of it. */
+/** Export of four hours in two segments, and its records. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -32,7 +32,7 @@ export const identity: ExportIdentity = {
 export const layout = ExportLayout.of('audit', fingerprintOf(identity));
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
-/** Of so many rows in one file, and none at all for none. */
+/** Record of `rows` rows in one file, or without a file if there are none. */
 export function recordOf(
   segment: number,
   fromMs: number,
@@ -59,7 +59,7 @@ export function recordOf(
   };
 }
 
-/** Puts the files of a record where they belong. */
+/** Stores the files of a record. */
 export async function store(
   destination: MemoryDestination,
   { record, content }: ReturnType<typeof recordOf>,

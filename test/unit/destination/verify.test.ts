@@ -1,4 +1,4 @@
-/** The manifest and its proof: whatever is changed afterwards is found, and nothing else is. */
+/** Verification of an export: every later change is found, and nothing else is reported. */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
@@ -227,7 +227,7 @@ describe('verification', () => {
     destination.objects.set(name, Buffer.from('{'));
     expect(await differences()).toEqual([
       { kind: 'unreadable', where: layout.relative(`${name}.bak`), found: expect.stringMatching(/; remove it$/) },
-      { kind: 'unreadable', where: layout.relative(name), found: expect.stringContaining('it is no JSON') },
+      { kind: 'unreadable', where: layout.relative(name), found: expect.stringContaining('it is not valid JSON') },
     ]);
   });
 
@@ -264,12 +264,22 @@ describe('figures of slices are added up again (E6)', () => {
     all.map(({ atMs, size }) => `{"_messagetime":"${atMs}","_size":"${size}"}\n`).join('');
   const times = (all: readonly Row[]) => all.map(({ atMs }) => `{"_messagetime":"${atMs}"}\n`).join('');
 
-  /** The record has the figures of `rows`, and its file has other rows. */
-  async function found(format: 'NDJSON' | 'CSV', text: string): Promise<readonly string[]> {
+  const parquet = (all: readonly Row[]) => {
+    const writer = new ByteWriter();
+    const columnData = [
+      { name: '_messagetime', data: all.map(({ atMs }) => new Date(atMs)), type: 'TIMESTAMP' as const },
+      { name: '_size', data: all.map(({ size }) => BigInt(size)), type: 'INT64' as const },
+    ];
+    parquetWrite({ writer, columnData });
+    return new Uint8Array(writer.getBytes());
+  };
+
+  /** The record has the figures of `rows`, but its file has other rows. */
+  async function found(format: 'NDJSON' | 'CSV' | 'Parquet', text: string | Uint8Array): Promise<readonly string[]> {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const sums = new SliceSums(lengthMs);
     for (const { atMs, size } of rows) sums.add(atMs, size);
-    const content = Buffer.from(text);
+    const content = typeof text === 'string' ? Buffer.from(text) : text;
     const sha256 = createHash('sha256').update(content).digest('hex');
     const record: CommitRecord = {
       ...{ segment: 0, ...range, received: 4, written: 4, outside: 0, duplicates: 0, left: 0 },
@@ -292,18 +302,20 @@ describe('figures of slices are added up again (E6)', () => {
   test('from the files of an export that is as it was', async () => {
     expect(await found('NDJSON', lines(rows))).toEqual([]);
     expect(await found('CSV', csv(rows.toReversed()))).toEqual([]);
+    expect(await found('Parquet', parquet(rows))).toEqual([]);
   });
 
   test('and show a row that is in another slice', async () => {
-    const all = ['rows', 'bytes', 'oldestMs', 'newestMs'].map((name) => `figures ${name}`);
+    const all = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'].map((name) => `figures ${name}`);
     expect(await found('NDJSON', lines(moved))).toEqual(all);
     expect(await found('CSV', csv(moved))).toEqual(all);
+    expect(await found('Parquet', parquet(moved))).toEqual(all);
   });
 
   test('as far as the columns are in the files', async () => {
     expect(await found('NDJSON', times(rows))).toEqual([]);
     expect(await found('NDJSON', times(moved))).toEqual(
-      ['rows', 'oldestMs', 'newestMs'].map((name) => `figures ${name}`),
+      ['rows', 'oldestMs', 'newestMs', 'offsetsMs'].map((name) => `figures ${name}`),
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Tokens that tell who writes (E15): of our scope they tell whether the process lives, of others they tell nothing. */
+/** Tokens of writers (E15): within our scope they show whether the process is running, but not beyond it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

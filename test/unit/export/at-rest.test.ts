@@ -1,12 +1,12 @@
-/** Exports that have nothing to do, and Secrets that several resources wait for: what they cost (C1, C2). */
+/** The cost of exports without work, and of Secrets that several resources wait for (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';
-import { ExportWorld, hourMs, minuteMs, startMs } from './export-world.ts';
+import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
 const secondMs = 1_000;
 
-/** Requests to the API server that read a Secret, or write a status. */
+/** Requests to the API server that read a Secret or write a status. */
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
   return {
@@ -46,6 +46,28 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
     expect(await world.world.until(() => world.opened > opened, minuteMs)).toBe(true);
     await world.world.clock.advance(minuteMs);
     expect(world.reason).toBe(reasons.exported);
+  });
+
+  test.each<[string, (world: ExportWorld) => void]>([
+    ['the deadline is raised', (world) => world.patch({ spec: { activeDeadlineSeconds: 86_400 } })],
+    ['a person asks', (world) => world.annotate('logfleet.dev/requestedAt', 'now')],
+  ])('for a failed export, which is looked at again when %s', async (_, wake) => {
+    const world = new ExportWorld({
+      messages: evenly(3_000),
+      scenario: { search: { messageLimit: 100, duration: '30s' } },
+    });
+    world.add({ activeDeadlineSeconds: 120 });
+    const first = world.start();
+    expect(await world.untilReason(reasons.deadlineExceeded)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    first.kill();
+    const [before, { opened }] = [costs(world), world];
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(costs(world)).toEqual(before);
+    expect(world.opened).toBe(opened);
+    wake(world);
+    expect(await world.world.until(() => world.opened > opened, minuteMs)).toBe(true);
   });
 });
 

@@ -57,7 +57,7 @@ describe('a volume', () => {
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({ code: 'destination.name' });
   });
 
-  test('that nobody gave is a matter for a person', async () => {
+  test('that the operator does not have needs a user', async () => {
     const resource = exportOf({ destination: { volume: { name: 'other' } } });
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({
       reason: 'VolumeNotFound',

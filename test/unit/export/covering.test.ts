@@ -5,7 +5,7 @@ import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** More steps than any of these worlds needs: who does not come to an end fails. */
+/** More steps than any of these worlds needs. An export that does not end fails. */
 const mostSteps = 20_000;
 
 interface Outcome {
@@ -26,7 +26,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/** What is wrong with what stands there, in words: nothing, where every row does once, but for dense milliseconds. */
+/** Differences between the destination and the expected rows, as texts; empty if each row exists once, except in dense milliseconds. */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];
@@ -68,7 +68,7 @@ describe('an export covers its range once', () => {
       fc.property(worlds, ({ seed, rowCount, spanMs, segments, operatorCount, ...rest }) => {
         const world = { ...rest, rows: makeRows(seededRandom(seed), rowCount, spanMs) };
         const steps = Array.from({ length: segments + 1 }, (_, index) => Math.floor((index * spanMs) / segments));
-        // Rows lie before the range and behind it, too.
+        // Some rows lie before and after the range.
         const plan = { boundariesMs: steps.map((stepMs, index) => (index === 0 ? 1 : stepMs)) };
         if (plan.boundariesMs[1] === 1) plan.boundariesMs.splice(1, 1);
         expect(complaints(world, plan, exportAll(world, plan, seed, operatorCount))).toEqual([]);
@@ -94,7 +94,7 @@ describe('an export covers its range once', () => {
     const plan = { boundariesMs: [0, 100] };
     const outcome = exportAll(one, plan, 1, 1);
     expect(complaints(one, plan, outcome)).toEqual([]);
-    // A job at the limit of ten rows leaves its last one to the next.
+    // A job at the limit of ten rows leaves its last row to the next.
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 

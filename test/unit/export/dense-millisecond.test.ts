@@ -1,13 +1,13 @@
 /** A millisecond with more rows than a search returns (E4), divided by the last digits of their ids. */
 import { describe, expect, test } from 'vitest';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { SearchJobs } from '../../../src/service/search-jobs.ts';
-import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
-import type { Message } from '../simulator/search/row-data.ts';
 import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
-/** Ids end in each hundred three times; some are negative, as real ones are (10.3). */
+/** Each ending of two digits occurs three times. Some ids are negative, as in the real service (10.3). */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
   at: denseMs,
   raw: `message ${index}`,
@@ -46,7 +46,7 @@ describe('a dense millisecond', () => {
   });
 
   test('is not divided further where classes of round size add up to the count', async () => {
-    // Ten thousand rows, which limits look like, have ids that end in 0.
+    // Ten thousand rows, a number that looks like a limit, have ids that end in 0.
     const messages = Array.from({ length: 12_000 }, (_, index) => ({
       at: denseMs,
       raw: `${index}`,
@@ -56,7 +56,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Of the millisecond, of the count, and of each class.
+    // Jobs for the millisecond, the count, and each class.
     expect(world.countOf('createJob')).toBe(12);
   });
 
@@ -71,7 +71,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_000, count: { rows: 24_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two classes of ten are cut, and each is divided into ten.
+    // Two of ten classes are cut, and each is divided into ten.
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 
@@ -92,7 +92,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     world.isScannedOut = true;
     expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
-    // Of the millisecond, and of the count.
+    // Jobs for the millisecond and the count.
     expect(world.countOf('createJob')).toBe(2);
     expect(await world.leftovers()).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('a dense millisecond', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('that is too dense for the last two digits is reported, and nothing of it committed', async () => {
+  test('that is too dense for the last two digits is reported, and no row of it is committed', async () => {
     const world = worldOf(3);
     expect(await world.search(millisecond)).toMatchObject({ kind: 'incomplete', reason: 'MillisecondTooDense' });
     expect(await world.leftovers()).toEqual([]);
@@ -176,7 +176,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
-    // None of the first ten searches finds those whose ids end in 7.
+    // The first ten searches find no row whose id ends in 7.
     const late = (query: string) => (opened++ < 12 ? query.replace('"*7"', '"*77"') : query);
     const open: SearchJobs['open'] = (order, options) => jobs.open({ ...order, query: late(order.query) }, options);
     world.jobs = { open } as SearchJobs;
@@ -204,7 +204,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // What may have come of a creation that failed is counted until it must have died.
+    // A job from a failed creation counts until it must have expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

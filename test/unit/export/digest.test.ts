@@ -1,4 +1,4 @@
-/** The figures of a digest against what was written: what counts as the same, as another, and as not known. */
+/** Comparison of a digest's figures with the written rows: same, different, or unknown. */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
@@ -29,7 +29,8 @@ function interval({ fromMs, toMs, written }: Written, more: Partial<CommitRecord
 
 function slice(fromMs: number, toMs: number, rows: number, more: Partial<DigestSlice> = {}): DigestSlice {
   const exact = (value: number) => ({ value, reach: 0 });
-  const figures = { bytes: exact(10 * rows), oldestMs: exact(fromMs), newestMs: exact(toMs - 1) };
+  const times = { oldestMs: exact(fromMs), newestMs: exact(toMs - 1), offsetsMs: undefined };
+  const figures = { bytes: exact(10 * rows), ...times };
   return { fromMs, toMs, rows, ...figures, ...more };
 }
 
@@ -58,7 +59,7 @@ describe('a figure as the service writes it', () => {
 describe('records of a digest', () => {
   const fields = (start: string, count: string) => ({
     ...{ logfleet_slice: start, _count: count, _sum: '70' },
-    ...{ _min: '5', _max: '9' },
+    ...{ _min: '5', _max: '9', logfleet_offsets: '49' },
   });
 
   test('are slices in order of time', () => {
@@ -67,6 +68,7 @@ describe('records of a digest', () => {
       {
         ...{ fromMs: 100, toMs: 200, rows: 7, bytes: { value: 70, reach: 0 } },
         ...{ oldestMs: { value: 105, reach: 0 }, newestMs: { value: 109, reach: 0 } },
+        offsetsMs: { value: 49, reach: 0 },
       },
       expect.objectContaining({ fromMs: 200, rows: 2 }),
     ]);
@@ -85,12 +87,13 @@ describe('a comparison (E6)', () => {
   const one = [interval({ fromMs: 0, toMs: 100, written: 4 })];
   const compared = (...slices: readonly DigestSlice[]) => compare({ intervals: one, slices });
 
-  test('proves an interval by all figures', () => {
+  test('proves an interval by all figures, and says that its slices are unknown', () => {
     expect(compared(slice(0, 100, 4))).toEqual({
       kind: 'same',
       range: {
         ...{ fromMs: 0, toMs: 100, figures: { rows: 4, bytes: 40, oldestMs: 0, newestMs: 99 } },
         compared: ['bytes', 'oldestMs', 'newestMs'],
+        wholeIntervals: true,
       },
     });
   });
@@ -114,7 +117,7 @@ describe('a comparison (E6)', () => {
     expect(compared(slice(0, 100, 4, more))).toMatchObject({ kind: 'same', range: { compared: names } });
   });
 
-  test('of nothing with nothing is whole', () => {
+  test('of no rows with no rows is proven', () => {
     const none = [interval({ fromMs: 0, toMs: 100, written: 0 }, { figures: { bytes: 0 } })];
     expect(compare({ intervals: none, slices: [] })).toMatchObject({ range: { compared: { length: 3 } } });
     expect(compare({ intervals: none, slices: [slice(0, 100, 1)] }).kind).toBe('differs');
@@ -130,7 +133,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // Slices of 100 ms; two intervals share the one from 200 on.
+  // Slices of 100 ms. Two intervals share the slice that starts at 200.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },
@@ -154,41 +157,41 @@ describe('a comparison by slices (E6)', () => {
     return interval({ fromMs, toMs, written }, { figures: sumOfFigures(slices), slices: summary });
   };
   const counted = (all: readonly Row[]): readonly DigestSlice[] =>
-    slicesOf(all).map(({ fromMs, rows: count, bytes, oldestMs, newestMs }) => ({
+    slicesOf(all).map(({ fromMs, rows: count, bytes, oldestMs, newestMs, offsetsMs }) => ({
       ...{ fromMs, toMs: fromMs + 100, rows: count, bytes: { value: bytes ?? 0, reach: 0 } },
       ...{ oldestMs: { value: oldestMs, reach: 0 }, newestMs: { value: newestMs, reach: 0 } },
+      offsetsMs: { value: offsetsMs ?? 0, reach: 0 },
     }));
   const intervals = [recordOf(0, 250), recordOf(250, 400)];
   const at = (index: number, change: Partial<Row>) => rows.with(index, { ...(rows[index] as Row), ...change });
   const differing = (all: readonly Row[]) => compare({ intervals, slices: counted(all) });
 
   test('proves intervals that share a slice', () => {
-    expect(differing(rows)).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
+    const proven = differing(rows);
+    expect(proven).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
+    expect(proven.range).not.toHaveProperty('wholeIntervals');
   });
 
   test('gives a record explicit figures of shared slices alone', () => {
     expect(intervals.map(({ slices }) => slices?.shared)).toEqual([
-      [{ fromMs: 200, rows: 1, bytes: 8, oldestMs: 210, newestMs: 210 }],
-      [{ fromMs: 200, rows: 2, bytes: 18, oldestMs: 260, newestMs: 270 }],
+      [{ fromMs: 200, rows: 1, bytes: 8, oldestMs: 210, newestMs: 210, offsetsMs: 10 }],
+      [{ fromMs: 200, rows: 2, bytes: 18, oldestMs: 260, newestMs: 270, offsetsMs: 130 }],
     ]);
   });
 
   test.each<[string, readonly Row[], readonly string[] | undefined]>([
     ['the time of the oldest row of a slice', at(0, { atMs: 109 }), undefined],
-    ['the time of the oldest row of a later slice', at(3, { atMs: 209 }), ['oldestMs']],
-    ['the time of the newest row of an earlier slice', at(2, { atMs: 131 }), ['newestMs']],
-    ['the newest row of a shared slice', at(5, { atMs: 271 }), ['newestMs']],
-    ['the slice of a row', at(1, { atMs: 220 }), ['rows', 'bytes']],
+    ['the time of the oldest row of a later slice', at(3, { atMs: 209 }), ['oldestMs', 'offsetsMs']],
+    ['the time of the newest row of an earlier slice', at(2, { atMs: 131 }), ['newestMs', 'offsetsMs']],
+    ['the newest row of a shared slice', at(5, { atMs: 271 }), ['newestMs', 'offsetsMs']],
+    ['the slice of a row', at(1, { atMs: 220 }), ['rows', 'bytes', 'offsetsMs']],
     ['the slice of a row that was alone in it', at(6, { atMs: 280 }), undefined],
+    ['a row between the oldest and the newest of its slice', at(1, { atMs: 121 }), ['offsetsMs']],
     ['the sizes of two slices', at(1, { size: 7 }).with(3, { atMs: 210, size: 7 }), ['bytes']],
   ])('differs by %s', (_, all, inSlices) => {
     const found = differing(all);
     expect(found.kind).toBe('differs');
     if (inSlices) expect(found).toMatchObject({ range: { inSlices } });
-  });
-
-  test('does not show a row that stays between the oldest and the newest of its slice', () => {
-    expect(differing(at(1, { atMs: 121 })).kind).toBe('same');
   });
 
   test('takes out the rows that the service has more than once', () => {
@@ -222,7 +225,8 @@ describe('a comparison by slices (E6)', () => {
       oldestMs: each.oldestMs && { ...each.oldestMs, value: each.oldestMs.value + 50 },
       newestMs: each.newestMs && { ...each.newestMs, value: each.newestMs.value + 50 },
     }));
-    expect(compare({ intervals, slices })).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
+    const range = { compared: { length: 3 }, wholeIntervals: true };
+    expect(compare({ intervals, slices })).toMatchObject({ kind: 'same', range });
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
 import { type ExportHealthInput, exportHealth } from '../../../src/export/export-health.ts';
 import { limitsOf } from '../../../src/export/export-spec.ts';
+import { type ExportWording, resourceWording } from '../../../src/export/export-wording.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
 
 function error(kind: Handling['kind'], message = 'The store does not answer.'): LogfleetError {
@@ -11,10 +12,10 @@ function error(kind: Handling['kind'], message = 'The store does not answer.'): 
 
 function input(more: Partial<ExportHealthInput> = {}, spec: object = {}): ExportHealthInput {
   const limits = limitsOf(exportOf({ limits: { maxMessages: 5_000 }, ...spec }), 0, false);
-  return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, ...more };
+  return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, wording: resourceWording, ...more };
 }
 
-/** Ready, its reason, and which other conditions there are. */
+/** Status of Ready, its reason, and the other conditions. */
 type Expected = readonly [ready: string, reason: string, others: string];
 
 const order = { segment: 0, fromMs: 0, toMs: 100 };
@@ -200,18 +201,18 @@ describe('the message', () => {
       input({
         view: viewOf({ waitsFor: people, unproven: [unproven, { ...unproven, order: { ...order, toMs: 50 } }] }),
       }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found; and 1 more interval, which status.incomplete names. Set spec.incompletePolicy to Keep to keep what was found, flagged, or have it searched anew with the annotation logfleet.dev/requestedAt.',
+      'Not all rows can be proven: 3 rows were counted, and 2 were found; and 1 more interval, which status.incomplete names. Set spec.incompletePolicy to Keep to keep what was found, flagged, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt.',
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input(
         { view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) },
         { incompletePolicy: 'Keep' },
       ),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Mend the query in another SearchExport, or have it searched anew with the annotation logfleet.dev/requestedAt. spec.incompletePolicy keeps nothing of a search that brought errors.',
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy keeps nothing of a search that brought errors.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
@@ -238,7 +239,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
-      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to take them so, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt, and the export begins anew.',
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to accept them, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt: the export then begins anew.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
@@ -250,5 +251,77 @@ describe('the message', () => {
     ],
   ])('case %# says it in a sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
+  });
+});
+
+describe('the wording of an export as a process', () => {
+  const flagNames: Readonly<Record<string, string>> = {
+    activeDeadlineSeconds: '--active-deadline-seconds',
+    incompletePolicy: '--incomplete-policy',
+    'limits.maxMessages': '--max-messages',
+  };
+  const byManifest: ExportWording = { ...resourceWording, startedAs: 'process' };
+  const byFlags: ExportWording = { ...byManifest, fieldName: (field) => flagNames[field] ?? field };
+  const toStdout: ExportWording = { ...byFlags, rowsGoTo: 'stdout' };
+  const over = viewOf({ waitsFor: { kind: 'deadline' }, progress: undefined });
+  const limited = viewOf({ waitsFor: { kind: 'maxMessages' } });
+  const open = viewOf({ waitsFor: people, unproven: [unproven] });
+  const complete = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
+  const kept = viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) });
+  const keep = { incompletePolicy: 'Keep' };
+
+  test.each<[string, ExportHealthInput, string]>([
+    [
+      'a manifest: deadline',
+      input({ wording: byManifest, view: over }),
+      'spec.activeDeadlineSeconds is over: nothing more is searched. Run it again to go on.',
+    ],
+    [
+      'a manifest: incomplete intervals',
+      input({ wording: byManifest, view: kept }, keep),
+      '5 rows are in 3 files; the manifest flags 1 interval as incomplete, as listed below.',
+    ],
+    [
+      'flags: deadline',
+      input({ wording: byFlags, view: over }),
+      '--active-deadline-seconds is over: nothing more is searched. Run it again to go on.',
+    ],
+    [
+      'flags: limit',
+      input({ wording: byFlags, view: limited }),
+      '--max-messages, 5,000, is reached: nothing more is searched. What is done stays: 1,234,567 rows are written. Raise it to go on.',
+    ],
+    [
+      'flags: rows that cannot be proven',
+      input({ wording: byFlags, view: open }),
+      'Not all rows can be proven: 3 rows were counted, and 2 were found. Set --incomplete-policy to Keep to keep what was found, flagged, or run it again to search again.',
+    ],
+    [
+      'stdout: limit',
+      input({ wording: toStdout, view: limited }),
+      '--max-messages, 5,000, is reached: nothing more is searched. No row has gone to stdout: rows go there once all are proven. Raise it, and the export begins anew.',
+    ],
+    ['stdout: complete', input({ wording: toStdout, view: complete }), '5 rows go to stdout, and all rows are proven.'],
+    [
+      'stdout: incomplete intervals',
+      input({ wording: toStdout, view: kept }, keep),
+      '5 rows go to stdout, with 1 interval incomplete, as listed below.',
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(exportHealth(given).message).toBe(expected);
+  });
+
+  test('has no advice to write another SearchExport', () => {
+    const lastError = new LogfleetError({
+      ...{ code: 'service.parse.error', reason: 'QueryRefused', handling: { kind: 'stall' } },
+      message: 'the service answered 400; correct the query',
+    });
+    const messages = [resourceWording, byManifest].map(
+      (wording) => exportHealth(input({ wording, view: viewOf({ lastError }) })).message,
+    );
+    expect(messages).toEqual([
+      'the service answered 400; correct the query. A SearchExport cannot change what its files hold: write a new one, with another name.',
+      'the service answered 400; correct the query',
+    ]);
   });
 });

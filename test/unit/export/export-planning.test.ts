@@ -1,5 +1,7 @@
-/** How an export begins, on the simulated service and in virtual time: what its plan is, what it costs, and what is handed over. */
+/** The start of an export on the simulated service in virtual time: its plan, its cost, and the job that is handed over. */
 import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import { RowData } from '../../../simulator/test/search/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
@@ -10,10 +12,8 @@ import { type ExportRequest, type ExportTask, exportTask } from '../../../src/ex
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
 import { SearchJobs } from '../../../src/service/search-jobs.ts';
 import type { SearchService } from '../../../src/service/search-service.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
-import { RowData } from '../simulator/search/row-data.ts';
 
 const hourMs = 3_600_000;
 const settleDelayMs = 180_000;
@@ -26,7 +26,7 @@ const output: ExportRequest['output'] = {
   csv: { formulaGuard: true },
 };
 
-/** Message times before the end of the range of an hour, which is settled. */
+/** Message times before the end of the range, a settled hour. */
 type Times = readonly number[];
 
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
@@ -37,7 +37,7 @@ class PlanningWorld {
   readonly traits = new ServiceTraits();
   readonly views: PlanningView[] = [];
   readonly stop = new AbortController();
-  /** What its answers say of its clock. */
+  /** Time in ms by which the service's clock is behind. */
   serviceBehindMs = 0;
   readonly fromMs: number;
   readonly toMs: number;
@@ -91,13 +91,13 @@ class PlanningWorld {
     return this.simulated.run(this.begin());
   }
 
-  /** When the last search was made, on the wall clock. */
+  /** Wall time of the latest search's creation. */
   createdAtMs(): number {
     const { at } = this.simulated.requests('createJob').at(-1) as { readonly at: number };
     return at;
   }
 
-  /** Rows of each segment, in order of time. */
+  /** Rows of each segment in order of time. */
   rowsOf({ plan }: PlannedExport): number[] {
     return segmentsOf(plan).map(({ fromMs, toMs }) => this.atMs.filter((at) => at >= fromMs && at < toMs).length);
   }
@@ -149,7 +149,7 @@ describe('a range that the message limit cuts', () => {
   );
 
   test('is cut as finely as rows lie, where most of them are in a few slices', async () => {
-    // In the slice of half a second that ends the range.
+    // All in the last slice of half a second.
     const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
     const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
@@ -187,7 +187,7 @@ describe('a range that the message limit cuts', () => {
     expect(rows.every((count) => count < 120)).toBe(true);
     expect(planned.first?.opened.countedRows).toBeUndefined();
     expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
-    // What is handed over has all of its segment.
+    // The job that is handed over has all rows of its segment.
     expect(rows.at(-1)).toBeLessThan(100);
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
@@ -219,7 +219,7 @@ describe('a range that the message limit cuts', () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), { byReceiptTime: true });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
-    // What was cut shows nothing of it, and what was counted is of another time.
+    // A cut search by receipt time proves nothing, and the count is by message time.
     expect(planned.first?.opened.countedRows).toBeUndefined();
   });
 
@@ -284,7 +284,7 @@ describe('what is not settled yet (E11)', () => {
     expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.views.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // Whoever gets no turn has tried nothing, and asks again.
+    // A test search without a free job has tested nothing and is repeated.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

@@ -1,4 +1,4 @@
-/** Exports whose Secret changes while they are searched: what runs ends by the credentials that it began with. */
+/** Exports whose Secret changes during searches: running work ends with the credentials with which it began. */
 import { expect, test } from 'vitest';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, minuteMs } from './export-world.ts';
@@ -10,7 +10,7 @@ const scenario = {
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const second = { accessId: base64('second'), accessKey: base64('second-key'), user: base64('simulator') };
 
-/** The ids of the jobs that are open now. */
+/** Ids of the open jobs. */
 function openJobs(world: ExportWorld): readonly string[] {
   return world.status?.jobs?.map(({ id }) => id) ?? [];
 }
@@ -19,7 +19,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** One that has planned, and searches by four jobs. */
+/** An export that has a plan and searches with four jobs. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();

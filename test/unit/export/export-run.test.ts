@@ -12,7 +12,7 @@ const texts = (count: number) =>
     .map(({ raw }) => raw)
     .sort();
 
-/** Searches take half a minute, and find at most so many. */
+/** Searches take half a minute and return at most this many rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 
 describe('an export', () => {
@@ -49,7 +49,7 @@ describe('an export', () => {
     expect(message()).toMatch(/; 4 searches run\.$/);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.rows()).toEqual(texts(3_000));
-    expect(world.status?.histogram?.reduce((sum, { count }) => sum + count, 0)).toBe(3_000);
+    expect(world.status?.rowHistogram?.reduce((sum, count) => sum + count, 0)).toBe(3_000);
     expect(world.jobsActive()).toBe(0);
   });
 
@@ -78,7 +78,7 @@ describe('an export', () => {
     expect(await world.world.until(isTold, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
-      /these are all\. No page of the service describes "srcHost" of spec\.output\.fields: look/,
+      /these are all\. No page of the service describes "srcHost" of spec\.output\.fields: check/,
     );
   });
 
@@ -352,7 +352,7 @@ describe('what cannot be proven', () => {
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Failed')?.status).toBe('True');
     expect(world.condition('Complete')).toBeUndefined();
-    expect(world.condition('Ready')?.message).toContain('Set it to Keep to take them so, or move the folder');
+    expect(world.condition('Ready')?.message).toContain('Set it to Keep to accept them, or move the folder');
     world.patch({ spec: { incompletePolicy: 'Keep' } });
     expect(await world.untilReason('ExportedIncomplete')).toBe(true);
     await removedAndMadeAgain();
@@ -389,7 +389,7 @@ describe('what cannot be proven', () => {
     world.start();
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Ready')?.message).toMatch(
-      /the search brought errors: .*Mend the query in another SearchExport/,
+      /the search brought errors: .*Correct the query in another SearchExport/,
     );
     expect(world.status?.pendingErrors).not.toEqual([]);
     const { jobsCreated } = world;
@@ -499,7 +499,7 @@ describe('the destination', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('a volume that nobody gave stalls the export', async () => {
+  test('a volume that the operator does not have stalls the export', async () => {
     const world = new ExportWorld();
     world.add({ destination: { volume: { name: 'other' } } });
     world.start();
@@ -552,7 +552,7 @@ describe('leadership', () => {
 });
 
 describe('metrics', () => {
-  test('tell how far an export is and how it stands, and nothing of one that is gone', async () => {
+  test('show the progress and state of an export, and nothing of a deleted export', async () => {
     const metrics = new PrometheusMetrics();
     const world = new ExportWorld();
     world.add();
@@ -574,7 +574,7 @@ describe('metrics', () => {
     expect(await lines()).toEqual([]);
   });
 
-  test('tell nothing more of exports and policies once another process leads', async () => {
+  test('are removed for exports and policies once another process leads', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.world.addPolicy('production', { target: { version: '19.100-1' } });
@@ -609,7 +609,7 @@ describe('the end', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('a resource stays that somebody gave more time meanwhile', async () => {
+  test('a resource stays if its time is extended meanwhile', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();

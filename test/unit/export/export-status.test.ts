@@ -5,6 +5,7 @@ import type { Pace } from '../../../src/export/export-pace.ts';
 import { requestOf } from '../../../src/export/export-spec.ts';
 import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/export-status.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
+import { resourceWording } from '../../../src/export/export-wording.ts';
 import type { WorkView } from '../../../src/export/work-view.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
 
@@ -14,7 +15,13 @@ const noPace: Pace = { rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined };
 
 function described(view: WorkView | undefined, before?: SearchExportStatus, pace = noPace) {
   const resource = exportOf({}, before ? { status: before } : {});
-  const health = exportHealth({ pausedBy: undefined, problem: undefined, view, limits: undefined });
+  const health = exportHealth({
+    pausedBy: undefined,
+    problem: undefined,
+    view,
+    limits: undefined,
+    wording: resourceWording,
+  });
   const input = { resource, before, health, startedAtMs: wallMs - 60_000, task, view, wallMs };
   const essentials = describeEssentials(input);
   return { essentials, status: { ...essentials, ...describeFigures(input, pace) } };
@@ -105,9 +112,9 @@ describe('figures', () => {
     ] as const;
     const before = described(viewOf({ unproven, messages: ['two lack'], jobs: [jobOf(1)] })).status;
     const { status } = described(viewOf({ stage: 'loading', progress: undefined, jobs: [] }), before);
-    const { progress, histogram, incomplete, pendingErrors } = before;
+    const { progress, rowHistogram, incomplete, pendingErrors } = before;
     expect(incomplete).toHaveLength(1);
-    expect(status).toMatchObject({ progress, histogram, incomplete, pendingErrors, jobs: [] });
+    expect(status).toMatchObject({ progress, rowHistogram, incomplete, pendingErrors, jobs: [] });
   });
 
   test('of what was scanned never fall, since a process that began anew knows less', () => {
@@ -146,7 +153,7 @@ describe('figures', () => {
       }),
     );
     const order = { segment: 0, fromMs: 50, toMs: 60 };
-    // The range stands beside it, once.
+    // The range is shown once, beside the message.
     const message = 'from 1970-01-01T00:00:00.050Z to 1970-01-01T00:00:00.060Z differs';
     const unproven = [{ order, reason: 'CountDiffers' as const, message, figures: { received: 2, expected: 3 } }];
     const { status } = described(viewOf({ intervals: kept, unproven }));
@@ -168,11 +175,8 @@ describe('figures', () => {
   });
 });
 
-test('the histogram has its pieces with milliseconds, which intervals are cut at', () => {
-  const { status } = described(viewOf({ histogram: () => [{ fromMs: 0, toMs: 105, rows: 5 }] }));
-  expect(status.histogram).toEqual([
-    { startTime: '1970-01-01T00:00:00.000Z', endTime: '1970-01-01T00:00:00.105Z', count: 5 },
-  ]);
+test('the histogram is taken over as it is', () => {
+  expect(described(viewOf({ histogram: () => [-1, 0, 5] })).status.rowHistogram).toEqual([-1, 0, 5]);
 });
 
 function jobOf(index: number): WorkView['jobs'][number] {

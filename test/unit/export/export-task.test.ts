@@ -12,7 +12,7 @@ describe('a task', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // What happens twice is meant the first time.
+    // A local time that occurs twice means its first occurrence.
     expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });
@@ -128,7 +128,7 @@ describe('what a service has shown', () => {
     const services = new TraitsOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // Ends may be inclusive by one time and not by the other.
+    // Ends may be inclusive in one time base only.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

@@ -57,7 +57,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** An export whose searches end as the test says. */
+/** An export whose searches end as the test determines. */
 class WorkWorld {
   readonly clock = new VirtualClock();
   readonly destination = new MemoryDestination();
@@ -66,7 +66,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Of the next time. */
+  /** Error of the next opening. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
@@ -93,7 +93,7 @@ class WorkWorld {
     });
   }
 
-  /** As who wants it done: advances until nothing more comes of it. */
+  /** Advances like a reconciler, until nothing changes. */
   async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
     this.limits = { ...this.limits, ...more };
     for (;;) {
@@ -104,7 +104,7 @@ class WorkWorld {
     }
   }
 
-  /** Of the one that began last of a segment. */
+  /** The latest search of a segment. */
   search(segment: number): ScriptedSearch {
     const search = this.searches.findLast((each) => each.segment === segment);
     if (!search) throw new Error(`segment ${segment} was not searched`);
@@ -215,7 +215,7 @@ describe('an export', () => {
     }
   });
 
-  /** An export of three intervals, each with a file, and the last of them to be committed. */
+  /** An export of three intervals with a file each. Only the last is not committed. */
   async function almostDone(): Promise<{ readonly world: WorkWorld; readonly last: ScriptedSearch }> {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });
@@ -267,7 +267,7 @@ describe('an export', () => {
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.reason]).toEqual(['finishing', 'DestinationDamaged']);
       expect(lastError?.message).toBe(
-        `records name files that are not as they were written: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes, and had 3; put them back, or remove ${commitOf(0)}, ${commitOf(1)}, and what is missing is searched again`,
+        `records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore them, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
       );
       expect(world.destination.objects.has(manifestName)).toBe(false);
       world.destination.objects.set(nameOf(1), Buffer.from('row'));
@@ -291,16 +291,16 @@ describe('an export', () => {
     const cases: readonly (readonly [(objects: Map<string, Uint8Array>) => unknown, string])[] = [
       [
         (objects) => objects.delete(nameOf(1)),
-        `${nameOf(1)} is missing; put them back, or remove ${manifestName}, ${commitOf(1)}`,
+        `${nameOf(1)} is missing; restore them, or remove ${manifestName}, ${commitOf(1)}`,
       ],
-      [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes, and had 3'],
+      [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes instead of 3'],
       [
         (objects) => objects.set(manifestName, encodeManifest(described)),
-        'describes another export than its fingerprint',
+        'its description does not match its fingerprint',
       ],
       [
         (objects) => objects.set(manifestName, encodeManifest({ ...manifest, complete: false })),
-        'its proof is not one of its intervals',
+        'its proof does not match its intervals',
       ],
     ];
     for (const [change, said] of cases) {
@@ -369,7 +369,7 @@ describe('an export', () => {
     const { requeueAfterMs } = await world.advance();
     expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
     expect(requeueAfterMs).toBeLessThan(20 * 60_000);
-    // An export that has failed is looked through, too.
+    // A failed export is tidied as well.
     await world.advance({ deadlineMs: 0 });
     await world.clock.advance(requeueAfterMs);
     await world.advance();
@@ -676,7 +676,7 @@ describe('limits', () => {
     const views: readonly PlanningView[] = [
       { jobs, scannedBytes: 0, settlesAtMs: untilMs, isTried: false },
       { jobs: [], scannedBytes: 0, settlesAtMs: untilMs, isTried: true },
-      // It waits for its turn.
+      // The search waits for its turn.
       { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: true },
       { jobs, scannedBytes: 0, settlesAtMs: undefined, isTried: true },
     ];
@@ -849,14 +849,14 @@ describe('what goes wrong', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // Another is told of by its name.
+    // A different stray is reported by its name.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });
     expect(reads).toBeGreaterThan(3);
   });
 
-  test('what is closed leaves nothing under way and begins nothing', async () => {
+  test('closed work has nothing in flight and starts nothing', async () => {
     const world = new WorkWorld();
     await world.advance();
     await world.work.close();

@@ -1,22 +1,22 @@
 /** The whole operator in virtual time, with one export into a destination in memory. */
 import { gunzipSync } from 'node:zlib';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { ExportSettings } from '../../../src/export/export-settings.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { exportsPath, type Replica, type ServiceMaker, World } from '../../support/world.ts';
-import { type Message, RowData } from '../simulator/search/row-data.ts';
 
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;
-/** Where the clocks of these worlds begin. */
+/** Start time of the clocks. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** So many messages, evenly over the hour that ended an hour before the start. */
+/** Messages spread evenly over the hour that ended an hour before the start. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
@@ -35,9 +35,9 @@ export interface ExportWorldOptions {
 export class ExportWorld {
   readonly world: World;
   readonly store = new MemoryStore();
-  /** The newest one opened. */
+  /** The latest opened destination. */
   destination: MemoryDestination | undefined;
-  /** Asked at each opening. */
+  /** Called at each opening. */
   onOpen: (destination: MemoryDestination) => void = () => {};
   opened = 0;
   #processes = 0;
@@ -50,7 +50,7 @@ export class ExportWorld {
       exports: {
         settings,
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-        // To look at the machine's processes takes time that no clock here counts.
+        // Reading the machine's processes takes time that no virtual clock counts.
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
         openDestination: async () => {
           this.opened++;
@@ -63,7 +63,7 @@ export class ExportWorld {
     this.world.addSecret();
   }
 
-  /** Of the hour that has messages, unless told otherwise. */
+  /** Adds an export of the hour with messages, unless the spec says otherwise. */
   add(spec: object = {}, metadata: object = {}): void {
     const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
     this.world.addExport('audit', { timeRange, ...spec }, metadata);
@@ -89,7 +89,7 @@ export class ExportWorld {
     return this.world.until(() => this.reason === reason, atMostMs);
   }
 
-  /** As a person or another controller: a merge patch. */
+  /** Changes the export with a merge patch, like a user or another controller. */
   patch(change: object): void {
     this.world.api.patch(`${exportsPath}/audit`, change);
   }
@@ -98,7 +98,7 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** The texts of all rows in the files that count, sorted. */
+  /** Sorted texts of all rows in the files that count. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')
@@ -123,19 +123,19 @@ export class ExportWorld {
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
-  /** The manifest that stands there, as its JSON. */
+  /** The manifest at the destination, as JSON. */
   manifest() {
     const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
     if (!content) throw new Error('there is no manifest');
     return JSON.parse(Buffer.from(content).toString()) as Pick<Manifest, 'complete' | 'proof' | 'intervals' | 'totals'>;
   }
 
-  /** Search jobs that the service was asked for. */
+  /** Number of search jobs that were created. */
   get jobsCreated(): number {
     return this.world.journal.filter(({ operation }) => operation === 'createJob').length;
   }
 
-  /** Those that it has now. */
+  /** Number of search jobs that exist now. */
   jobsActive(): number {
     const { model, service } = this.world;
     model.advance(service.nowMs());

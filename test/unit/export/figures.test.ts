@@ -43,7 +43,7 @@ describe('the pace', () => {
     return pace.read();
   }
 
-  test('says nothing of a moment', () => {
+  test('gives no rate after too short a time', () => {
     expect(paceOf([[0, 0, 0]])).toEqual({ rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined });
     expect(
       paceOf([

@@ -12,7 +12,7 @@ import {
   type SliceCount,
 } from '../../../src/export/first-segments.ts';
 
-/** Slices of 10 ms from 0 on, one for each number; those without rows are left out. */
+/** Slices of 10 ms from 0 on, one per number; those without rows are omitted. */
 function slicesOf(rows: readonly number[]): SliceCount[] {
   const slices = rows.map((count, index) => ({ startMs: 10 * index, rows: count }));
   return slices.filter((slice) => slice.rows > 0);

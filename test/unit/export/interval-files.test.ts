@@ -1,4 +1,4 @@
-/** Files of one interval: as many as a record can name. */
+/** Files of one interval: at most as many as a record can name. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -23,7 +23,7 @@ test('more files than a record can name are refused, with what to write instead'
     expect.objectContaining({
       code: 'destination.tooMuch',
       reason: 'InvalidSpec',
-      message: expect.stringContaining('write a larger spec.output.maxPartSize'),
+      message: expect.stringContaining('raise maxPartSize'),
     }),
   );
   await files.giveUp();

@@ -7,7 +7,7 @@ import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts
 import type { RawRows } from '../../../src/output/row-encoder.ts';
 import { GivenRows } from './page-rows.ts';
 
-/** Files that keep what they get; rows are gone after the call. */
+/** Files that copy their rows; the memory of rows is reused after the call. */
 function collect() {
   const written: string[] = [];
   const row = ({ bytes }: { readonly bytes: Uint8Array }) => void written.push(Buffer.from(bytes).toString());
@@ -24,7 +24,7 @@ function rowsOf(left: RunTallyOptions['left'], maxHeldBytes?: number) {
   const rows = new IntervalRows(tally, files, maxHeldBytes);
   const memory = Buffer.alloc(64);
   let number = 0;
-  /** One row at each of these times; all use the same memory. */
+  /** Takes one row at each of these times; all rows share memory. */
   const take = (...timesMs: readonly number[]) => {
     for (const messageTimeMs of timesMs) {
       const text = `${messageTimeMs}#${number}`;
@@ -103,7 +103,7 @@ describe('a begin of what counts that shows on the way (E6)', () => {
 });
 
 describe('rows that come together', () => {
-  /** Mostly from the newest to the oldest; some come again, some lie outside of the interval. */
+  /** Times mostly descending; some rows are repeated, and some lie outside the interval. */
   const times = fc
     .array(fc.record({ timeMs: fc.integer({ min: -1, max: 6 }), again: fc.nat(9) }), { maxLength: 40 })
     .chain((drawn) =>
@@ -120,7 +120,7 @@ describe('rows that come together', () => {
     feed(rows);
     const { isSpilled, oldestMs } = rows;
     const figures = rows.figures(false);
-    // What is out of order has none in the files either.
+    // Out-of-order rows are out of order in the files as well.
     const inOrder = () => (figures.isDisordered ? written.toSorted() : [...written]);
     const before = inOrder();
     rows.writeHeld();

@@ -1,17 +1,17 @@
-/** Searches of intervals on their way: pages that are read early, ends of ranges, and what stops or overtakes a search. */
+/** The course of interval searches: early pages, ends of ranges, and searches that are stopped or overtaken. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
+import type { LogData, Search } from '../../../simulator/log-data/log-data.ts';
+import { messageFields } from '../../../simulator/query/message-fields.ts';
+import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import { SearchJob } from '../../../src/service/search-job.ts';
 import type { SearchJobs } from '../../../src/service/search-jobs.ts';
-import type { LogData, Search } from '../../../src/simulator/log-data/log-data.ts';
-import { messageFields } from '../../../src/simulator/query/message-fields.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { type Message, RowData } from '../simulator/search/row-data.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
-/** Late ones are found with the last of all, and then stand where they belong. */
+/** Late messages are found last and then moved to their position. */
 function foundLate(messages: readonly Message[], isLate: (message: Message) => boolean): LogData {
   const all = new RowData(messages);
   const prompt = new RowData(messages.filter((message) => !isLate(message)));
@@ -150,7 +150,7 @@ describe('a search that is ended from outside', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
-      // A job whose creation was given up cannot be found, and dies of silence.
+      // A job whose creation was aborted cannot be found; it expires without requests.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);
@@ -248,7 +248,7 @@ test('what is shown of it follows its jobs', async () => {
   expect(seen).toContain('Rows gatheringResults');
   expect(seen).toContain('Count doneGatheringResults');
   expect([search.isSearching, search.jobs, search.messageCount]).toEqual([false, [], 600]);
-  // What counting has scanned counts, too.
+  // Bytes scanned by counts are included.
   expect(search.scannedBytes).toBeGreaterThan(600 * 2 * 'message'.length);
 });
 

@@ -1,4 +1,4 @@
-/** Searches of intervals whose destination fails, in each of its calls, before or after they took effect; and what formats make of rows. */
+/** Interval searches whose destination fails, before or after the effect of each call, and the file formats of rows. */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
@@ -11,7 +11,7 @@ const smallParts: ExportOutput = {
   maxPartBytes: 20_000,
 };
 
-/** Fails the `nth` call of a kind, or all from then on. */
+/** Fails the `nth` call of a kind, or all calls from then on. */
 function failing(
   world: SearchWorld,
   call: DestinationCall,
@@ -48,7 +48,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // Nobody can take back an upload that nobody knows of.
+        // An upload whose creation was not answered cannot be aborted.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;
@@ -69,7 +69,7 @@ describe('a destination that fails', () => {
   });
 });
 
-test('a destination that is slow holds up the pages, which are gone on with where they were', async () => {
+test('a slow destination delays the pages, which continue where they stopped', async () => {
   const messages = evenly(300).map((message) => ({ ...message, raw: `${message.raw} ${'x'.repeat(10_000)}` }));
   const world = new SearchWorld({ messages });
   const chunks: number[] = [];
@@ -81,7 +81,7 @@ test('a destination that is slow holds up the pages, which are gone on with wher
   const record = await world.committed();
   expect(await world.complaints(record)).toEqual([]);
   expect(record).toMatchObject({ received: 300, duplicates: 0 });
-  // Rows of one page do not come before those of the one before are written.
+  // A page's rows are read only after the previous page is written.
   expect(world.countOf('listMessages')).toBeGreaterThan(2);
   expect(chunks[0]).toBe(1);
   expect(chunks.at(-1)).toBeGreaterThan(2);

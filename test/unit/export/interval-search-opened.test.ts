@@ -1,13 +1,13 @@
-/** Searches that take over a job which was opened for more than their interval, as planning does. */
+/** Searches that take over a job for more than their interval, as after planning. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
 
 const limited = (more: Scenario['search'] = {}): Scenario => ({
   search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },
 });
 
-/** A job over the whole hour, waited for where `isDone`, and a search of what is newer than `fromMs` that takes it over. */
+/** A job over the whole hour, finished if `isDone`, and a search of the part after `fromMs` that takes it over. */
 async function takenOver(
   options: SearchWorldOptions,
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
@@ -20,12 +20,12 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** 200 of 600 messages are newer, and 4 pages. */
+/** 200 of 600 messages are newer, on 4 pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for more', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // What counts may lack a row, which the next page would show.
+    // The count may lack a row, which the next page would show.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
@@ -65,7 +65,7 @@ describe('a job that was opened for more', () => {
   });
 
   test('has more, or less, than was counted: it is read whole, and never committed on a count that differs (E6)', async () => {
-    // Three pages are 150.
+    // Three pages have 150 rows.
     for (const countedRows of [150, 190, 210]) {
       const { world, outcome } = await takenOver({ scenario: limited() }, { fromMs, countedRows });
       expect(outcome).toMatchObject({ kind: 'again', isFailure: true });

@@ -1,19 +1,19 @@
-/** Searches of what is left of an interval, one after the other, over random messages, services and faults: every row is there once. */
+/** Consecutive searches of an interval with random messages, services and faults: every row is exported once. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import { nextAim } from '../../../src/export/next-aim.ts';
-import type { FaultScenario, Scenario } from '../../../src/simulator/scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
-import type { Message } from '../simulator/search/row-data.ts';
 import { hour, SearchWorld, startMs } from './search-world.ts';
 
 interface Plan {
   readonly seed: number;
   readonly count: number;
-  /** Of the range that has messages, ms. */
+  /** Part of the range that has messages, in ms. */
   readonly spanMs: number;
   readonly limit: number;
   readonly atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning';
@@ -24,20 +24,20 @@ interface Plan {
   readonly histogramFirst: boolean;
   readonly maxMessages: number;
   readonly maxPartBytes: number;
-  /** How likely a request or a call of the destination goes wrong, 0 to 1. */
+  /** Probability that a request or destination call fails, 0 to 1. */
   readonly trouble: number;
 }
 
 function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
-    // Some milliseconds have many, some messages lie at the range's end or behind it, and some are late.
+    // Some milliseconds have many messages, some messages lie at the range's end or after it, and some are late.
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
     return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };
   });
 }
 
-/** Trouble passes. */
+/** Faults end after this time in seconds. */
 const troubleS = 600;
 
 function scenarioOf(plan: Plan): Scenario {
@@ -75,7 +75,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // A limit that shows by nothing else was met before.
+  // A limit without other signs is known from earlier searches.
   const isLimitReached = true;
   const texts = { texts: [], isCut: false };
   const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
@@ -100,7 +100,7 @@ function worldOf(plan: Plan): SearchWorld {
 
 const mostSearches = 500;
 
-/** Searches until all is covered. */
+/** Searches until everything is covered. */
 async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
@@ -124,7 +124,7 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
         if (outcome.isFailure) failedBefore++;
         break;
       case 'incomplete':
-        // Rightly so where it can be no other way; whatever else stood in the way passes.
+        // Correct if it is inevitable; other obstacles pass.
         if (plan.trouble === 0) throw new Error(outcome.message);
         failedBefore = 0;
         break;
@@ -167,7 +167,7 @@ test('every row is there once, whatever the service does and the destination (E3
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // What was given up and could not be removed is all that may be left over.
+      // Only discarded files that could not be removed may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

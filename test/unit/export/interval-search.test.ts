@@ -1,4 +1,4 @@
-/** The search of one interval on the simulated service: every verdict by the way that leads to it, and what stands there afterwards. */
+/** The search of one interval on the simulated service: each verdict, its cause, and the resulting destination. */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../src/service/page-row.ts';
 import type { SearchJobs } from '../../../src/service/search-jobs.ts';
@@ -16,7 +16,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
     expect(await world.records()).toEqual([record]);
     expect(world.requests).toEqual(['createJob', 'getJob', 'getJob', 'listMessages', 'deleteJob']);
-    // The second one knows how long searches take.
+    // The second search knows the usual duration of searches.
     await world.committed({ toMs: hour.fromMs + hourMs / 2 });
     expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
   });
@@ -128,7 +128,7 @@ describe('a search that brought errors, or may have (E5)', () => {
   test('is made again when that aggregation brings errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
-    // The first shows that it is done, the second only keeps it alive.
+    // The first status shows that the job is done, the second only keeps it alive.
     const error = {
       kind: 'pendingError',
       message: 'a shard is away',
@@ -148,7 +148,7 @@ describe('a search that brought errors, or may have (E5)', () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
-    // Of records that do not come nobody knows how many there are.
+    // The number of missing records is unknown.
     const uncounted = new SearchWorld({ scenario });
     expect(await uncounted.search()).toMatchObject({ kind: 'failed', error: { handling: { kind: 'backoff' } } });
     expect(await uncounted.leftovers()).toEqual([]);
@@ -174,7 +174,7 @@ describe('a search that was cut at the limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
-  /** One bucket for all, which is not whole. */
+  /** A single bucket, which is not whole. */
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(
@@ -196,7 +196,7 @@ describe('a search that was cut at the limit (E4)', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // What is left is a search of its own.
+    // The rest is covered by its own search.
     const rest = await world.committed({ toMs: record.fromMs });
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });
@@ -273,7 +273,7 @@ describe('a search that was cut at the limit (E4)', () => {
   });
 });
 
-/** Gives the ninth row once more, and not the tenth. */
+/** Repeats the ninth row in place of the tenth. */
 function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
   let rows = 0;
   let ninth: PageRow | undefined;

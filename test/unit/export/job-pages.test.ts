@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import type { PageScenario } from '../../../simulator/search/search-scenario.ts';
 import { InOrder } from '../../../src/export/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/interval-files.ts';
 import { IntervalRows } from '../../../src/export/interval-rows.ts';
 import { JobPages } from '../../../src/export/job-pages.ts';
 import { RunTally } from '../../../src/export/run-tally.ts';
-import type { PageScenario } from '../../../src/simulator/search/search-scenario.ts';
 import { hour, SearchWorld } from './search-world.ts';
 
 async function readingsOf(readings: number, pages: PageScenario) {
@@ -22,7 +22,7 @@ async function readingsOf(readings: number, pages: PageScenario) {
   return bounds;
 }
 
-/** Reads all 600 rows; the offsets behind each page. */
+/** Reads all 600 rows. Returns the offset after each page. */
 async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
   const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
   const tally = new RunTally({

@@ -1,4 +1,4 @@
-/** Rows of a page that come together, for tests of what takes them. */
+/** Rows of a page in one batch, for tests of receivers. */
 import type { PageRow, PageRows } from '../../../src/service/page-row.ts';
 
 export class GivenRows implements PageRows {

@@ -1,21 +1,21 @@
-/** What exports cost in requests, by the whole operator in virtual time: a hundredth of the messages, at limits as much smaller. */
+/** Requests of exports by the whole operator in virtual time, with a hundredth of the messages and of the limits. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
-import type { Message } from '../simulator/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** Ten pages for a search at the limit, as of the real service (8). */
+/** Ten pages for a search at the limit, as in the real service (8). */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
-/** 13 for each search at the limit, and a creation, a status and a deletion for the one that is cut. */
+/** 13 requests for each search at the limit, and a creation, a status and a deletion for the cut search. */
 const least = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
   return { search: { ...service.search, ...search } };
 }
 
-/** A third of them in one minute. */
+/** A third of the messages in one minute. */
 const uneven: readonly Message[] = evenly(messages).map((message, index) => {
   return index % 3 === 0 ? { ...message, at: startMs - 1.5 * hourMs + 6 * index } : message;
 });
@@ -43,7 +43,7 @@ describe('an export of ten times the limit takes at most a tenth more requests t
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The digest is included. It takes four requests.
+    // Includes the four requests of the digest.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });
@@ -72,7 +72,7 @@ test('an export of what one search returns takes no request more but those of it
 test('by receipt time it takes little more, and all of its searches but the first are whole', async () => {
   const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
   const requests = await exported(world, { byReceiptTime: true });
-  // One aggregation for each interval, of four or five requests.
+  // One aggregation per interval, with four or five requests.
   const { intervals } = world.manifest();
   expect(requests['total']).toBeLessThanOrEqual(1.2 * least + 5 * intervals.length);
   expect(world.rows()).toHaveLength(messages);

@@ -50,7 +50,7 @@ function run(more: Partial<Run> = {}): Run {
   };
 }
 
-/** A search that was cut at 12 rows, two of which are of its oldest millisecond. */
+/** A search that was cut at 12 rows, two of them in its oldest millisecond. */
 function cutRun(more: Partial<Run> = {}): Run {
   return run({ sign: 'forcePaused', jobCount: 12, figures: figures({ left: 2 }), ...more });
 }

@@ -1,13 +1,13 @@
-/** Exports that are proven by digests, on the simulated service in virtual time: what stands there in the end, and how it came so (E6). */
+/** Exports that digests prove, on the simulated service in virtual time: the resulting destination and how it came about (E6). */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
-import type { Message } from '../simulator/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
 
-/** Received long since, but for those that are told otherwise. */
+/** Received long ago by default. */
 function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
   const own = evenly(count).map((message) => ({ ...message, received: message.at }));
   const others = more.map((message, index) => {
@@ -60,7 +60,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The segment of the plan is void, and the one behind it counts.
+    // The plan's segment is void, and the next one counts.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -123,12 +123,12 @@ describe('a digest', () => {
     const world = new ExportWorld({ messages: messages(600), scenario: { search: limited } });
     await exported(world, { byReceiptTime: true });
     expect(world.rows()).toHaveLength(600);
-    expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
+    expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
   });
 });
 
 test('what differs in each round is incomplete: it waits for a person, or is kept and flagged', async () => {
-  // One more becomes searchable while each round is searched, and none is as before at its digest.
+  // Another message becomes searchable during each round, so that each digest differs.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

@@ -1,11 +1,11 @@
-/** H1 and H2 of exports: a new process shows what was true until it has observed something else; an outage is told of. */
+/** H1 and H2 for exports: a new process shows the former verdict until it has observed another, and outages are reported. */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { recordTold } from '../../support/told.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
-/** Searches take half a minute, and find at most so many. */
+/** Searches take half a minute and return at most this many rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 
@@ -13,7 +13,7 @@ function record({ world }: ExportWorld) {
   return recordTold<SearchExportStatus>(world.api, 'audit');
 }
 
-/** Starts another process in place of one that is killed, and lets it work. */
+/** Kills the process, starts another, and lets it work. */
 async function restart(exports: ExportWorld, forMs: number) {
   exports.world.replicas[0]?.kill();
   const before = exports.status;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { maxRowPieces, RowHistogram } from '../../../src/export/row-histogram.ts';
+import { RowHistogram, rowSlices, unknownRows } from '../../../src/export/row-histogram.ts';
 import type { HistogramBucket } from '../../../src/service/search-service.ts';
 import { intervalOf } from './sample-view.ts';
 
@@ -12,61 +12,67 @@ const found = (buckets: readonly HistogramBucket[]) => ({
 });
 const bucket = (startMs: number, lengthMs: number, count: number) => ({ startMs, lengthMs, count });
 
-test('has each record where nothing finer is known', () => {
-  const records = [intervalOf(0, 1_000, 5), intervalOf(1_000, 6_000, 7)];
-  expect(new RowHistogram(range).read(records)).toEqual([
-    { fromMs: 0, toMs: 1_000, rows: 5 },
-    { fromMs: 1_000, toMs: 6_000, rows: 7 },
-  ]);
+/** Slices with their counts, without empty slices. */
+function withRows(counts: readonly number[]): readonly (readonly [number, number])[] {
+  return [...counts.entries()].filter(([, count]) => count !== 0);
+}
+
+test('is empty without records', () => {
+  expect(new RowHistogram(range).read([])).toEqual([]);
 });
 
-test('has the buckets of a job whose record it is', () => {
+test('spreads the rows of a record evenly where nothing finer is known', () => {
+  const counts = new RowHistogram(range).read([intervalOf(0, 1_000, 20), intervalOf(1_000, 6_000, 100)]);
+  expect(counts).toEqual(Array.from({ length: rowSlices }, () => 2));
+});
+
+test('has the buckets of the job that has read a record', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 6_000, 12);
-  histogram.learn(record, found([bucket(0, 3_000, 5), bucket(3_000, 3_000, 7)]));
-  expect(histogram.read([record])).toEqual([
-    { fromMs: 0, toMs: 3_000, rows: 5 },
-    { fromMs: 3_000, toMs: 6_000, rows: 7 },
+  histogram.learn(record, found([bucket(100, 100, 5), bucket(3_000, 200, 7)]));
+  expect(withRows(histogram.read([record]))).toEqual([
+    [1, 5],
+    [30, 4],
+    [31, 3],
   ]);
 });
 
-test('knows of time without a bucket that it has no rows, and takes none of its neighbours there', () => {
+test('tells slices without rows from slices of which nothing is known', () => {
   const histogram = new RowHistogram(range);
-  const record = intervalOf(50, 6_000, 12);
-  histogram.learn(record, found([bucket(200, 50, 5), bucket(2_000, 3_900, 7)]));
-  const pieces = histogram.read([record]);
-  expect(pieces.slice(0, 5)).toEqual([
-    { fromMs: 50, toMs: 100, rows: 0 },
-    { fromMs: 100, toMs: 200, rows: 0 },
-    { fromMs: 200, toMs: 300, rows: 5 },
-    { fromMs: 300, toMs: 400, rows: 0 },
-    { fromMs: 400, toMs: 500, rows: 0 },
-  ]);
-  expect(pieces.slice(-2)).toEqual([
-    { fromMs: 2_000, toMs: 5_900, rows: 7 },
-    { fromMs: 5_900, toMs: 6_000, rows: 0 },
+  const record = intervalOf(3_000, 5_000, 5);
+  histogram.learn(record, found([bucket(4_000, 50, 5)]));
+  expect(withRows(histogram.read([record]))).toEqual([
+    ...Array.from({ length: 30 }, (_, slice) => [slice, unknownRows]),
+    [40, 5],
+    ...Array.from({ length: 10 }, (_, slice) => [50 + slice, unknownRows]),
   ]);
 });
 
 test('counts the rows of the bucket through which a cut goes, and none before it', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(1_500, 6_000, 9);
-  histogram.learn(record, found([bucket(0, 2_000, 6), bucket(2_000, 4_000, 7)]));
-  expect(histogram.read([record])).toEqual([
-    { fromMs: 1_500, toMs: 2_000, rows: 2 },
-    { fromMs: 2_000, toMs: 6_000, rows: 7 },
+  histogram.learn(record, found([bucket(0, 1_600, 6), bucket(2_000, 100, 7)]));
+  expect(withRows(histogram.read([record, intervalOf(0, 1_500, 0)]))).toEqual([
+    [16, 1],
+    [18, 1],
+    [20, 7],
   ]);
 });
 
 test('ends where the search ended, also within a bucket', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 2_500, 9);
-  histogram.learn(record, found([bucket(0, 2_000, 6), bucket(2_000, 2_000, 3)]));
-  expect(histogram.read([record, intervalOf(2_500, 6_000, 1)])).toEqual([
-    { fromMs: 0, toMs: 2_000, rows: 6 },
-    { fromMs: 2_000, toMs: 2_500, rows: 3 },
-    { fromMs: 2_500, toMs: 6_000, rows: 1 },
+  histogram.learn(record, found([bucket(0, 100, 6), bucket(2_400, 2_000, 3)]));
+  expect(withRows(histogram.read([record, intervalOf(2_500, 6_000, 0)]))).toEqual([
+    [0, 6],
+    [24, 3],
   ]);
+});
+
+test('works where the range is shorter than its slices', () => {
+  const counts = new RowHistogram({ fromMs: 0, toMs: 7 }).read([intervalOf(0, 3, 30), intervalOf(3, 7, 4)]);
+  expect(Math.min(...counts)).toBeGreaterThanOrEqual(0);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(34);
 });
 
 test.each([
@@ -77,10 +83,10 @@ test.each([
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 6_000, 9);
   histogram.learn(record, found(buckets));
-  expect(histogram.read([record])).toEqual([{ fromMs: 0, toMs: 6_000, rows: 9 }]);
+  expect(histogram.read([record])).toEqual(new RowHistogram(range).read([record]));
 });
 
-test('has few pieces in order, and every row, whatever is known', () => {
+test('has every row once, whatever is known', () => {
   const lengths = fc.array(
     fc.record({ length: fc.integer({ min: 1, max: 500 }), rows: fc.nat(50), buckets: fc.nat(40) }),
     {
@@ -103,13 +109,10 @@ test('has few pieces in order, and every row, whatever is known', () => {
         atMs += length;
         return record;
       });
-      const pieces = histogram.read(records);
-      expect(pieces.length).toBeLessThanOrEqual(maxRowPieces);
-      expect(pieces.reduce((sum, { rows }) => sum + rows, 0)).toBe(parts.reduce((sum, { rows }) => sum + rows, 0));
-      for (const [index, piece] of pieces.entries()) {
-        expect(piece.fromMs).toBeLessThan(piece.toMs);
-        if (index > 0) expect(piece.fromMs).toBeGreaterThanOrEqual(pieces[index - 1]?.toMs ?? 0);
-      }
+      const counts = histogram.read(records);
+      expect(counts).toHaveLength(rowSlices);
+      expect(Math.min(...counts)).toBeGreaterThanOrEqual(0);
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(parts.reduce((sum, { rows }) => sum + rows, 0));
     }),
   );
 });

@@ -57,13 +57,13 @@ describe('rows of a search', () => {
   test('add up to what is written of them in each slice of time, held ones apart (E6)', () => {
     const rows = tally('oldest', false, 20);
     for (const one of [row(180, 7), row(165, 3), row(179, 2), row(161, 4), row(161, 5)]) rows.take(one);
-    const newest = { fromMs: 180, rows: 1, bytes: 7, oldestMs: 180, newestMs: 180 };
+    const newest = { fromMs: 180, rows: 1, bytes: 7, oldestMs: 180, newestMs: 180, offsetsMs: 0 };
     expect(rows.figures(false).slices).toEqual({
       lengthMs: 20,
-      slices: [{ fromMs: 160, rows: 2, bytes: 5, oldestMs: 165, newestMs: 179 }, newest],
+      slices: [{ fromMs: 160, rows: 2, bytes: 5, oldestMs: 165, newestMs: 179, offsetsMs: 24 }, newest],
     });
     expect(rows.figures(true).slices?.slices).toEqual([
-      { fromMs: 160, rows: 4, bytes: 14, oldestMs: 161, newestMs: 179 },
+      { fromMs: 160, rows: 4, bytes: 14, oldestMs: 161, newestMs: 179, offsetsMs: 26 },
       newest,
     ]);
     rows.take(row(139, 1));

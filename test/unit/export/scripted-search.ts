@@ -1,4 +1,4 @@
-/** Searches of an export whose outcomes a test decides, in place of those that speak to a service. */
+/** Searches whose outcomes the test determines, in place of searches that use a service. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { SearchOrder, StopReason } from '../../../src/export/export-decision.ts';
 import type { JobView, SearchOutcome, SearchStart } from '../../../src/export/search-tools.ts';
@@ -49,7 +49,7 @@ export class ScriptedSearch implements Search {
   }
 }
 
-/** Of an interval that had no rows. */
+/** Record of an interval without rows. */
 export function emptyRecord({ segment, fromMs, toMs }: SearchOrder): CommitRecord {
   const none = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
   return { segment, fromMs, toMs, ...none, count: { rows: 0, source: 'Job' }, files: [] };

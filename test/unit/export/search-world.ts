@@ -1,4 +1,8 @@
-/** Searches of intervals on the simulated service and a destination in memory, in virtual time, and what they have written. */
+/** Interval searches on the simulated service and a destination in memory, in virtual time, with checks of the written rows. */
+
+import type { LogData } from '../../../simulator/log-data/log-data.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
@@ -10,18 +14,15 @@ import { IntervalSearch } from '../../../src/export/interval-search.ts';
 import type { SearchOutcome, SearchStart, SearchTools } from '../../../src/export/search-tools.ts';
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
 import type { SearchJobs } from '../../../src/service/search-jobs.ts';
-import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
-import { type Message, RowData } from '../simulator/search/row-data.ts';
 
 export const hourMs = 3_600_000;
-/** Where the clocks of these worlds begin. */
+/** Start time of the clocks. */
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 
-/** So many messages, evenly over the hour before the start, the newest first. */
+/** Messages spread evenly over the hour before the start, newest first. */
 export function evenly(count: number): Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 1 - Math.floor((index * hourMs) / count),
@@ -57,7 +58,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Another one gives its files other names. */
+  /** A different writer gives other file names. */
   readonly token?: number;
 }
 
@@ -70,7 +71,7 @@ export class SearchWorld {
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
   searchesAtOnce = 4;
-  /** In place of the simulated service's. */
+  /** Replaces the jobs of the simulated service. */
   jobs: SearchJobs;
   news = 0;
   readonly #writer: Writer;
@@ -117,12 +118,12 @@ export class SearchWorld {
     return this.simulated.run(this.begin(order, start).done);
   }
 
-  /** The record of a search that is committed. */
+  /** Record of a committed search. */
   async committed(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<CommitRecord> {
     return recordOf(await this.search(order, start));
   }
 
-  /** The rows in the files of a record, in their order, as JSON. */
+  /** Rows in the files of a record, in order, as JSON. */
   rows({ files }: CommitRecord): Record<string, string>[] {
     return files.flatMap(({ name }) => {
       const content = this.destination.objects.get(this.task.layout.within(name));
@@ -132,14 +133,14 @@ export class SearchWorld {
     });
   }
 
-  /** What is wrong with what stands at the destination for a record, and with what is left behind elsewhere; nothing, mostly. */
+  /** Differences between a record's files and the expected rows, and leftovers elsewhere; usually empty. */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
       const timeMs = this.task.identity.byReceiptTime ? received : at;
       return timeMs >= record.fromMs && timeMs < record.toMs;
     });
-    // Of messages that are the same one counts.
+    // Equal messages count once.
     const wanted = [...new Set(inside.map((message) => keyOf(message)))].sort();
     const written = this.rows(record)
       .map((row) => `${row['_messagetime']} ${row['_raw']}`)
@@ -150,7 +151,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** What is left at the destination besides records and these files, and at the service. */
+  /** Leftovers at the destination besides records and these files, and at the service. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));
@@ -164,12 +165,12 @@ export class SearchWorld {
     return found;
   }
 
-  /** Those that stand there. */
+  /** Records at the destination. */
   async records(): Promise<readonly CommitRecord[]> {
     return readRecords(this.destination, this.task.layout);
   }
 
-  /** Names of the operations that arrived, in their order. */
+  /** Names of the received requests, in order. */
   get requests(): readonly string[] {
     return this.simulated.journal.map(({ operation }) => operation ?? '');
   }

@@ -1,4 +1,4 @@
-/** The least shell around an export's decisions: it keeps flagged what cannot be proven, and shares its destination with others. */
+/** The smallest operator around an export's decisions. It keeps unproven rows with a flag, and shares its destination with others. */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -14,7 +14,7 @@ import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } 
 import { type RunFigures, RunTally } from '../../../src/export/run-tally.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
-/** What stands there, by the key of E3. */
+/** Content of the destination by the key of E3. */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
@@ -33,7 +33,7 @@ export class ToyOperator {
   #narrowed: SearchOrder[] = [];
   #isEndMoved = false;
   #smallestLimit: number | undefined;
-  /** Searches that were made. */
+  /** Number of searches. */
   jobs = 0;
 
   constructor(world: ToyWorld, plan: ExportPlan, destination: ToyDestination, random: Random) {
@@ -41,7 +41,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // A limit that shows by nothing else was met before.
+    // A limit without other signs is known from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -63,11 +63,11 @@ export class ToyOperator {
     });
   }
 
-  /** Starts what is to start, and ends one search, which may have been overtaken meanwhile. False when all is covered. */
+  /** Starts the decided searches and ends one search, which may have been overtaken. Returns false when everything is covered. */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // To be told so comes late, now and then.
+    // A stop sometimes arrives late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

@@ -1,4 +1,4 @@
-/** A service of a few rows with every way in which a search may be cut or go wrong, as plain data: what a finished job has. */
+/** A service with a few rows and every way in which a search is cut or fails, as plain data: the content of a finished job. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/cut.ts';
 import type { Histogram } from '../../../src/service/job-histogram.ts';
@@ -17,9 +17,9 @@ export interface ToyWorld {
   readonly limit: number;
   readonly cutKinds: readonly ('forcePaused' | 'warning' | 'silent')[];
   readonly hasInclusiveEnds: boolean;
-  /** Otherwise what it tells of buckets does not add up. */
+  /** If false, the histogram does not add up. */
   readonly hasHistogram: boolean;
-  /** How likely it is, 0 to 1, that a job goes wrong in one way or another. */
+  /** Probability, 0 to 1, that a job fails in some way. */
   readonly trouble: number;
 }
 
@@ -30,7 +30,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
   readonly histogram: Histogram;
-  /** What its pages give, in their order, the first time and from then on. */
+  /** Rows of its pages in order, at the first reading and at later ones. */
   readonly firstReading: { readonly rows: readonly ToyRow[]; readonly isEarly: boolean };
   readonly rows: readonly ToyRow[];
 }
@@ -50,7 +50,7 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
   });
 }
 
-/** `endMs` is what is sent. `mayFail`: a service that always fails ends nothing. */
+/** Runs a search. `endMs` is the end that is sent. `mayFail`: must be false at times, or nothing would end. */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
@@ -59,14 +59,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const isBroken = strikes();
   const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
-  // By receipt time anything may be missing.
+  // By receipt time any row may be missing.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
   const found = inOrder(pool.slice(0, world.limit));
   const again = found[Math.floor(random.next() * found.length)];
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // An answer that was lost may have held the error, and nothing besides.
+  // A lost answer may have contained the only error.
   const isTainted = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -80,7 +80,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Read early, rows that are found later move others behind what was read; read late, pages may lack some, or have others twice. */
+/** Read early, rows that are found later shift others behind the reading position. Read late, pages may lack rows or repeat others. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

@@ -1,4 +1,4 @@
-/** How the fleet is read: what is asked for, in which order, and what is known afterwards (U7, U9). */
+/** Reads of the fleet: the requests, their order, and the known state afterwards (U7, U9). */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
@@ -42,7 +42,7 @@ describe('a sweep', () => {
   test('reads the builds, then the pages, then looks whether anybody was left out', async () => {
     const { service, listing, swept } = world(3, middle);
     await swept(0);
-    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${spare} 3+1`]);
+    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`]);
     expect(known(listing)).toEqual(['1', '2', '3']);
     expect(listing.builds()?.list.map(({ version }) => version)).toEqual([first, middle, spare, last]);
   });
@@ -109,6 +109,26 @@ describe('a sweep', () => {
   });
 });
 
+describe('a service that returns ten collectors at most, without a word', () => {
+  test.each([10, 15, 60])('has all %d of them listed, and each on its page', async (count) => {
+    const { service, listing, swept } = world(count, middle);
+    service.cutRows = 10;
+    await swept(0);
+    expect(known(listing)).toEqual(fleet(1, count).map(({ id }) => id));
+    await swept();
+    expect(known(listing)).toHaveLength(count);
+    if (count > 10) expect(listing.pageOf('11')).toBe(1);
+  });
+
+  test('has all listed whose others run the build that is asked to prove it', async () => {
+    const { service, listing, swept } = world();
+    service.collectors = [...fleet(1, 10, middle), ...fleet(11, 50, spare)];
+    service.cutRows = 10;
+    await swept(0);
+    expect(known(listing)).toHaveLength(60);
+  });
+});
+
 describe('U7: nobody is left out', () => {
   test('towards a build that nobody targets and nobody runs, all versions show', async () => {
     const { service, listing, swept } = world();
@@ -145,7 +165,10 @@ describe('U7: nobody is left out', () => {
   });
 
   describe('where every build is run or targeted, one request tells whether a second list is needed', () => {
-    /** Of 300, all at the old version at first, one is upgraded before each page of a sweep: the first shows, the others do not. */
+    /**
+     * Fleet of 300 collectors at the old version. One is upgraded before each page of a sweep: the first page shows it, later pages
+     * do not.
+     */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];
@@ -167,7 +190,7 @@ describe('U7: nobody is left out', () => {
       const { service, swept } = world(3, middle);
       service.builds = [first, middle, last];
       await swept(0);
-      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${middle} 0+50`]);
+      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${middle} 0+50`]);
     });
 
     test('of a fleet that was never seen, and is not whole', async () => {
@@ -192,7 +215,7 @@ describe('U7: nobody is left out', () => {
       await swept(0);
       service.calls.length = 0;
       await swept();
-      expect(service.calls).toEqual([`${first} 0+1000`, `${last} 2+50`]);
+      expect(service.calls).toEqual([`${first} 0+1000`, `${first} 4+1000`, `${last} 2+50`]);
     });
 
     test('whom such upgrades hide shows with the next sweep', async () => {
@@ -237,7 +260,7 @@ describe('U7: nobody is left out', () => {
     await swept(0);
     let calls = 0;
     service.beforeAnswer = (call) => {
-      // Somebody of the first page is gone once it was read: all behind slip forward.
+      // A collector of the first page disappears after the read, so all later ones move forward.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };
@@ -384,15 +407,15 @@ describe('failures', () => {
     service.failures.push(undefined, failure(), failure());
     listing.requestSweep(0);
     await clock.advance(10_000);
-    expect(listing.sweepMs()).toBe(20);
+    expect(listing.sweepMs()).toBe(30);
   });
 
   test('of the request that proves a sweep whole have that one sent again, and no list', async () => {
     const { clock, service, listing } = world(3, middle);
-    service.failures.push(undefined, undefined, failure());
+    service.failures.push(undefined, undefined, undefined, failure());
     listing.requestSweep(0);
     await clock.advance(5_000);
-    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${spare} 3+1`, `${spare} 3+1`]);
+    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`, `${spare} 3+1`]);
     expect(listing.completeSinceMs()).toBe(10);
   });
 
@@ -512,7 +535,7 @@ test('without the leadership nothing is sent; what is asked for afterwards is', 
 test('what is asked for in the moment when all is done is not forgotten', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // A reconcile that hears of the news asks for more a few steps later, each time.
+  // A reconcile after a notification requests more some steps later, each time.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {
@@ -623,8 +646,8 @@ describe('U9: the next sweep', () => {
   });
 
   test.each([
-    [10, 20_000],
-    [50, 100_000],
+    [10, 30_000],
+    [50, 150_000],
   ])('is at least %i times its length away', async (share, leastMs) => {
     const { clock, service, listing, swept, attend } = world(3, middle);
     service.latencyMs = 1_000;

@@ -1,4 +1,4 @@
-/** Rows, their places and their changes, as pages come in. */
+/** Rows, their positions and their changes, while pages arrive. */
 import { describe, expect, test } from 'vitest';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { collector, newerVersion, oldVersion, target } from '../policy/builders.ts';

@@ -1,4 +1,4 @@
-/** One listing an account, one table of ownership a service, for as long as somebody uses them. */
+/** One listing for each account and one ownership table for each service, as long as they are used. */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

@@ -1,4 +1,4 @@
-/** The order of all, from two lists that each leave some out, and the place that each will have once it shows. */
+/** Order of all collectors, merged from two listings that each hide some, and their predicted positions. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

@@ -1,4 +1,4 @@
-/** A service that lists a fleet: in pages, after a while, hiding whom it hides, failing when it is told to. */
+/** Service that lists a fleet: in pages, with a delay, hiding collectors, and failing on request. */
 import type { Clock } from '../../../src/base/clock.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/service/service-error.ts';
@@ -16,12 +16,14 @@ export class ListedService implements UpgradeService {
   readonly #clock: Clock;
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** Whether the list towards a build leaves out who runs it (10.4). */
+  /** Whether the listing for a build hides the collectors that run it (10.4). */
   hides = true;
-  /** A larger limit is refused with 400. */
+  /** Maximum limit. A larger one is rejected with 400. */
   mostRows = 10_000;
+  /** Maximum number of rows in a page, regardless of the limit. */
+  cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** What the next calls end with; undefined where they go well. */
+  /** Error of the next calls. Undefined if they succeed. */
   readonly failures: (Error | undefined)[] = [];
   /** `builds`, or `build offset+limit` of each call, in order. */
   readonly calls: string[] = [];
@@ -49,7 +51,7 @@ export class ListedService implements UpgradeService {
       }
       if (limit > this.mostRows) throw failure({ status: 400, message: 'the limit is too large' });
       const shown = this.collectors.filter((one) => !this.hides || one.collectorVersion !== toVersion);
-      return shown.slice(offset, offset + limit);
+      return shown.slice(offset, offset + Math.min(limit, this.cutRows));
     });
   }
 

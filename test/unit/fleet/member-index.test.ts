@@ -1,4 +1,6 @@
-/** Which policies a changed row concerns, and which rows a selection may match: as comparing each with each would find, at less cost. */
+/**
+ * Policies that a changed row concerns, and rows that a selection may match: the same result as comparing all pairs, at less cost.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';
@@ -36,7 +38,7 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // A glob of `web-1` is compared with `web-10`, too.
+    // The glob `web-1` must also be compared with `web-10`.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

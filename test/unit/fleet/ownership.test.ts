@@ -1,4 +1,4 @@
-/** U13: whose a collector is, and what is in flight. */
+/** Owner and attempt in flight of each collector (U13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claimant, compareClaimants, type Flight, Ownership } from '../../../src/fleet/ownership.ts';
@@ -340,7 +340,7 @@ test('U13: whatever happened, a collector has the owner that the rules give it, 
           for (const collector of ids) claims.delete(`${one.uid} ${collector}`);
           ownership.retire(one.uid);
         } else if (one.kind === 'began' && expected(one.id) === one.uid) {
-          // Only an owner begins, and only where nothing is in flight.
+          // Only an owner starts attempts, and only if none is in flight.
           if (!flights.has(one.id)) {
             flights.set(one.id, one.uid);
             ownership.began(one.id, flight(one.uid));

@@ -1,4 +1,4 @@
-/** U7: towards which build the list is asked for, so that it shows everybody. */
+/** Choice of the build whose listing shows all collectors (U7). */
 import { describe, expect, test } from 'vitest';
 import { chooseView, type View } from '../../../src/fleet/view.ts';
 import type { Build } from '../../../src/service/upgrade-service.ts';

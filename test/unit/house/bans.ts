@@ -17,7 +17,7 @@ interface Ban {
   readonly names?: readonly string[];
 }
 
-const program = ['src/cli/', 'src/main.ts'];
+const program = ['src/cli/', 'src/main.ts', 'simulator/main.ts'];
 
 export const bans: readonly Ban[] = [
   {
@@ -29,7 +29,7 @@ export const bans: readonly Ban[] = [
   },
   {
     what: 'randomness: take a Random (src/base/random.ts)',
-    allowed: ['src/base/random.ts', 'src/simulator/certificates.ts'],
+    allowed: ['src/base/random.ts', 'simulator/certificates.ts'],
     members: ['Math.random'],
     names: ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'getRandomValues'],
   },
@@ -41,9 +41,9 @@ export const bans: readonly Ban[] = [
       'src/service/undici/',
       'src/destination/s3/',
       'src/host/kubernetes/',
-      'src/simulator/server.ts',
-      'src/simulator/delivery.ts',
-      'src/cli/health-server.ts',
+      'simulator/server.ts',
+      'simulator/delivery.ts',
+      'src/cli/run/health-server.ts',
     ],
     modules: ['node:net', 'node:tls', 'node:http', 'node:https', 'node:http2', 'node:dgram', 'node:dns', 'undici'],
     globals: ['fetch', 'WebSocket', 'EventSource'],
@@ -55,8 +55,11 @@ export const bans: readonly Ban[] = [
       'src/base/process-identity.ts',
       'src/destination/volume/',
       'src/host/directory/',
-      'src/simulator/certificates.ts',
-      'src/simulator/journal-file.ts',
+      'src/base/folders-above.ts',
+      'simulator/certificates.ts',
+      'simulator/journal-file.ts',
+      'simulator/log-choice.ts',
+      'simulator/simulate.ts',
     ],
     modules: ['node:fs', 'node:fs/promises'],
   },

@@ -99,7 +99,9 @@ describe('what code cites', () => {
 
   it('stands in docs/service.md and docs/protocol.md', () => {
     const missing: string[] = [];
-    for (const file of ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesBelow(folder, '.ts'))) {
+    for (const file of ['src', 'simulator', 'test', 'bench', 'scripts'].flatMap((folder) =>
+      filesBelow(folder, '.ts'),
+    )) {
       if (resolve(root, file) === fileURLToPath(import.meta.url)) continue;
       const found = citations(readFileSync(join(root, file), 'utf8'));
       for (const { cited, line } of found.sections) {

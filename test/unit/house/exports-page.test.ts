@@ -4,6 +4,7 @@ import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { exportHealth } from '../../../src/export/export-health.ts';
+import { resourceWording } from '../../../src/export/export-wording.ts';
 import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
 import { readText } from './source-file.ts';
 
@@ -52,7 +53,13 @@ describe('docs/exports.md', () => {
   });
 
   test('knows the reason of an export that begins', () => {
-    const { reason } = exportHealth({ pausedBy: undefined, problem: undefined, view: undefined, limits: undefined });
+    const { reason } = exportHealth({
+      pausedBy: undefined,
+      problem: undefined,
+      view: undefined,
+      limits: undefined,
+      wording: resourceWording,
+    });
     expect(firstCells('reason of `Ready`')).toContain(reason);
   });
 

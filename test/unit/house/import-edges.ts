@@ -1,4 +1,4 @@
-/** Who may import whom, as a table, and what breaks it. ARCHITECTURE.md gives the reasons. */
+/** The imports that are allowed between folders of `src` and `simulator`, as a table. ARCHITECTURE.md gives the reasons. */
 import { dirname, posix } from 'node:path';
 import type { SourceFile } from './source-file.ts';
 
@@ -29,7 +29,7 @@ interface Leave {
 
 const all: readonly Part[] = [
   ...(['policy', 'export', 'fleet', 'account', 'controller', 'host', 'host/kubernetes', 'host/directory'] as const),
-  ...(['destination', 'output', 'service', 'api', 'base', 'simulator'] as const),
+  ...(['destination', 'output', 'service', 'api', 'base'] as const),
 ];
 
 export const leaves: Readonly<Record<Part, Leave>> = {
@@ -42,20 +42,24 @@ export const leaves: Readonly<Record<Part, Leave>> = {
   fleet: { parts: ['account', 'service', 'api', 'base'], libraries: [] },
   account: { parts: ['host', 'service', 'api', 'base'], libraries: [] },
   controller: { parts: ['host', 'api', 'base'], libraries: [] },
-  destination: { parts: ['base'], libraries: ['@aws-sdk/client-s3'] },
+  destination: { parts: ['base'], libraries: ['@aws-sdk/client-s3', 'hyparquet'] },
   host: { parts: ['api', 'base'], libraries: [] },
   'host/kubernetes': { parts: ['host', 'api', 'base'], libraries: ['@kubernetes/client-node', 'undici'] },
   'host/directory': { parts: ['host', 'api', 'base'], libraries: ['yaml'] },
   service: { parts: ['base'], libraries: ['undici', 'tough-cookie'] },
   output: { parts: ['base'], libraries: ['hyparquet-writer'] },
   api: { parts: ['base'], libraries: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
-  base: { parts: [], libraries: ['croner', 'pino', 'prom-client'] },
-  simulator: { parts: ['base'], libraries: ['ajv', 're2js', 'selfsigned', 'yaml'] },
+  base: { parts: [], libraries: ['commander', 'croner', 'pino', 'prom-client'] },
+  simulator: { parts: ['base'], libraries: ['ajv', 'commander', 're2js', 'selfsigned', 'yaml'] },
 };
 
-/** The part that a file of `src` belongs to; undefined for a folder that the table does not know. */
+/** The only file of `src` that may import `simulator`: the command that runs it. */
+const simulateCommand = 'src/cli/simulate.ts';
+
+/** The part that a file belongs to; undefined for a folder that the table does not know. */
 export function partOf(path: string): Part | undefined {
-  const [, folder = '', inner = ''] = path.split('/');
+  const [top, folder = '', inner = ''] = path.split('/');
+  if (top === 'simulator') return top;
   if (folder === 'main.ts') return 'cli';
   const part = folder === 'host' && !inner.endsWith('.ts') ? `${folder}/${inner}` : folder;
   return Object.hasOwn(leaves, part) ? (part as Part) : undefined;
@@ -78,8 +82,11 @@ function refusal(part: Part, path: string, specifier: string): string | undefine
     return leaves[part].libraries.includes(library) ? undefined : `${part} may not import the library ${library}`;
   }
   const target = posix.join(dirname(path), specifier);
-  const imported = target.startsWith('src/') ? partOf(target) : undefined;
+  const imported = /^(?:src|simulator)\//.test(target) ? partOf(target) : undefined;
   if (!imported) return `${target} is no part of src`;
+  if (imported === 'simulator' && part !== 'simulator') {
+    return path === simulateCommand ? undefined : `only ${simulateCommand} may import simulator`;
+  }
   return imported === part || leaves[part].parts.includes(imported) ? undefined : `${part} may not import ${imported}`;
 }
 

@@ -240,7 +240,7 @@ describe('make tools', () => {
       HTTPS_PROXY: 'http://127.0.0.1:9',
     });
     expect(status).toBe(1);
-    expect(stderr).toContain('Either give this machine access to github.com, or install Go');
+    expect(stderr).toContain('Give this machine access to github.com, install Go');
     expect(stderr).not.toContain('    at ');
   });
 });

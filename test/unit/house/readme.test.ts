@@ -1,4 +1,4 @@
-/** What the README shows is there: commands and flags, targets, scripts, files; and its policy is a good one. */
+/** Checks that commands, flags, targets, files, manifests and figures of the README exist and are correct. */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -68,7 +68,7 @@ describe('the README', () => {
 
   test('names folders of manifests and variables that are there', async () => {
     const folders = [...readme.matchAll(/(?<![./\w-])(?:manifests|examples|demo)\/[a-z-]+/g)].map(([folder]) => folder);
-    expect(folders.length).toBeGreaterThan(3);
+    expect(folders.length).toBeGreaterThan(2);
     expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
     const page = readText('docs/cli.md');
     const variables = [...readme.matchAll(/LOGFLEET_[A-Z_]+/g)].map(([variable]) => variable);
@@ -86,7 +86,14 @@ describe('the README', () => {
     expect({ status, found: context.stdout.text }).toEqual({ status: 0, found: '' });
   });
 
-  test('has a place for the figures', () => {
-    expect(readme).toMatch(/^<!-- benchmark: begin .*-->\n[\s\S]+\n<!-- benchmark: end -->$/m);
+  test('repeats figures of docs/performance.md', () => {
+    const [, rows = ''] = readme.split('| figure | value |\n| --- | --- |\n');
+    const values = [...(rows.split('\n\n')[0] ?? '').matchAll(/\| ([^|]+) \|$/gm)].map(([, value = '']) => value);
+    const numbers = values.flatMap((value) =>
+      [...value.matchAll(/(?<![\w.])\d+(?:[.,]\d+)*/g)].map(([number]) => number),
+    );
+    expect(numbers.length).toBeGreaterThan(4);
+    const page = readText('docs/performance.md');
+    expect(numbers.filter((number) => !page.includes(` ${number} `))).toEqual([]);
   });
 });

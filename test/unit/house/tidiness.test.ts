@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseSource, pathsBelow, readText, sourcesBelow } from './source-file.ts';
+import { parseSource, pathsBelow, readText, simulatorSources, sourcesBelow } from './source-file.ts';
 import { leftovers, nameViolations, openingViolations } from './tidiness.ts';
 
-const folders = ['src', 'test', 'scripts', 'tools', 'bench', 'demo'].filter((folder) => existsSync(folder));
+const folders = ['src', 'simulator', 'test', 'scripts', 'tools', 'bench', 'demo'].filter((folder) =>
+  existsSync(folder),
+);
 
 describe('tidiness', () => {
   test('names of files are nouns in kebab-case that say what is inside', () => {
     expect(folders.flatMap((folder) => pathsBelow(folder)).flatMap(nameViolations)).toEqual([]);
   });
 
-  test('each file of src opens with a comment that says what it is for', () => {
+  test('each file of src and simulator opens with a comment that says what it is for', () => {
     const written = sourcesBelow('src').filter(({ path }) => !path.startsWith('src/api/generated/'));
-    expect(written.flatMap(openingViolations)).toEqual([]);
+    expect([...written, ...simulatorSources()].flatMap(openingViolations)).toEqual([]);
   });
 
   test('nothing is left for later, and every test runs', () => {
@@ -54,5 +57,13 @@ describe('ARCHITECTURE.md', () => {
     const parts = new Set(pathsBelow('src').map((path) => path.split('/').slice(0, -1).join('/')));
     const topOrAdapter = [...parts].filter((part) => /^src\/(?:[a-z]+|host\/[a-z]+)$/.test(part));
     expect(topOrAdapter.filter((part) => !page.includes(`${part.replace(/^src\//, '')}/`))).toEqual([]);
+  });
+
+  test('names only files and folders that exist', () => {
+    const page = readText('ARCHITECTURE.md');
+    const paths = [...page.matchAll(/`([\w-]+(?:\/[\w.-]+)*(?:\/|\.(?:ts|yaml|js)))`/g)].map(([, path = '']) => path);
+    expect(paths.length).toBeGreaterThan(100);
+    const isThere = (path: string) => ['', 'src', 'test'].some((root) => existsSync(join(root, path)));
+    expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ export function nameViolations(path: string): string[] {
     });
 }
 
-/** Lists a file of `src` that does not open with a comment. */
+/** Lists a source file that does not open with a comment. */
 export function openingViolations(file: SourceFile): string[] {
   if (/^(?:#!.*\n)?\/\*/.test(file.text)) return [];
   return [`${file.path}: open it with a comment that says what it is for`];
@@ -31,7 +31,7 @@ export function leftovers(file: SourceFile): string[] {
   const found = file.comments
     .filter(({ text }) => marks.test(text))
     .map(({ text, line }) => `${file.path}:${line}: left for later: ${text.trim()}`);
-  if (!file.path.startsWith('test/')) return found;
+  if (!/^(?:simulator\/)?test\//.test(file.path)) return found;
   file.walk((node) => {
     const mode = testMode(node);
     if (mode) found.push(`${file.path}:${file.lineOf(node)}: ${mode}: every test runs, or goes`);

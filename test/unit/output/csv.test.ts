@@ -1,4 +1,4 @@
-/** CSV (RFC 4180): compared with what csv-stringify writes, and read back by DuckDB. */
+/** CSV (RFC 4180): compared with the output of csv-stringify, and read by DuckDB. */
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ function csv(set: ColumnSet, rows: readonly (string | Buffer)[], options = guard
   return encoded((spool) => new CsvEncoder(spool, set, options), rows, chunkBytes).toString();
 }
 
-/** Lines of a file with the column a and nothing else, without its header. */
+/** Lines of a file with the single column a, without its header. */
 function lines(values: readonly string[], options = guarded): string {
   const rows = values.map((value) => JSON.stringify({ a: value }));
   return csv(messageColumns(['a'], []), rows, options).replace('a\r\n', '');
@@ -26,7 +26,7 @@ describe('a file', () => {
     expect(csv(messageColumns(['a', 'b'], []), rows)).toBe('a,b\r\n2,1\r\n,\r\n,\r\n');
   });
 
-  test('begins with the documented fields of messages (2.5), what is described beside them, and the rest', () => {
+  test('has the documented fields of messages (2.5), then other described fields, then the rest', () => {
     const described = [
       { name: '_messageTime', fieldType: 'long' },
       { name: 'status', fieldType: 'string' },
@@ -43,7 +43,7 @@ describe('a file', () => {
     expect(csv(messageColumns(['a', 'b,c'], []), [])).toBe('a,"b,c"\r\n');
   });
 
-  test('of a single column marks what is empty, so that no line is', () => {
+  test('of a single column quotes empty cells, so that no line is empty', () => {
     expect(csv(messageColumns(['a'], []), ['{"a":""}', '{}', '{"a":"x"}'])).toBe('a\r\n""\r\n""\r\nx\r\n');
   });
 
@@ -124,7 +124,7 @@ describe('the formula guard', () => {
   });
 });
 
-/** The same rules as the encoder's, in plain words. */
+/** Independent implementation of the encoder's rules. */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
@@ -133,7 +133,7 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/** `stringify` marks what is empty in no case. */
+/** `stringify` never quotes empty cells. */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];
@@ -142,7 +142,7 @@ function expectedCsv(names: readonly string[], rows: readonly Members[], isGuard
   return names.length > 1 ? text : text.replaceAll(/(?<=\r\n|^)\r\n/g, '""\r\n');
 }
 
-test('any rows, in any writing, are what csv-stringify writes of what JSON.parse finds', () => {
+test('random rows in any notation equal the output of csv-stringify for JSON.parse', () => {
   const names = fc.uniqueArray(fieldNames, { minLength: 2, maxLength: 6 });
   const rows = fc.array(fc.tuple(rowMembers, writings), { maxLength: 6 });
   fc.assert(
@@ -158,14 +158,14 @@ test('any rows, in any writing, are what csv-stringify writes of what JSON.parse
   );
 });
 
-/** Objects and arrays come out as they came; where only their text is compared, they come as JSON.stringify writes them. */
+/** Objects and arrays are written as received. To compare only their text, they are written as by JSON.stringify. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }
 
-test('DuckDB reads back what was written', async () => {
+test('DuckDB reads the written values', async () => {
   const members = fc.sample(fc.tuple(texts, texts, texts), { numRuns: 300, seed: 7 });
-  // DuckDB keeps no NUL in text, and takes what is empty for NULL.
+  // DuckDB supports no NUL in text, and reads empty cells as NULL.
   const rows = members.map((values) => values.map((value) => value.toWellFormed().replaceAll('\0', '')));
   const file = csv(
     messageColumns(['a', 'b', 'c'], []),

@@ -1,4 +1,4 @@
-/** DuckDB as a reader of files that has nothing to do with who wrote them. */
+/** DuckDB as an independent reader of files. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,13 +6,13 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 export type ReadRow = Readonly<Record<string, unknown>>;
 
-/** Cells as text; what is empty comes as ''. */
+/** Cells as text. Empty cells are ''. */
 export function readCsv(file: string): Promise<ReadRow[]> {
   const options = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
   return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);
 }
 
-/** Rows, with names of columns and types beside them. */
+/** Rows, with the names and types of columns. */
 export function readParquet(file: Buffer): Promise<ReadRow[]> {
   return query(file, (place) => `SELECT * FROM read_parquet('${place}')`);
 }

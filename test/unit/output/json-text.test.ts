@@ -1,10 +1,10 @@
-/** What strings say, and where values end, in JSON text that is right (RFC 8259). */
+/** Content of strings and ends of values in valid JSON text (RFC 8259). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nestedEnd, stringEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
 import { texts, values, writings, writtenRow } from './rows.ts';
 
-/** The text of a JSON string, as UTF-8. */
+/** Content of a JSON string as UTF-8. */
 function said(json: string): string {
   const bytes = Buffer.from(`${json},`);
   const target = Buffer.alloc(bytes.length, '?');

@@ -1,4 +1,4 @@
-/** NDJSON: rows as they came, and the chosen fields of rows, compared with JSON.parse. */
+/** NDJSON: rows as received, and the chosen fields of rows, compared with JSON.parse. */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Parquet: types, row groups and every value, as hyparquet and DuckDB read them. */
+/** Parquet: types, row groups and all values, as hyparquet and DuckDB read them. */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ function parquet(set: ColumnSet, rows: readonly (string | Buffer)[], compression
   return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes }), rows);
 }
 
-/** By the reader of hyparquet, without its way to make numbers of big integers. */
+/** Reads with hyparquet, without converting BigInts to numbers. */
 function read(file: Buffer): Promise<Record<string, unknown>[]> {
   const compressors = {
     GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
@@ -79,7 +79,7 @@ describe('columns', () => {
     ]);
   });
 
-  test('of text alone need none for the rest', async () => {
+  test('of type text need no column for the rest', async () => {
     expect(Object.keys(await describeParquet(parquet(messageColumns(['_raw', 'x'], []), [])))).toEqual(['_raw', 'x']);
   });
 });
@@ -167,7 +167,7 @@ describe('values', () => {
 const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
 
 describe.each(compressions)('with $kind', (compression) => {
-  /** Texts that repeat, that never do, that are long, and ids at the ends of their range. */
+  /** Texts that repeat, that never repeat, long texts, and ids at the limits of their range. */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
     _messagetime: String(1_788_000_000_000 - index),
@@ -203,7 +203,7 @@ describe.each(compressions)('with $kind', (compression) => {
     expect([...codecs]).toEqual([{ none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' }[compression.kind]]);
   });
 
-  test('statistics are right for who searches by them', async () => {
+  test('statistics are correct for searches', async () => {
     const rows = Array.from({ length: 3_000 }, (_, index) => JSON.stringify(members(index)));
     const file = parquet(messageColumns(['_messagetime', '_sourceHost'], []), rows, compression, 15_000);
     const sql = (place: string) =>
@@ -265,7 +265,7 @@ describe.each(compressions)('columns with $kind', (compression) => {
 });
 
 describe('pages', () => {
-  test('of a row group are several where its values are more than one holds', async () => {
+  test('of a row group are divided when its values exceed a page', async () => {
     const set = recordColumns(
       [],
       [
@@ -344,7 +344,7 @@ test('bounds of long texts are shortened so that they still hold', async () => {
   expect(await query(file, sql)).toEqual([{ found: 1_000n }]);
 });
 
-test('what is held back stays below a row group and a row, and is none at the end', () => {
+test('held-back rows stay below a row group and a row, and are none at the end', () => {
   const spool = new ByteSpool();
   const encoder = new ParquetEncoder(spool, messageColumns([], []), { compression: none, groupBytes: 2 ** 20 });
   const row = rowWith({ _raw: 'x'.repeat(10_000), other: 'y'.repeat(5_000) });
@@ -353,7 +353,7 @@ test('what is held back stays below a row group and a row, and is none at the en
     encoder.row(row);
     most = Math.max(most, encoder.heldBytes);
   }
-  // A text that comes again takes no more memory.
+  // A repeated text takes no more memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
@@ -371,7 +371,7 @@ test('columns that hardly a row fills make no row groups of few rows', () => {
   expect(parquetMetadata(arrayBufferOf(file)).row_groups.length).toBe(2);
 });
 
-test('any rows, in any writing, are what JSON.parse finds', async () => {
+test('random rows in any notation equal the values of JSON.parse', async () => {
   const set = messageColumns([], []);
   const names = set.columns.map(({ name }) => name);
   const rows = fc.array(fc.tuple(rowMembers, writings), { maxLength: 8 });
@@ -384,7 +384,7 @@ test('any rows, in any writing, are what JSON.parse finds', async () => {
         const { values, others } = sorted(names, members);
         const { _rest, ...row } = found[index] as Record<string, unknown>;
         const rest = JSON.parse((_rest as string | null) ?? '{}') as Record<string, unknown>;
-        // Each member is in its column or in the rest; which of them is told by the tables above.
+        // Each member is in its column or in the column for the rest, as the tables above show.
         for (const [name, value] of values) {
           const isText = set.columns.find((column) => column.name === name)?.type === 'text';
           if (isText) expect(row[name]).toEqual(textOf(value));
@@ -403,7 +403,7 @@ function textOf(value: unknown): unknown {
   return typeof value === 'object' ? expect.any(String) : JSON.stringify(value);
 }
 
-test('what a column says again and again is in memory once, and what it does not is found all the same', async () => {
+test('repeated texts are stored once, and other texts are kept as well', async () => {
   const repeated = fc.sample(texts, { numRuns: 40, seed: 3 }).map((text) => text.toWellFormed());
   const values = Array.from({ length: 9_000 }, (_, index) =>
     index < 3_000 ? (repeated[(index * 7) % 40] as string) : `${index}`,

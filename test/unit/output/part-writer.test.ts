@@ -1,4 +1,4 @@
-/** One part: what reaches the sink is what the rows were, packed, counted and summed; waiting, failing and giving up. */
+/** One part: the sink receives the rows, compressed, counted and hashed. Also waiting, failure and abort. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -73,7 +73,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     const sink = new SlowSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     let taken = 0;
-    // Random letters, so that no compression makes them go away.
+    // Random letters, which do not compress well.
     const letters = createHash('shake256', { outputLength: 48 * 1024 })
       .update('letters')
       .digest('base64');
@@ -91,7 +91,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.writtenBytes).toBeGreaterThan(0);
   });
 
-  test('what the sink throws reaches who brings rows, who waits and who ends, and the sink is aborted', async () => {
+  test('an error of the sink is reported by every call, and the sink is aborted', async () => {
     const sink = new KeepingSink();
     const full = new Error('disk full');
     sink.write = () => Promise.reject(full);
@@ -155,7 +155,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // What is not packed yet can only be guessed, and these parts are hardly larger than that.
+        // The size of uncompressed data is only an estimate, and these parts are hardly larger.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }
@@ -269,7 +269,7 @@ describe('a series of parts', () => {
   });
 });
 
-/** Holds up its first write until it is released. */
+/** Delays its first write until it is released. */
 class SlowSink extends KeepingSink {
   writtenBytes = 0;
   readonly #released = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Rows for tests of encoders, as a page has them, and sinks that keep what they got. */
+/** Rows for tests of encoders, with the memory behaviour of a page, and sinks that keep their data. */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -12,7 +12,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Rows that come together. */
+/** Consecutive rows. */
 export function given(texts: readonly string[]): RawRows {
   const lines = (from: number, to: number) =>
     Buffer.from(
@@ -28,7 +28,7 @@ export function given(texts: readonly string[]): RawRows {
   };
 }
 
-/** Where rows stand in a page: between other bytes, and written over once they were taken. */
+/** Row in a page: surrounded by other bytes, and overwritten after use. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -40,7 +40,7 @@ export class PassingRow {
   }
 }
 
-/** Keeps a copy of everything, and tells in which order it was called. */
+/** Keeps a copy of all data, and the order of the calls. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];
@@ -63,7 +63,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** What an encoder makes of rows, of which each is gone once it was taken. */
+/** Output of an encoder for rows that are overwritten after use. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],
@@ -90,7 +90,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** How a service may write the same JSON: what stands between tokens, and which characters of strings are escaped. */
+/** Possible forms of the same JSON: whitespace between tokens, and escaped characters. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -101,7 +101,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Members in their order; a name may come twice. */
+/** Members in order. A name may occur twice. */
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: Members, { space, escapes }: Writing): string {
@@ -126,7 +126,7 @@ function hex(unit: number): string {
   return unit.toString(16).padStart(4, '0');
 }
 
-/** Characters that mean something to one of the formats, or that UTF-8 and UTF-16 write in different lengths. */
+/** Characters with a meaning in one of the formats, or with different lengths in UTF-8 and UTF-16. */
 const letters = [...'abc019 ,;"\'\\/{}[]:=+-@\t\r\n\b\f\u0000\u007f\u0085é߿ࠀ＝＋－＠\u2028😀\ud800\udfff'];
 
 export const texts: fc.Arbitrary<string> = fc.oneof(
@@ -165,7 +165,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Which value each column has, in plain words; the members that have none, each as it came. */
+/** Expected value of each column, and the members without a column as received. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

@@ -1,4 +1,4 @@
-/** How many attempts there may be at once (U1, U2), and what a policy that is gone left in flight (U13). */
+/** Limits of attempts in flight (U1, U2), and attempts that a deleted policy left in flight (U13). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/admission.ts';
 import { maxInProgressOf } from '../../../src/policy/start-rules.ts';

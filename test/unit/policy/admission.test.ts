@@ -1,4 +1,4 @@
-/** Which attempts are written ahead, in which order, and what the others wait for (U2, U3, U6, U8). */
+/** Selection and order of written-ahead attempts, and the reasons why other collectors wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/admission.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
@@ -84,7 +84,7 @@ describe('U2: a first attempt', () => {
 });
 
 describe('the order', () => {
-  /** One who waits for a probe, one for a retry, one who drifted, one who is pending; all of them due. */
+  /** Four collectors that are due: one for a probe, one for a retry, one drifted, one pending. */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({

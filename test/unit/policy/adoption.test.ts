@@ -1,4 +1,4 @@
-/** U1: where ledger and status disagree, the stricter wins. */
+/** The stricter of ledger and status applies where they disagree (U1). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -180,7 +180,7 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
       expect(ids(known && header(known))).toEqual(expected);
     });
 
-    test('with how many had failed', () => {
+    test('with the number of failed collectors', () => {
       expect(shownHistory({ history: [shown('3-x', 'Superseded', 2)] }, undefined)).toEqual([
         {
           id: '3-x',
@@ -190,14 +190,13 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
           outcome: 'Superseded',
           updated: 3,
           failed: 2,
-          broken: 2,
         },
       ]);
     });
   });
 
   test.each(['Progressing', 'Soaking', 'Stopped'] as const)(
-    'a stage that was %s soaks, since its attempts are on no record',
+    'a stage that is %s and unknown to the ledger makes the rollout unproven',
     (state) => {
       const stages = [
         { name: 'done', members: 1, updated: 1, failed: 0, state: 'Completed', startTime: time },
@@ -205,7 +204,7 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
         { name: 'rest', members: 1, updated: 0, failed: 0, state: 'Pending' },
       ] as const;
       const adopted = adoptCourse(policy({ status: { ...statusOf(1), stages } }), header());
-      expect(adopted.stages).toEqual([{ name: 'canary', startedAtMs: epochMs, adopted: true }]);
+      expect(adopted.unproven).toBe(true);
       expect(adoptCourse(policy({ status: { ...statusOf(1), stages } }), adopted)).toBe(adopted);
     },
   );

@@ -1,4 +1,4 @@
-/** How an attempt goes on by each piece of evidence, state by state (U3 to U7). Refusals have a table of their own. */
+/** Transitions of an attempt for each piece of evidence, state by state (U3 to U7). Refusals have a table of their own. */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger.ts';
@@ -246,7 +246,7 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     expect(settle(before, { ...unseen, row: undefined }, limitMs + 1)?.ending?.kind).toBe('unobservable');
   });
 
-  test('U7: who sets out from a build that no listing shows is not gone for having no row', () => {
+  test('U7: a collector that sets out from a build that no listing shows is not gone for having no row', () => {
     const back = openEntry({ sinceMs: 1_000 }, { back: true });
     const unseen = { showsOrigin: false, sweptSinceMs: limitMs };
     expect(settle(back, unseen, limitMs + 1)).toMatchObject({ back: true, ending: { kind: 'timedOut' } });

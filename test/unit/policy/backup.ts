@@ -1,4 +1,4 @@
-/** A backup of what the operator keeps in the cluster, and its restore: as `etcd` would, with the same names and uids. */
+/** Backup of the operator's objects in the cluster and its restore with the same names and uids, as from a backup of `etcd`. */
 import type { StoredObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
@@ -17,7 +17,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** The ledgers alone: those that were not there then are gone. */
+  /** Restores the ledgers only. Ledgers that are not in the backup are deleted. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
@@ -31,7 +31,7 @@ export class Backup {
     }
   }
 
-  /** Ledgers, and policies with their annotations and what their status showed. */
+  /** Restores ledgers, and policies with annotations and status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;
@@ -50,7 +50,7 @@ function ledgersOf({ api }: World): readonly StoredObject[] {
   return api.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 
-/** The merge patch that makes one the other. */
+/** JSON merge patch that turns `now` into `wanted`. */
 export function patchTo(now: Json, wanted: Json): Json {
   const gone = Object.keys(now).filter((name) => !(name in wanted));
   const kept = Object.entries(wanted).map(([name, value]) => [name, patchOf(now[name], value)] as const);

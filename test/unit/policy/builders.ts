@@ -1,4 +1,4 @@
-/** What tables about policies are made of: one builder a shape, each with a plain default and room for what a case is about. */
+/** Builders for tests of policies, one for each type, with defaults that a test overrides. */
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -15,12 +15,12 @@ import type { Collector, UpgradeTask } from '../../../src/service/upgrade-servic
 export const settings = policySettings;
 export const minuteMs = 60_000;
 
-/** The versions of most cases: before, the target, and one beyond it. */
+/** Versions of most tests: before, target, and newer than the target. */
 export const oldVersion = '19.100-1';
 export const target = '19.200-1';
 export const newerVersion = '19.300-1';
 
-/** Wall time of monotonic zero. */
+/** Wall time of monotonic 0. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
 export function moment(monotonicMs: number): Moment {
@@ -46,7 +46,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** A row that shows the collector of id 1. */
+/** A row that shows the collector with id 1. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -85,7 +85,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** An entry of collector 1 with nothing open and nothing ended. */
+/** An entry of collector 1 without an open or ended attempt. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -149,7 +149,7 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** What `{}` becomes once the schema's defaults are filled in, with no limit to speak of. */
+/** A spec with the defaults of the schema and without effective limits. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

@@ -1,16 +1,16 @@
 /**
- * Windows, minute by minute: what every clock on a wall would show is asked of the runtime, and compared with the schedule. Knows
- * nothing of how the calendar finds its answers.
+ * Independent model of maintenance windows: computes each minute's local time with the JavaScript runtime and compares it with the
+ * schedule.
  */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 
 export const minuteMs = 60_000;
 
-/** A window whose schedule is written as lists of numbers, `*` for all. */
+/** A window with its schedule as lists of numbers; `*` stands for all. */
 export interface PlainWindow {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** 0 is Sunday; undefined: any day. */
+  /** 0 is Sunday; undefined for any day. */
   readonly weekdays: readonly number[] | undefined;
   readonly durationMinutes: number;
   readonly zone: string;
@@ -21,7 +21,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** The same as a manifest has it. */
+/** The same window in the format of a manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -42,7 +42,7 @@ export function maintenanceOf(
   };
 }
 
-/** For each minute from one on, whether something may be started in its first instant. */
+/** For each minute, whether an upgrade may start at its first instant. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -80,7 +80,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Whether the window opens in this very minute; `before` is the offset some hours ago. */
+/** Whether the window opens in this minute; `before` is the zone offset some hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -90,10 +90,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // The clocks went back, and show again what they showed before.
+  // The clocks went back and repeat this local time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // The clocks went forth: what they would have shown comes, too.
+  // The clocks went forward: skipped local times count, too.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

@@ -1,9 +1,9 @@
 /**
- * The promise to who hands a fleet to a policy: a version that breaks 30 % of 5,000 collectors breaks some of the canary, one
- * collector of a hundred, and nobody is started once the first failure is known.
+ * A canary of 1 % of 5,000 collectors detects a version that breaks 30 % of them. No upgrade starts after the first failure is
+ * known.
  */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
@@ -43,7 +43,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
   };
 }
 
-/** When the operator had the first answer that a task has failed. */
+/** Time at which the operator received the first answer that a task has failed. */
 function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
   const failed = tasks().filter(({ message }) => message === 'broken');
   const tellings = world.journal.filter(({ method, path, end }) =>

@@ -1,4 +1,4 @@
-/** U13: nobody of a service starts anything before all of its policies that can have claimed their collectors. */
+/** No policy of a service starts an upgrade before all its policies that can claim have claimed their collectors (U13). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { ClaimTurns } from '../../../src/policy/claim-turns.ts';
@@ -68,7 +68,7 @@ describe('a policy waits', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('and is told once it need not', () => {
+  test('and is reported once it need not', () => {
     const { turns, wait, of, enqueued } = world('a', 'b', 'c');
     for (const name of ['a', 'c']) turns.claimed(of(name), service);
     wait('a');
@@ -80,7 +80,7 @@ describe('a policy waits', () => {
     expect(enqueued).toHaveLength(2);
   });
 
-  test('and is told once, when the last one has claimed', () => {
+  test('and is reported once, when the last one has claimed', () => {
     const { turns, wait, of, enqueued } = world('a', 'b', 'c', 'd');
     for (const name of ['a', 'b', 'c', 'd']) {
       expect(enqueued).toEqual([]);
@@ -90,7 +90,7 @@ describe('a policy waits', () => {
     expect(enqueued).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('and is told at once where nobody is awaited any more', () => {
+  test('and is reported at once where nobody is awaited any more', () => {
     const { turns, wait, of, enqueued } = world('a');
     turns.claimed(of('a'), service);
     wait('a');
@@ -169,7 +169,7 @@ describe("once somebody's trouble is over", () => {
     return parts;
   }
 
-  test('who is excused looks again, and the others wait for what it finds', () => {
+  test('a collector that is excused looks again, and the others wait for what it finds', () => {
     const { turns, held, wait, of, enqueued } = troubled();
     expect(held()).toBeUndefined();
     turns.usable('a');
@@ -181,7 +181,7 @@ describe("once somebody's trouble is over", () => {
     expect(held()).toBeUndefined();
   });
 
-  test('who stays in trouble is excused again, and does not hold up the others', () => {
+  test('a collector that stays in trouble is excused again, and does not hold up the others', () => {
     const { turns, held, of } = troubled();
     turns.usable('a');
     turns.troubled('b');
@@ -190,7 +190,7 @@ describe("once somebody's trouble is over", () => {
     expect(held()).toBeUndefined();
   });
 
-  test('is once: a policy that goes on well asks nobody to look', () => {
+  test('is once: a policy that continues well asks nobody to look', () => {
     const { turns, held, of, enqueued } = troubled();
     turns.usable('a');
     turns.excuse(of('b'));

@@ -1,4 +1,4 @@
-/** What `decide` has read, what it learns from what was read, and when it looks again (U9). */
+/** Reads planned by `decide`, evidence from them, and the time of the next decision (U9). */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
@@ -34,7 +34,7 @@ describe('U9: when the fleet is swept', () => {
     expect(decided(bench, { nowMs: 100_000 }).watch.sweepAfterMs).toBe(graceMs);
   });
 
-  test('U6: who waits for a listing before a retry is looked for on its page, or else everywhere', () => {
+  test('U6: a collector that waits for a listing before a retry is looked for on its page, or else everywhere', () => {
     const nowMs = 6 * minuteMs;
     const bench = () => new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', { sinceMs: 0 })] });
     const swept = (one: PolicyBench) => {
@@ -48,7 +48,7 @@ describe('U9: when the fleet is swept', () => {
     expect(decided(hidden, { nowMs }).watch).toMatchObject({ pages: new Map(), sweepAfterMs: graceMs });
   });
 
-  test('U8: who was upgraded for a target that went is looked for once lists can show it, long before the next resync', () => {
+  test('U8: a collector that was upgraded for a target that went is looked for once lists can show it, long before the next resync', () => {
     const landedMs = minuteMs;
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     const { ownership, listing } = bench;

@@ -1,4 +1,4 @@
-/** `decide` as a whole: what happens in each situation, and what does not. */
+/** `decide` as a whole: its actions in each situation. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -44,7 +44,7 @@ test('it changes nothing by itself', () => {
   expect(posts(decided(bench))).toEqual(['1', '2', '3']);
 });
 
-describe('nothing is started, and what runs goes on to its end', () => {
+describe('nothing is started, and what runs continues to its end', () => {
   const paused = { 'logfleet.dev/paused': 'true' };
 
   test.each<[string, Seen, string]>([
@@ -100,7 +100,7 @@ describe('nothing is started, and what runs goes on to its end', () => {
 });
 
 describe('a new target in mid-rollout', () => {
-  /** Collector 1 is on its way to the target of before. */
+  /** Collector 1 has an upgrade towards the former target in flight. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 
@@ -177,7 +177,7 @@ describe('U12: another selection', () => {
   test('waits for what is in flight, then forgets it', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // A process that takes over meanwhile knows by this that it is to be left out.
+    // A process that takes over learns from this header that the collector is excluded.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
     const decision = decided(bench, { tasks });
@@ -289,7 +289,7 @@ describe('what it waits for, in words', () => {
   test('a place', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
-    expect(waiting(bench)).toBe('a place: strategy.maxInProgress allows no more than 1 at once');
+    expect(waiting(bench)).toBe('an upgrade to end: strategy.maxInProgress allows at most 1 at once');
   });
 
   test('a back-off, until when', () => {
@@ -301,7 +301,7 @@ describe('what it waits for, in words', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
     bench.roster.sync();
-    expect(waiting(bench)).toBe('a second look at who left the target (1 collector) until 2026-11-01T00:10:00Z');
+    expect(waiting(bench)).toBe('a second listing that confirms the drift (1 collector) until 2026-11-01T00:10:00Z');
   });
 
   test('others', () => {

@@ -1,4 +1,4 @@
-/** What status says of a rollout: its stages, its stop, what people did, and the next window. */
+/** Rollout in status: stages, stop, actions of people, and the next window. */
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
@@ -15,7 +15,7 @@ interface Setting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
   readonly seen?: Seen;
-  /** What collector 1 has come to; `pending` unless told. */
+  /** State of collector 1; default `pending`. */
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 
@@ -140,7 +140,7 @@ describe('a stop', () => {
     expect(decided(bench).essentials.rollout?.stopped?.reason).toBe('Aborted');
   });
 
-  test('is not told of a rollout that goes on', () => {
+  test('is not told of a rollout that continues', () => {
     expect(told({}).rollout).not.toHaveProperty('stopped');
   });
 });

@@ -1,4 +1,4 @@
-/** The status: what it shows of the fleet, and that it fits, however large the fleet and however odd its words. */
+/** Content of the status, and its maximum size for any fleet and any texts of the service. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -51,7 +51,7 @@ function figuresWith({ roster, ledger }: PolicyBench, draft: Draft, health: Heal
   });
 }
 
-/** Where a value does not fit its schema, as an API server would say. */
+/** Paths at which a value violates its schema. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
   if (Array.isArray(value)) {
     const tooMany = value.length > (schema.maxItems ?? Infinity) ? [`${path}: ${value.length} items`] : [];
@@ -127,7 +127,7 @@ describe('versions', () => {
     ]);
   });
 
-  test('who was upgraded by its task counts at the target before a listing shows it', () => {
+  test('a collector that was upgraded by its task counts at the target before a listing shows it', () => {
     const entries = [endedEntry('updated', { sinceMs: 10 }), { ...endedEntry('failed'), collectorId: '2' }];
     const bench = new PolicyBench({ collectors: fleetOf(3), entries });
     expect(figuresOf(bench)).toMatchObject({
@@ -150,7 +150,7 @@ describe('versions', () => {
     expect(figuresOf(bench).versions).toEqual([{ version: target, count: 1 }]);
   });
 
-  test('who left the target again counts at what a listing shows (U8)', () => {
+  test('a collector that left the target again counts at what a listing shows (U8)', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       seenAtMs: settings.graceMs + 10,
@@ -213,7 +213,7 @@ describe('tasks', () => {
     expect(figuresOf(bench).tasks[0]).toMatchObject({ state: word, endTime: '2026-11-01T00:01:00Z' });
   });
 
-  test('each once, also when they are told of after they were written down', () => {
+  test('each once, also when they are reported of after they were written down', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
     const draft = bench.draft();
     draft.set('1', endedEntry('updated'));
@@ -231,7 +231,7 @@ describe('tasks', () => {
     expect(figuresOf(updated).tasks[0]).not.toHaveProperty('message');
   });
 
-  test('who is not in the listing goes by its id, and one whose version was not seen has no from', () => {
+  test('a collector that is not in the listing goes by its id, and one whose version was not seen has no from', () => {
     const bench = new PolicyBench({ entries: [openEntry({}, { before: undefined })] });
     expect(figuresOf(bench).tasks[0]).toMatchObject({ collector: '1' });
     expect(figuresOf(bench).tasks[0]).not.toHaveProperty('from');

@@ -1,4 +1,4 @@
-/** How many failures are too many: numbers at once, percentages of what has ended, each in its scope. */
+/** Failure tolerances: numbers at once, percentages of ended attempts, each in its scope. */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy, Stage } from '../../../src/api/generated/collector-version-policy.ts';
 import { failureExcess, latecomersExcess } from '../../../src/policy/failure-verdict.ts';
@@ -69,7 +69,7 @@ describe.each([
 describe('of both', () => {
   const stage = { spec: stageOf('10%'), scope: scope(10, 5) };
 
-  test('the stage is told first', () => {
+  test('the stage is reported first', () => {
     expect(failureExcess(policyOf(0), scope(10, 5), stage)?.stage).toBe('canary');
   });
 
@@ -115,7 +115,7 @@ describe('of those that came late', () => {
   });
 });
 
-test('one tolerated is told in the singular', () => {
+test('one tolerated is reported in the singular', () => {
   expect(failureExcess(policyOf(1), scope(3, 2), undefined)?.message).toBe(
     '2 of 3 attempts of the rollout failed, and 1 is tolerated',
   );

@@ -1,6 +1,6 @@
 /**
- * Every field of a policy, changed in the midst of a rollout and changed back: the rollout comes to its end, nobody is upgraded twice, and
- * what the field is about holds meanwhile.
+ * Changes each field of a policy during a rollout and changes it back. The rollout completes, no collector is upgraded twice, and
+ * the changed field takes effect meanwhile.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -40,13 +40,13 @@ const base = {
 type Stands = 'stands' | 'goes on';
 
 interface Change {
-  /** Members of the spec in place of those of the base. */
+  /** Fields of the spec that replace those of the base. */
   readonly to: Json;
-  /** What becomes of the rollout while it is so; `goes on` unless told. */
+  /** State of the rollout while the change holds; default `goes on`. */
   readonly meanwhile?: Stands;
-  /** How many are started while it is so; any number unless told. */
+  /** Maximum number of starts while the change holds; default unlimited. */
   readonly atMost?: number;
-  /** Whether another target comes of it, and so other rollouts. */
+  /** Whether the change leads to another target and so to another rollout. */
   readonly retargets?: true;
 }
 
@@ -143,7 +143,7 @@ const changes: Readonly<Record<string, Change>> = {
   'maintenance.cutoff': { to: { maintenance: { ...maintenance, cutoff: '30m' } } },
 };
 
-/** Changes of whole parts. */
+/** Changes of whole sections of the spec. */
 const parts: Readonly<Record<string, Change>> = {
   'no stages': { to: { strategy: { maxInProgress: 2, order: 'Name' } } },
   'the first stage removed': { to: stagesTo(linux, rest) },
@@ -222,7 +222,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // Nobody is in a stage whose collectors were started in another one meanwhile.
+    // No member of a stage was started in another one meanwhile.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);
@@ -234,7 +234,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** The paths of all that a person writes a value to. */
+/** Paths of all fields to which people write values. */
 function leavesOf({ properties, items }: Schema, path: string): readonly string[] {
   if (properties) {
     return Object.entries(properties).flatMap(([name, one]) => leavesOf(one, path === '' ? name : `${path}.${name}`));

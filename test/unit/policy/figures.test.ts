@@ -1,4 +1,4 @@
-/** H3: all figures of one status are of one snapshot, those in its messages too. */
+/** All figures of one status come from one snapshot, including those in its messages (H3). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
@@ -12,7 +12,7 @@ function pairIn(text: string | undefined): readonly number[] {
   return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
 }
 
-/** The figures of the present: those after `now`, or those that the message begins with where nothing has changed since. */
+/** The present figures: those after `now`, or the first ones when nothing has changed since. */
 function presentIn(text = ''): readonly number[] {
   return pairIn(/now (.*)/.exec(text)?.[1] ?? text);
 }
@@ -107,7 +107,7 @@ describe('H3: while nothing new is started', () => {
     expect(paused.length).toBeGreaterThan(0);
     for (const { conditions, collectors } of paused) {
       const message = conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
-      const running = Number(/(\d+) upgrades? that began before/.exec(message)?.[1]);
+      const running = Number(/(\d+) upgrades? in flight/.exec(message)?.[1]);
       expect([running, collectors?.inProgress]).toEqual([sent, sent]);
     }
   });

@@ -1,4 +1,4 @@
-/** What is said of a rollout beforehand, and what the engine then does. */
+/** The forecast of a rollout compared with the rollout of the engine. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
@@ -49,7 +49,7 @@ function times(found: readonly { readonly startMs: number; readonly endMs: numbe
   return found.map(({ startMs, endMs }) => [shown(startMs), shown(endMs)]);
 }
 
-/** Collectors, in how many versions, rows of a page, maxInProgress, and how long an upgrade takes. */
+/** Number of collectors and versions, rows per page, maxInProgress, and duration of an upgrade. */
 interface Rollout {
   readonly count: number;
   readonly versions: number;
@@ -164,7 +164,7 @@ describe('windows', () => {
 
   test('are named that are needed, and no more', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
-    // 600 s at four a second, less what looks take: 2,400 a night at most.
+    // 600 s at four requests a second, less the reads: at most 2,400 a night.
     expect(times(said.windows)).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],
@@ -173,7 +173,7 @@ describe('windows', () => {
     expect(times(said.stages)[0]).toEqual(['2026-11-20T12:00', expect.stringMatching(/^2026-11-22T22:/)]);
   });
 
-  test('leave a soak to go on while they are closed', () => {
+  test('leave a soak to continue while they are closed', () => {
     const { stages, windows } = foretell([stage(10, { soakMs: 30 * hourMs }), stage(10)], { calendar: nightly });
     expect(windows.map(({ startMs }) => new Date(startMs).getUTCDate())).toEqual([20, 22]);
     expect(stages[1]?.startMs).toBeGreaterThan(Date.parse('2026-11-22T04:00Z'));

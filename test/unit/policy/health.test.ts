@@ -1,4 +1,4 @@
-/** The verdict on health: what each check says, and which one goes first. */
+/** Health verdict: the result of each check, and their precedence. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { counted, type HealthInput, healthOf } from '../../../src/policy/health.ts';
@@ -56,7 +56,7 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('who is left are those that do not run: nobody waits for a window', () => {
+  test('a collector that is left are those that do not run: nobody waits for a window', () => {
     const wait = { waitingFor: 'the maintenance window that opens tonight', reason: 'WaitingForWindow' };
     const asked = { wait, spec: spec({ offlinePolicy: 'Wait' }), fleet: fleet({ updated: 8, offline: 2 }) };
     const health = healthOf(input(asked));
@@ -78,9 +78,7 @@ describe('each situation of the table', () => {
   test('paused: unknown, and says what still runs', () => {
     const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
     expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
-    expect(health.message).toBe(
-      'Paused by spec.paused: nothing new is started. 2 upgrades that began before will end.',
-    );
+    expect(health.message).toBe('Paused by spec.paused: nothing new is started. 2 upgrades in flight will end.');
   });
 
   test('paused before anything is known', () => {
@@ -161,17 +159,17 @@ describe('each situation of the table', () => {
     [
       { failed: 1 },
       0,
-      `1 collector could not be brought to ${target} and has no attempts left; status.failureReasons says why. Mend it and try again with \`logfleet retry\`, or exclude it.`,
+      `1 collector could not be brought to ${target} and has no attempts left; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude it.`,
     ],
     [
       { failed: 2 },
       0,
-      `2 collectors could not be brought to ${target} and have no attempts left; status.failureReasons says why. Mend them and try again with \`logfleet retry\`, or exclude them.`,
+      `2 collectors could not be brought to ${target} and have no attempts left; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude them.`,
     ],
     [
       { skipped: 1 },
       1,
-      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Mend it and try again with `logfleet retry`, or exclude it.',
+      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Correct the cause and run `logfleet retry`, or exclude it.',
     ],
     [
       { newer: 1 },
@@ -185,7 +183,7 @@ describe('each situation of the table', () => {
 });
 
 describe('of two that would say something, the first one does', () => {
-  /** In the order of precedence: each holds together with all that come after it. */
+  /** Situations in the order of precedence. Each is combined with all that follow. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -233,11 +231,11 @@ test('what is outstanding, and what counts', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(counted({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Hosted collectors do not count; who was refused does, and needs a person.
+  // Hosted collectors do not count. Refused collectors do, and need a person.
   expect(counted({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 
-test('who was refused or left alone for good is no success', () => {
+test('a collector that was refused or left alone for good is no success', () => {
   expect(healthOf(input({ fleet: fleet({ updated: 3, skipped: 2 }, 1) }))).toMatchObject({
     ready: 'False',
     stalled: true,

@@ -1,11 +1,11 @@
-/** R5: who is started when its stage, or the whole rollout, is over is judged by itself, once through with the whole operator. */
+/** Late joiners of a stage or of a complete rollout have tallies of their own (R5). Runs the whole operator. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-/** A rollout of ten that is complete, to which others come. */
+/** A complete rollout of ten collectors, which others join later. */
 async function complete(setting: Setting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;
@@ -14,7 +14,7 @@ async function complete(setting: Setting = {}) {
   const begun = tasks().length;
   return {
     ...fleet,
-    /** Attempts since it was complete. */
+    /** Attempts since the rollout was complete. */
     since: () => tasks().slice(begun),
     come: (name: string, count: number, more: object = { upgrade: breaks }) =>
       world.model.patch({ groups: { [name]: { count, version: before, ...more } } }, world.service.nowMs()),
@@ -28,13 +28,13 @@ const tolerant = (maxFailures: number | string, action: string, minSamples = 1) 
 
 describe('many that come once all is at the target', () => {
   test.each(['Pause', 'Rollback'])(
-    'are stopped by what is tolerated, and nobody is taken back, with %s',
+    'are stopped by what is tolerated, and nobody is rolled back, with %s',
     async (action) => {
       const { world, since, at, come, status, untilReason } = await complete({ spec: tolerant(1, action) });
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // Two failed, and another two were in flight by then at most.
+      // Two attempts failed, and at most two others were in flight by then.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain(
         'attempts of those that came after the rollout was complete failed, and 1 is tolerated',
@@ -45,7 +45,7 @@ describe('many that come once all is at the target', () => {
     },
   );
 
-  test('go on once a person says so, and are counted anew', async () => {
+  test('continue once a person says so, and are counted anew', async () => {
     const { world, since, at, come, status, annotate, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
     come('bad', 12);
     await untilReason('RolloutStopped', 4 * hourMs);
@@ -74,7 +74,7 @@ describe('many that come once all is at the target', () => {
     expect(since().length).toBeLessThanOrEqual(10);
   });
 
-  test('are told, and not stopped, where too few have ended for a percentage to say anything', async () => {
+  test('are reported, and not stopped, where too few have ended for a percentage to say anything', async () => {
     const { since, come, untilReason } = await complete({ spec: tolerant('5%', 'Pause', 8) });
     come('bad', 3);
     expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
@@ -131,13 +131,13 @@ test('each time that it is complete again it counts anew', async () => {
   };
   await failsAgain('first', 'RollingOut');
   expect(await untilReason('AllUpdated', hourMs)).toBe(true);
-  // Of all that this rollout has tried two have failed, of those that came since it was complete last one.
+  // Two attempts of the whole rollout failed, but only one since it was last complete.
   await failsAgain('second', 'CollectorsFailed');
-  // And it was not complete since.
+  // The rollout was not complete in between.
   await failsAgain('third', 'RolloutStopped');
 });
 
-describe('who comes late to a stage', () => {
+describe('a collector that comes late to a stage', () => {
   const windows = (more: object) => ({
     name: 'windows',
     selector: { matchFields: { osName: 'Windows' } },

@@ -1,4 +1,4 @@
-/** A ledger that cannot be written is tried again with growing delays, and not at once. */
+/** A failed write of the ledger is retried with growing delays. */
 import { expect, test } from 'vitest';
 import { minuteMs } from './builders.ts';
 import { staged } from './staged-world.ts';

@@ -1,4 +1,4 @@
-/** U1: the ledger as text: what is kept comes back, what is not ours is refused, and a line is small. */
+/** Text format of the ledger: content survives a round trip, foreign content is refused, and lines are small (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -14,7 +14,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, logs, lines(true), lines(false), forgotten);
 }
 
-/** What a process that takes over makes of an entry: ages count anew, and of what ended well only that it did is kept. */
+/** The entry as a new process reads it: ages count again, and a success keeps no details. */
 function taken(before: Entry): Entry {
   return {
     ...before,
@@ -155,9 +155,9 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     ['a page of HTML', '<html></html>'],
     ['null', 'null'],
     ['a list', '[]'],
-    ['another format', whole.replace('"format":1', '"format":2')],
+    ['another format', whole.replace('"format":2', '"format":1')],
     ['no format', '{}'],
-    ['a format and nothing else', '{"format":1}'],
+    ['a format and nothing else', '{"format":2}'],
     ['no open attempts', JSON.stringify({ ...JSON.parse(whole), open: undefined })],
     ['no header', JSON.stringify({ ...JSON.parse(whole), header: undefined })],
     ['lines that are none', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],

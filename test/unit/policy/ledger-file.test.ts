@@ -1,4 +1,4 @@
-/** U1: the ledger in its shards: what is written is what the next process reads, whatever happened in between. */
+/** Shards of the ledger: the next process reads what was written, whatever happened in between (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -14,7 +14,7 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** A file that saves what its ledger has taken, as a runtime does. */
+/** A ledger file that saves the changes of its ledger, as a runtime does. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {
@@ -32,7 +32,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Ended entries until they have moved to a log. */
+/** Adds ended entries until they move to a log shard. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 500) {
@@ -97,7 +97,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
-  test('who is forgotten stays forgotten, and may come back', async () => {
+  test('a collector that is forgotten stays forgotten, and may come back', async () => {
     const one = book();
     const next = await fill(one, 1);
     await one.save(forget('7'));
@@ -191,7 +191,7 @@ describe('U1: a log that the head counts', () => {
 });
 
 describe('U1: a process that stops in between', () => {
-  /** Fills the ledger until the write of `shard` is cut short. */
+  /** Fills the ledger until the write of `shard` fails. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -210,7 +210,7 @@ describe('U1: a process that stops in between', () => {
     async (shard) => {
       const one = await cut(shard);
       const read = await reread(one.store);
-      // The batch that was being saved is the only one that may be missing.
+      // Only the batch that was being saved may be missing.
       expect(read.size).toBe(one.ledger.size - 500);
       expect(read.open().size).toBe(1);
     },
@@ -227,7 +227,7 @@ describe('U1: a process that stops in between', () => {
   });
 });
 
-test('U1: who writes from what is no longer the newest is refused', async () => {
+test('U1: a collector that writes from what is no longer the newest is refused', async () => {
   const store = new MemoryLedgerStore();
   const first = book(store);
   await first.save(change(failed(1)));

@@ -1,4 +1,4 @@
-/** U1: a ledger that cannot be used is told as what it is, nothing is started, and all goes on once it is mended. */
+/** An unusable ledger is reported and nothing starts. After its repair the policy continues (U1). */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -8,7 +8,7 @@ const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const stored = (path: string, world: World) =>
   world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
 
-/** A fleet that was brought to the latest build, by an operator that is no more. */
+/** A fleet that a former operator upgraded to the latest build. */
 async function rolledOut() {
   const world = new World({
     scenario: {

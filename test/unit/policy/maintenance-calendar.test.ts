@@ -1,4 +1,4 @@
-/** When upgrades may be started, through both changes of the clocks. */
+/** Times at which upgrades may start, across both clock changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
@@ -20,7 +20,7 @@ function windows(...all: readonly MaintenanceWindow[]): MaintenanceCalendar {
   return calendar({ windows: all, cutoff: '0s' });
 }
 
-/** As `open until 04:00` and `closed until 22:00`, in UTC. */
+/** Formats a verdict as `open until 04:00` or `closed until 22:00`, in UTC. */
 function shown(verdict: WindowVerdict): string {
   if (verdict.kind === 'zoneUnreadable') return verdict.kind;
   const ms = verdict.kind === 'open' ? verdict.untilMs : verdict.opensAtMs;
@@ -68,7 +68,7 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.endMs as number;
     }
-    // 3:00 and 3:30 follow 0:59 at once; 2:00 and 2:30 are left out, and come when they would have.
+    // 3:00 follows 0:59. The skipped openings at 2:00 and 2:30 come at the replacing moments.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -81,18 +81,18 @@ describe('a window', () => {
 describe('a change of the clocks', () => {
   const half = (timeZone: string, schedule = '30 2 * * *') => ({ schedule, duration: '1h', timeZone });
   test.each([
-    // Left out: opens when it would have come.
+    // Skipped local time: opens at the moment that replaces it.
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
     ['America/New_York', '30 2 * * *', '2026-03-08T05:00Z', ['2026-03-08T07:30', '2026-03-08T08:30']],
     ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['2026-10-03T15:45', '2026-10-03T16:45']],
     ['America/Nuuk', '30 23 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
-    // Twice: opens the first time.
+    // Repeated local time: opens the first time.
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T00:00Z', ['2026-10-25T00:30', '2026-10-25T01:30']],
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:30Z', ['2026-10-26T01:30', '2026-10-26T02:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T06:30Z', ['2026-11-02T06:30', '2026-11-02T07:30']],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T14:00Z', ['2026-04-04T14:45', '2026-04-04T15:45']],
-    // The same time of other days, and zones without a change.
+    // The same local time on other days, and zones without clock changes.
     ['Europe/Berlin', '30 2 * * *', '2026-03-28T00:00Z', ['2026-03-28T01:30', '2026-03-28T02:30']],
     ['Asia/Kolkata', '30 2 * * *', '2026-03-28T20:00Z', ['2026-03-28T21:00', '2026-03-28T22:00']],
     ['UTC', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T02:30', '2026-03-29T03:30']],
@@ -109,7 +109,7 @@ describe('a change of the clocks', () => {
 
   test('lets windows of a list open in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // What 02:30 would have been is 03:30: both are one.
+    // The skipped 02:30 is 03:30, so both openings form one window.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -154,7 +154,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // Until the hour that comes twice.
+    // Until the repeated hour.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -205,7 +205,7 @@ describe('an exclusion', () => {
     expect(alone.nextWindow(at('2026-12-19T23:30Z'), [])).toBeUndefined();
   });
 
-  test('ends a window, and the window goes on after it', () => {
+  test('ends a window, and the window continues after it', () => {
     expect(shown(both.verdict(at('2026-12-19T22:00Z'), undefined))).toBe('open until 2026-12-19T23:30');
     expect(span(both.nextWindow(at('2026-12-19T22:00Z'), []))).toEqual(['2026-12-19T21:00', '2026-12-20T00:00']);
     expect(shown(both.verdict(at('2027-01-03T00:00Z'), undefined))).toBe('open until 2027-01-03T02:30');
@@ -295,12 +295,9 @@ describe('what cannot be read', () => {
   const text = (member: object) => ({ ...night, ...member });
   const exclusion = { name: 'year end', startTime: 'Christmas', endTime: '2027-01-03T00:00:00Z' };
   test.each([
-    [{ windows: [text({ schedule: '0 0 30 2 *' })] }, 'schedule: "0 0 30 2 *" never comes'],
+    [{ windows: [text({ schedule: '0 0 30 2 *' })] }, 'schedule: "0 0 30 2 *" never occurs'],
     [{ windows: [night, text({ schedule: '0 24 * * *' })] }, 'schedule: the hour "24" cannot be read; write'],
-    [
-      { windows: [text({ timeZone: 'Europe/Berln' })] },
-      'timeZone: "Europe/Berln" is no time zone that is known; write',
-    ],
+    [{ windows: [text({ timeZone: 'Europe/Berln' })] }, 'timeZone: "Europe/Berln" is not a known time zone; write'],
     [{ windows: [text({ duration: '6' })] }, 'duration: "6" is no duration; write one as in 6h'],
     [{ exclusions: [exclusion] }, 'exclusion "year end": "Christmas" is no time; write one as in 2026-12-20T00:00:00Z'],
     [{ cutoff: 'soon' }, 'cutoff: "soon" is no duration; write one as in 6h'],
@@ -310,7 +307,7 @@ describe('what cannot be read', () => {
     expect(broken.verdict(0, 'UTC')).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: `spec.maintenance to be mended: ${broken.problem}`,
+      because: `a correction of spec.maintenance: ${broken.problem}`,
     });
     expect(broken.nextWindow(0, ['UTC'])).toBeUndefined();
   });
@@ -330,7 +327,7 @@ test('a verdict is the same object until it changes', () => {
 });
 
 describe('beside an oracle that looks at every minute', () => {
-  /** Zones with an instant at which their clocks change. */
+  /** Zones with the instant of a clock change. */
   const changes = [
     ['Europe/Berlin', '2026-03-29T01:00Z'],
     ['Europe/Berlin', '2026-10-25T01:00Z'],
@@ -366,7 +363,7 @@ describe('beside an oracle that looks at every minute', () => {
     cutoff: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 120 })),
   });
 
-  /** The same ones each time: a case that only chance finds is for a longer run with another seed. */
+  /** Fixed seed. Other seeds belong to longer runs. */
   const cases = { numRuns: 60, seed: 20_261_121 };
 
   test('is never of another opinion', () => {
@@ -383,7 +380,7 @@ describe('beside an oracle that looks at every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // What a verdict says of its end is what comes, as far as the oracle has looked.
+        // The end in a verdict is correct, as far as the oracle has computed.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

@@ -1,4 +1,4 @@
-/** Shards in memory, under optimistic lock; a test may fail the next writes, or look at what they were. */
+/** Ledger store in memory with optimistic lock. A test may fail or inspect writes. */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 
@@ -13,7 +13,7 @@ export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
   /** Names of shards in the order of their writes. */
   readonly writes: string[] = [];
-  /** Called before a write takes effect; what it throws ends the write. */
+  /** Called before a write takes effect. An error that it throws ends the write. */
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 

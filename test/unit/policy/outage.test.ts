@@ -1,4 +1,4 @@
-/** H2: an outage is a Warning at once, a condition of its own after ten minutes, and is caught by the alert that the docs name. */
+/** An outage causes a Warning at once and its own condition after ten minutes, which fires the alert of the docs (H2). */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -9,7 +9,7 @@ import { recordTold } from '../../support/told.ts';
 import { minuteMs } from './builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
-/** From 20 minutes after the start on, the service is away for so long. */
+/** A scenario whose service fails for this duration, 20 minutes after the start. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();
@@ -97,7 +97,7 @@ describe('H2: since when an outage lasts', () => {
   });
 });
 
-/** The alerts of the page whose expression `metric{label=~"…"} > 0` holds for a series. */
+/** Alerts of the docs whose expression `metric{label=~"…"} > 0` holds for a series. */
 function firing(scrape: string): readonly string[] {
   const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
   const rules = [...page.matchAll(/alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = '', expr = '']) => ({ name, expr }));

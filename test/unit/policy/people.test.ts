@@ -1,4 +1,4 @@
-/** What people ask by annotations: each value once, in the rollout that it names, with who wrote it and when. */
+/** Annotations of people: each value acts once, in its rollout, and is recorded with author and time. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger.ts';
@@ -133,7 +133,7 @@ describe('pause and resume', () => {
   });
 });
 
-describe('who and when', () => {
+describe('a collector that and when', () => {
   const writer = { by: 'kubectl-annotate', atMs: epochMs + 30_000 };
 
   test.each([

@@ -1,21 +1,23 @@
-/** One policy with all that `decide` looks at, in memory: rows, ownership, ledger, roster. A case sets it up, then asks. */
+/** One policy in memory with all inputs of `decide`: rows, ownership, ledger, index of members. */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
-import { type AdmissionInput, admit } from '../../../src/policy/admission.ts';
+import { admit } from '../../../src/policy/admission.ts';
 import type { PostOutcome, TaskReading } from '../../../src/policy/attempt.ts';
-import { type Decision, decide, type ListingFacts, type Observation } from '../../../src/policy/decide.ts';
+import { type Decision, decide } from '../../../src/policy/decide.ts';
+import type { ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { Draft } from '../../../src/policy/draft.ts';
 import { type Entry, Ledger, type LedgerHeader } from '../../../src/policy/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import type { Course } from '../../../src/policy/rollout-course.ts';
 import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
+import type { AdmissionInput } from '../../../src/policy/start-rules.ts';
 import type { Collector } from '../../../src/service/upgrade-service.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 
 export const policyUid = 'policy-a';
 
-/** A listing that shows what a case gave it, in pages of 10 rows. */
+/** A listing with rows from the test, in pages of 10. */
 export class ListedFleet implements ListedRows, ListingFacts {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
@@ -58,7 +60,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.lastSweepMs;
   }
 
-  /** A page that shows these collectors from the first place on. */
+  /** Shows these collectors on a page, from the first place on. */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }
@@ -69,7 +71,7 @@ export interface BenchParts {
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
   readonly collectors?: readonly Collector[];
-  /** When the page that shows them was sent. */
+  /** Send time of the page that shows the collectors. */
   readonly seenAtMs?: number;
 }
 
@@ -111,7 +113,7 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
 }
 
-/** What differs from a quiet moment. */
+/** Differences from a policy at rest. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
 export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): Decision {
@@ -131,8 +133,8 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       heldBy: undefined,
       problem: undefined,
       ledgerFull: false,
+      isLedgerWritten: true,
       typicalMs: undefined,
-      limits: { requestsPerSecond: 4, listed: bench.listing.rows.size, pageRows: 1_000 },
       overlap: undefined,
       pausedForAll: undefined,
       ...observation,
@@ -143,7 +145,7 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   });
 }
 
-/** What admission makes of it, with the draft that it wrote to. */
+/** Result of admission, with the draft that it changed. */
 export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
   const draft = bench.draft();
   const admission = admit({
@@ -163,7 +165,7 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
   return { ...admission, draft };
 }
 
-/** Of a rollout without stages that goes on. */
+/** State of a running rollout without stages. */
 export const quietCourse: Course = {
   header: header(),
   stages: {

@@ -1,4 +1,4 @@
-/** What is measured of a policy: its collectors, and one series of its state. */
+/** Metrics of a policy: its collectors, and one series for its state. */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

@@ -1,4 +1,4 @@
-/** Attempts on their way: what is checked before the write (U2), what becomes of them (U3, U11), and how many wait at once. */
+/** POSTs of attempts: checks before the write (U2), outcomes (U3, U11), and the size of the queue. */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
@@ -141,7 +141,7 @@ describe('U2: right before the write', () => {
     expect([...posting.heard.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
   });
 
-  test('no one is told of room that nobody waits for', () => {
+  test('no one is reported of room that nobody waits for', () => {
     const { service, posting, state } = world();
     posting.post(service, { ...batch(several(1)), moreWait: false });
     service.posts[0]?.send();

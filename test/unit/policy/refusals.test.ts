@@ -1,4 +1,4 @@
-/** What each refusal of a POST means (U11), for a first attempt, for a retry and for a probe of an unknown outcome (U3). */
+/** Effect of each refusal of a POST (U11): for a first attempt, a retry, and a probe of an unknown outcome (U3). */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';

@@ -1,4 +1,4 @@
-/** U12: what a person changes in the selection is heeded in the midst of a rollout, also by a process that takes over. */
+/** A changed selection takes effect during a rollout, also after a change of the process (U12). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -41,7 +41,7 @@ test('also when nobody looked while they were excluded', async () => {
   expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
 });
 
-test('who was upgraded stays, whatever a selection says of its new version', async () => {
+test('a collector that was upgraded stays, whatever a selection says of its new version', async () => {
   const { world, select, collectors } = await withFailed();
   const older = { key: 'collectorVersion', operator: 'Lt', values: ['19.200-1'] };
   select({ selector: { matchExpressions: [older] }, exclude: [{ matchNames: ['bad-*'] }] });

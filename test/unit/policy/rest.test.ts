@@ -1,4 +1,4 @@
-/** How a policy comes to rest: paused, and when its process is told to end. */
+/** A policy comes to rest when it is paused and when its process is told to end. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -23,7 +23,7 @@ const running = (world: World) =>
 test('a paused rollout is still once what was in flight has ended, and its status no longer moves', async () => {
   const world = rolling();
   const { operator } = world.start();
-  // One lot has ended, so that there is a pace to go by.
+  // Some upgrades have ended, so a throughput can be measured.
   expect(
     await world.until(() => (world.policy('production')?.status?.collectors?.updated ?? 0) >= 10, 20 * minuteMs),
   ).toBe(true);

@@ -1,4 +1,4 @@
-/** H1: a new process shows what was true until it has observed something else. */
+/** A new process shows the former verdict until it has new evidence (H1). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -18,7 +18,7 @@ function record({ world }: Staged, name = 'production') {
   return recordTold<CollectorVersionPolicyStatus>(world.api, name);
 }
 
-/** A policy of 10 collectors that has come to this verdict, and has been quiet for a minute. */
+/** A policy of 10 collectors that has had this verdict for a minute. */
 async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   const fleet = staged({ count: 10, ...setting });
   fleet.world.start();
@@ -27,7 +27,7 @@ async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   return fleet;
 }
 
-/** Starts another process in place of one that is killed, and lets it work. */
+/** Kills the process, starts another and lets it run. */
 async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   fleet.world.replicas[0]?.kill();
   const before = fleet.status();
@@ -85,7 +85,7 @@ describe('H1: after a restart', () => {
     expect(told.verdicts()).toEqual(['False/Progressing', 'True/AllUpdated']);
   });
 
-  test('a service that is away is told of as soon as it was asked', async () => {
+  test('a service that is away is reported as soon as it was asked', async () => {
     const fleet = await reached('AllUpdated', {
       scenario: { faults: { away: { kind: 'status', status: 503, from: '20m' } } },
     });
@@ -161,7 +161,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
   test('but a pause is shown while another policy has yet to claim its collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The new policy cannot note the builds, so that it never gets so far as to claim.
+    // The new policy cannot record the builds, so it cannot claim.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }
@@ -195,7 +195,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
   });
 });
 
-/** How many reconciles a process has begun. */
+/** Number of reconciles that a process has begun. */
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,10 +1,10 @@
 /**
- * U1: a restore from a backup that is an hour old. No upgrade runs twice, the counts are those of the fleet, and what had been
- * stopped does not go on; who had failed may be tried once more.
+ * Restores a backup that is an hour old. No upgrade runs twice, counts match the fleet, and a stopped rollout stays stopped. A
+ * failed collector may be tried once more (U1).
  */
 import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { Backup } from './backup.ts';
 import { minuteMs } from './builders.ts';
@@ -44,7 +44,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
     world,
     status,
     tasks: () => snapshot().tasks,
-    /** How many run which version, as the service has it and as status says. */
+    /** Number of collectors by version, in the service and in status. */
     versions: () => {
       const found = new Map<string, number>();
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
@@ -63,7 +63,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/** Ends the operator, restores, and starts another; or restores beneath one that runs. */
+/** Stops the operator, restores, and starts another one; or restores while it runs. */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
@@ -91,7 +91,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Moments at which the backup is made: before anything, once so many tasks were accepted. */
+  /** Moments of the backup: at the start, and after given numbers of accepted tasks. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -125,12 +125,12 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
     expect(versions().told).toEqual(versions().true);
 
-    // And it goes on when a person says so, to the end.
+    // The rollout continues to its end after a person's retry.
     world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
     const { id } = status()?.rollout ?? {};
     annotate(annotations.retry, `${id}/again`);
     await world.clock.advance(minuteMs);
-    // With what it writes an operator that runs finds its ledger gone: another rollout has begun, as stopped as the one before.
+    // The running operator notices the lost ledger with its next write. Another rollout has begun, and it is stopped, too.
     const now = status()?.rollout ?? { id };
     if (now.id !== id) annotate(annotations.retry, now.id as string);
     expect(await untilReason('AllUpdated')).toBe(true);
@@ -168,7 +168,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     ['everything', (backup: Backup) => backup.restoreAll()],
   ] as const;
 
-  test.each(extents)('of %s: a rollout that goes on upgrades nobody a second time', async (_, restored) => {
+  test.each(extents)('of %s: a rollout that continues upgrades nobody a second time', async (_, restored) => {
     const one = fleet({
       groups: { web: { count: 40, version: before } },
       spec: { strategy: { maxInProgress: 1, order: 'Name' } },
@@ -185,7 +185,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(versions()).toEqual({ true: { [target]: 40 }, told: { [target]: 40 } });
   });
 
-  test.each(extents)('of %s: who had failed is tried once more at most', async (_, restored) => {
+  test.each(extents)('of %s: a collector that had failed is tried once more at most', async (_, restored) => {
     const one = fleet({
       groups: { abad: { count: 6, version: before, ...fails }, web: { count: 6, version: before } },
     });
@@ -203,7 +203,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(versions().told).toEqual(versions().true);
   });
 
-  test('of the ledgers alone: a soak since then begins anew', async () => {
+  test('of the ledgers alone: a soak since then begins again', async () => {
     const one = fleet({ spec: { strategy: { maxInProgress: 2, order: 'Name', stages } } });
     const { world, tasks, untilReason } = one;
     const backup = new Backup(world);
@@ -213,7 +213,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // Beneath an operator that runs it goes on: what that knows stands until it is written.
+    // A running operator continues: its memory is valid until the next write.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -237,7 +237,7 @@ test('of everything: what had been stopped before the backup stays so', async ()
   expect(world.ready('production')?.reason).toBe('RolloutStopped');
 });
 
-test('who had been seen dead in a soak is seen so again, although no list shows anything new of it (R3)', async () => {
+test('a collector that had been seen dead in a soak is seen so again, although no list shows anything new of it (R3)', async () => {
   const { world, tasks, annotate, untilReason } = fleet({
     spec: {
       strategy: {
@@ -258,7 +258,7 @@ test('who had been seen dead in a soak is seen so again, although no list shows 
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // What is written next finds the ledger changed, which is read anew.
+  // The next write finds a changed ledger, which is then read again.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

@@ -1,4 +1,4 @@
-/** The way back: who is taken, to which version, who is left, and what each waits for. */
+/** Rollback: candidates, versions, collectors that are left as they are, and the reasons to wait. */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { isWayBackOver, planWayBack } from '../../../src/policy/rollback.ts';
@@ -71,11 +71,11 @@ describe('where each stands', () => {
     ['was refused', endedEntry('refused', {}, { used: 0 }), { collectorVersion: oldVersion }, 'nowhere'],
     ['went to another target before', updated({ toVersion: newerVersion }), {}, 'nowhere'],
     ['had only an adoption', entry({ used: 0 }), {}, 'nowhere'],
-  ])('who %s', (_, known, row, place) => {
+  ])('a collector that %s', (_, known, row, place) => {
     expect(placeOf(rolledBack(known, row))).toBe(place);
   });
 
-  test('U13: who belongs to another policy by now is that one’s', () => {
+  test('U13: a collector that belongs to another policy by now is that one’s', () => {
     const bench = rolledBack(updated());
     bench.ownership.unclaim('policy-a', '1');
     expect(placeOf(bench)).toBe('nowhere');
@@ -93,11 +93,11 @@ describe('where each stands', () => {
     expect(decided(bench, { nowMs, posted }).post).toEqual([]);
   });
 
-  test('who is gone from the service is nobody to take back', () => {
+  test('a collector that is gone from the service is nobody to take back', () => {
     expect(placeOf(rolledBack(updated(), null))).toBe('nowhere');
   });
 
-  test('U7: who is at the only build, which no list shows, is taken back by what is on record', () => {
+  test('U7: a collector that is at the only build, which no list shows, is rolled back by what is on record', () => {
     const bench = rolledBack(updated(), null);
     bench.listing.isObservable = false;
     bench.roster = bench.freshRoster();
@@ -116,7 +116,7 @@ describe('where each stands', () => {
       endedEntry('failed', { toVersion: oldVersion }, { back: true }),
       'disk full; no list shows where it is, to try it again',
     ],
-  ])('who is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
+  ])('a collector that is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
     const bench = rolledBack(known, null);
     bench.listing.isObservable = false;
     bench.roster = bench.freshRoster();
@@ -125,7 +125,7 @@ describe('where each stands', () => {
     expect(post).toEqual([]);
     expect(health.reason).toBe('RolledBack');
     expect(settled).toBe(true);
-    expect(figures().failureReasons).toMatchObject([{ reason: `not taken back: ${why}` }]);
+    expect(figures().failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
     bench.listing.isObservable = true;
     bench.listing.show(
       nowMs,
@@ -135,7 +135,7 @@ describe('where each stands', () => {
     expect(placeOf(bench)).toBe('candidates');
   });
 
-  test('U5: who is at the only build, and of whose way back nothing was heard, is not forgotten', () => {
+  test('U5: a collector that is at the only build, and of whose way back nothing was heard, is not forgotten', () => {
     const { openLimitMs } = settings;
     const unheard = openEntry({ toVersion: oldVersion, state: 'unknown' }, { back: true, ending: updated().ending });
     const bench = rolledBack(unheard, null);
@@ -144,7 +144,7 @@ describe('where each stands', () => {
     bench.roster = bench.freshRoster();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
-    expect(health.message).toContain('1 could not be taken back, which status.failureReasons names');
+    expect(health.message).toContain('1 could not be rolled back (see status.failureReasons)');
   });
 
   test.each<[Entry, Partial<Collector>, boolean]>([
@@ -177,12 +177,12 @@ describe('what is started', () => {
     expect(rolledBack(updated()).spec.allowDowngrade).toBe(false);
   });
 
-  test('U8: who seems to be back is looked at first: the list may lag', () => {
+  test('U8: a collector that seems to be back is looked at first: the list may lag', () => {
     const bench = rolledBack(updated({ sinceMs: nowMs - 1_000 }), { collectorVersion: oldVersion }, nowMs - 500);
     const { post, requeueAfterMs, health } = decided(bench, { nowMs });
     expect(post).toEqual([]);
     expect(requeueAfterMs).toBe(graceMs - 1_000);
-    expect(health.message).toContain('waiting for a look at who may be back already');
+    expect(health.message).toContain('waiting for a listing that shows whether the rollback is still needed');
     expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
   });
 
@@ -192,7 +192,7 @@ describe('what is started', () => {
     expect(posts(rolledBack(endedEntry('failed'), { collectorVersion: oldVersion }))).toEqual([]);
   });
 
-  test('U3: on trial, who is on the way back with an unknown outcome', () => {
+  test('U3: on trial, who is on the rollback with an unknown outcome', () => {
     const unknown = openEntry({ state: 'unknown', toVersion: oldVersion }, { back: true });
     const bench = rolledBack(unknown);
     const { post } = decided(bench, { nowMs: graceMs });
@@ -230,19 +230,19 @@ describe('what is started', () => {
     });
     expect(health.reason).toBe('RolledBack');
     expect(figures().failureReasons).toMatchObject([
-      { reason: 'not taken back: no time zone of its own that can be read' },
+      { reason: 'not rolled back: no time zone of its own that can be read' },
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
     unlisted.roster = unlisted.freshRoster();
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
-      { reason: 'not taken back: no list shows its time zone, by which windows open' },
+      { reason: 'not rolled back: no list shows its time zone, by which windows open' },
     ]);
-    // Its attempt was written ahead, and withdrawn as never sent.
+    // Its attempt was written ahead and withdrawn because it was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([
-      { reason: 'not taken back: no time zone of its own that can be read' },
+      { reason: 'not rolled back: no time zone of its own that can be read' },
     ]);
   });
 
@@ -279,7 +279,7 @@ describe('what is started', () => {
     }
   });
 
-  test('no failure counts on the way back: it is stopped already', () => {
+  test('no failure counts on the rollback: it is stopped already', () => {
     const failing = openEntry({ toVersion: oldVersion }, { back: true, failures: 1 });
     const reading = {
       kind: 'task',
@@ -305,13 +305,13 @@ describe('what people read', () => {
     return decided(new PolicyBench({ header: stop, entries: numbered, collectors, seenAtMs: nowMs }), { nowMs }).health;
   };
 
-  test('while it goes on', () => {
+  test('while it continues', () => {
     expect(health(backAfter('updated'), updated(), updated({}, { before: undefined }))).toMatchObject({
       reason: 'RollingBack',
       reconciling: true,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was taken back, 0 under way, 1 left to do; 1 could not be taken back, which status.failureReasons names.',
+        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way, 1 left to do; 1 could not be rolled back (see status.failureReasons).',
     });
   });
 
@@ -331,12 +331,12 @@ describe('what people read', () => {
       reconciling: false,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was taken back, 0 under way. Would take back 1 more; spec.mode is Observe, so nothing is started.',
+        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more; spec.mode is Observe, so nothing is started.',
     });
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
 
-  test('U14: who could not be taken back is named, with the words of the service', () => {
+  test('U14: a collector that could not be rolled back is named, with the words of the service', () => {
     const failed = endedEntry('failed', { toVersion: oldVersion, message: 'disk full' }, { back: true, used: 3 });
     const entries = [failed, updated({}, { before: undefined })].map((one, at) => ({
       ...one,
@@ -345,8 +345,8 @@ describe('what people read', () => {
     const collectors = fleetOf(2, () => ({ collectorVersion: target }));
     const bench = new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs });
     expect(decided(bench, { nowMs }).figures().failureReasons).toEqual([
-      { reason: 'not taken back: disk full', count: 1, examples: ['web-1'] },
-      { reason: 'not taken back: no former version on record', count: 1, examples: ['web-2'] },
+      { reason: 'not rolled back: disk full', count: 1, examples: ['web-1'] },
+      { reason: 'not rolled back: no former version on record', count: 1, examples: ['web-2'] },
     ]);
   });
 
@@ -355,7 +355,7 @@ describe('what people read', () => {
       reason: 'RolledBack',
       stalled: true,
       message:
-        '2 of 3 attempts failed: 2 collectors were taken back to what ran before; 1 could not be taken back, which status.failureReasons names. Set another target, or go on with `logfleet retry`.',
+        '2 of 3 attempts failed: 2 collectors were rolled back to the former versions; 1 could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
     });
   });
 });

@@ -1,8 +1,8 @@
-/** The header of the next rollout, and the history that it leaves. */
+/** Header of the next rollout, and the history in it. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerHeader, RolloutHistory } from '../../../src/policy/ledger.ts';
-import { firstTriedMs, headerAfter, nextRollout, withFailuresOf, withHistory } from '../../../src/policy/rollout.ts';
-import { counts, epochMs, header, newerVersion, oldVersion, target } from './builders.ts';
+import { headerAfter, nextRollout, withHistory } from '../../../src/policy/rollout.ts';
+import { counts, epochMs, header, newerVersion, target } from './builders.ts';
 
 const beginning = { service: 'https://logs.test/api', target, counts: undefined, wallMs: epochMs };
 const later = { ...beginning, target: newerVersion, wallMs: epochMs + 5_000 };
@@ -77,10 +77,10 @@ describe('a new target', () => {
     ]);
   });
 
-  test('one that is stopped leaves how many had failed, also where these had attempts left', () => {
+  test('a stopped rollout is recorded as stopped', () => {
     const before = header({ stop: { kind: 'failures', message: 'x', atMs: 1 } });
-    const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 3, failed: 1 }), broken: 4 });
-    expect(next.history).toMatchObject([{ outcome: 'Stopped', updated: 3, failed: 4 }]);
+    const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 3, failed: 1 }) });
+    expect(next.history).toMatchObject([{ outcome: 'Stopped', updated: 3, failed: 1 }]);
   });
 
   test('after a completed one, the history stays as it was', () => {
@@ -102,17 +102,12 @@ describe('a target that comes back (R6)', () => {
 
   test.each<[string, Partial<RolloutHistory>, Partial<LedgerHeader>]>([
     ['that was complete begins as any other', { outcome: 'Completed' }, {}],
-    ['that was not soaks again', {}, { again: true }],
-    [
-      'in which somebody failed is stopped',
-      { broken: 2 },
-      { again: true, stop: expect.objectContaining({ kind: 'failures', message: expect.stringContaining('2 coll') }) },
-    ],
+    ['that was superseded is unproven', {}, { unproven: true }],
     [
       'that had been rolled back is stopped, and takes nobody back',
       { outcome: 'RolledBack', stop: { kind: 'rollback', message: 'x', atMs: epochMs + 5 } },
       {
-        again: true,
+        unproven: true,
         stop: {
           kind: 'failures',
           message: `Rollout 3-${newerVersion}, which went to this version, was rolled back: x`,
@@ -123,12 +118,12 @@ describe('a target that comes back (R6)', () => {
     [
       'that had taken its stop over itself tells of where that was',
       { outcome: 'Stopped', stop: { kind: 'failures', message: 'x', atMs: epochMs } },
-      { again: true, stop: { kind: 'failures', message: 'x', atMs: epochMs } },
+      { unproven: true, stop: { kind: 'failures', message: 'x', atMs: epochMs } },
     ],
     [
       'that status alone tells of as aborted stays so',
       { outcome: 'Aborted', endedAtMs: 7 },
-      { again: true, stop: expect.objectContaining({ kind: 'abort', atMs: 7 }) },
+      { unproven: true, stop: expect.objectContaining({ kind: 'abort', atMs: 7 }) },
     ],
     [
       'that was stopped for those that came late to it is so still, and need not soak',
@@ -141,26 +136,8 @@ describe('a target that comes back (R6)', () => {
       },
     ],
   ])('%s', (_, last, expected) => {
-    const { again, stop } = back([one(3, newerVersion, last), one(2, newerVersion, { broken: 9 })]);
-    expect({ ...(again && { again }), ...(stop && { stop }) }).toEqual(expected);
-  });
-
-  test('is watched since it was tried first without having been complete since', () => {
-    const tried = (history: readonly RolloutHistory[]) =>
-      firstTriedMs(header({ target, startedAtMs: epochMs + 9, history }));
-    expect(tried([])).toBe(epochMs + 9);
-    expect(tried([one(4, target), one(3, newerVersion), one(2, target)])).toBe(epochMs + 2);
-    expect(tried([one(4, target), one(3, target, { outcome: 'Completed' }), one(2, target)])).toBe(epochMs + 4);
-  });
-
-  test('knows of what failed while it was gone', () => {
-    const history = [one(4, newerVersion), one(3, target, { broken: 1 }), one(2, target)];
-    const before = header({ target: oldVersion, history });
-    const broken = withFailuresOf(before, [target, target]).history.map((each) => each.broken);
-    expect(broken).toEqual([undefined, 3, undefined]);
-    expect(withFailuresOf(before, [])).toBe(before);
-    const complete = header({ history: [one(3, target, { outcome: 'Completed' })] });
-    expect(withFailuresOf(complete, [target])).toBe(complete);
+    const { unproven, stop } = back([one(3, newerVersion, last), one(2, newerVersion)]);
+    expect({ ...(unproven && { unproven }), ...(stop && { stop }) }).toEqual(expected);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The index over members: it says what looking at everybody anew would say, whatever has changed and in whichever order. */
+/** The index of members equals a full classification after any sequence of changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sameSelection } from '../../../src/policy/kept-roster.ts';
@@ -60,7 +60,7 @@ describe('members', () => {
     expect(bench.ownership.owner('1')).toBeUndefined();
   });
 
-  test('U12: who has an attempt of this rollout stays one, whatever its fields become', () => {
+  test('U12: a collector that has an attempt of this rollout stays one, whatever its fields become', () => {
     const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
     const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(2) });
     apply(bench, { collectorId: '1', entry: openEntry() });
@@ -74,7 +74,7 @@ describe('members', () => {
     expect(bench.roster.counts).toEqual(counts({ updated: 1 }));
   });
 
-  describe('U12: who is left out by another selection than attempts were made for', () => {
+  describe('U12: a collector that is left out by another selection than attempts were made for', () => {
     const others = { matchNames: ['db-*'] };
     const stays = (entry: Entry, selector: object, more: Partial<Collector> = {}) => {
       const bench = new PolicyBench({
@@ -204,14 +204,14 @@ describe('U8: drift', () => {
     expect(bench.roster.driftingSinceMs('1')).toBeUndefined();
   });
 
-  test('who never was at the target does not drift', () => {
+  test('a collector that never was at the target does not drift', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion) });
     bench.listing.show(100, at('19.150-1'));
     bench.roster.sync();
     expect(bench.roster.counts).toEqual(counts({ pending: 1 }));
   });
 
-  test('U6: who failed, arrived after all and left again drifts, and is not retried at once', () => {
+  test('U6: a collector that failed, arrived after all and left again drifts, and is not retried at once', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion), entries: [endedEntry('timedOut')] });
     bench.listing.show(100, at(target));
     bench.roster.sync();
@@ -252,7 +252,7 @@ describe('the order of who is pending', () => {
     expect([...bench.roster.pending()]).toEqual(['3', '2', '1']);
   });
 
-  test('who has no place comes last', () => {
+  test('a collector that has no place comes last', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     bench.listing.rows.endSweep(new Set(['2', '3']));
     expect([...bench.freshRoster().pending()]).toEqual(['2', '3', '1']);
@@ -322,7 +322,7 @@ describe('after any history', () => {
     const uid = 'policy-b';
     if (what === 'claim') ownership.claim(uid, id);
     if (what === 'unclaim') ownership.unclaim(uid, id);
-    // Only an owner begins.
+    // Only the owner begins an attempt.
     if (what === 'began' && ownership.owner(id)?.uid === uid) {
       ownership.began(id, { policy: uid, toVersion: target, taskId: undefined, sinceMs: 0 });
     }
@@ -367,7 +367,7 @@ describe('after any history', () => {
           const pending = [...roster.ids()].filter((member) => roster.standingNow(member) === 'pending');
           expect([...roster.pending()].sort()).toEqual(pending.sort());
 
-          // A fresh one knows all but who was at the target before.
+          // A fresh index knows everything except which collectors ran the target before.
           const fresh = bench.freshRoster();
           const settled = ([member]: readonly [string, unknown]) => roster.driftingSinceMs(member) === undefined;
           expect(new Map([...standings(fresh)].filter(settled))).toEqual(

@@ -1,6 +1,6 @@
 /**
- * A fleet of four under any of the rules that a rollout goes by, of which web-9 alone has something to do: what a rule holds on to is there,
- * or it is over and what it has left behind is there. A case says which rules hold and which are over, then asks.
+ * A fleet of four collectors for combinations of rollout rules. Only web-9 needs an upgrade. A test says which rules hold and which
+ * held before; the fleet then has the matching ledger, rows and settings.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -26,7 +26,7 @@ import {
 } from './builders.ts';
 import { decided, PolicyBench, type Seen } from './policy-bench.ts';
 
-/** What keeps web-9 from being started, and what status says of it. */
+/** Rules that keep web-9 from being started, each with the message in status. */
 export const blockers = {
   window: /the maintenance window/,
   'own window': /the maintenance window/,
@@ -41,9 +41,9 @@ export const blockers = {
   'failure stop': /Too many failed: nothing more is started/,
   abort: /Aborted by a person: nothing more is started/,
   'back-off': /the back-off after a failed upgrade/,
-  'look after a failure': /a look at what a failed upgrade left behind/,
-  'maxInProgress of all': /strategy.maxInProgress allows no more than 1/,
-  'maxInProgress of a stage': /stage rest allows no more than 1/,
+  'look after a failure': /a listing that confirms the version after the failed upgrade/,
+  'maxInProgress of all': /strategy.maxInProgress allows at most 1/,
+  'maxInProgress of a stage': /stage rest allows at most 1/,
   offline: /1 offline|to come back|will follow when/,
   overlap: /of other policies|of the selected collectors belongs? to policy/,
   'claims of others': /policy a\/b to claim its collectors first/,
@@ -51,7 +51,7 @@ export const blockers = {
   'build not offered': /It offers none/,
   'service unusable': /It is gone/,
   'full ledger': /The ledger of upgrade attempts is full/,
-  drift: /a second look at who left the target/,
+  drift: /a second listing that confirms the drift/,
   'target change': /in flight: web-9 to 19\.150-1/,
   'selection change': /matched: 3/,
 } as const;
@@ -60,22 +60,22 @@ export type Blocker = keyof typeof blockers;
 export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 
 export const nowMs = 90 * minuteMs;
-/** What web-9 had before the rollout, where that matters. */
+/** Version of web-9 before the rollout. */
 export const formerTarget = '19.150-1';
-/** Of what is in flight. */
+/** Start of an attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** In its back-off still, and long enough ago for a look at what it left behind (U6). */
+/** Time of a failure inside its back-off and old enough for the listing that U6 needs. */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
 
 export interface InForce {
   readonly holds: readonly Rule[];
-  /** Which were in force until now. */
+  /** Rules that held until now. */
   readonly over?: readonly Rule[];
 }
 
-/** Which of some rules hold, and which of them are or were in force. */
+/** Sets of rules that hold and that held before. */
 class Rules {
   readonly #holds: ReadonlySet<Rule>;
   readonly #over: ReadonlySet<Rule>;
@@ -89,16 +89,16 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Whether one of them holds, or is over. */
+  /** Whether one of these rules holds or held before. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
 }
 
 export interface Outcome {
-  /** The version that an upgrade of web-9 is begun towards; undefined where none is. */
+  /** Version of the started upgrade of web-9; undefined when none is started. */
   readonly posted: string | undefined;
-  /** All that status says of why. */
+  /** All texts in status that explain why nothing starts. */
   readonly told: string;
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
@@ -108,7 +108,7 @@ export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
   const first = outcomeOf(bench, seen);
-  // A retry is heeded in one decision, and stages go on in the next.
+  // One decision applies a retry, and the next one advances stages.
   if (!rules.hold("person's retry") || first.posted !== undefined) return first;
   bench.ledger.setHeader(first.header);
   bench.ledger.apply(first.changes);
@@ -137,7 +137,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
 
 const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
 
-/** Until a newer build is old enough, the target is the one before it. */
+/** Until a newer build is old enough, the target is the build before it. */
 function targetOf(rules: Rules): string {
   if (!rules.have('age of the build')) return target;
   const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
@@ -184,6 +184,7 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
     problem: rules.hold('service unusable') ? problem : undefined,
     heldBy: rules.hold('claims of others') ? 'policy a/b to claim its collectors first' : undefined,
     ledgerFull: rules.hold('full ledger'),
+    isLedgerWritten: true,
     overlap: rules.hold('overlap') ? { winner: 'logging/policy-b', collectors: 1 } : undefined,
     policy: { metadata },
   };
@@ -209,7 +210,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** One more once it lets go, since who takes a place in the other limit takes one in this as well. */
+/** One more after the rule ends, because an upgrade counts in both limits. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -231,7 +232,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** It is half past one. */
+/** The time is half past one. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -273,10 +274,10 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Nobody was in it who could be upgraded, nor had anybody approved it. */
+/** The stage had no upgradable collector and no approval. */
 const passedOver: StageRecord = { name: 'rest', startedAtMs: epochMs, endedAtMs: epochMs };
 
-/** Of the canary. */
+/** Record of the canary stage. */
 function recordUnder(rules: Rules): StageRecord {
   const begun = { name: 'canary', startedAtMs: epochMs };
   if (rules.have('stage gate')) return begun;
@@ -285,7 +286,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** In flight while the rule holds, at the target once it is over. */
+  /** In flight while the rule holds, at the target when it is over. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -306,10 +307,10 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.have('rollback')) {
     if (rules.have('back-off', 'look after a failure'))
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
-    // It is elsewhere by now, but not where it was before.
+    // The collector runs neither the target nor its former version.
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // What was in flight to another target is forgotten once it has ended (U12).
+  // An attempt towards another target is forgotten after its end (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -317,7 +318,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) }, { failures: 1 });
 }
 
-/** When web-9 failed: its back-off is over, or not. */
+/** Time of the failure of web-9: inside or after its back-off. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -327,7 +328,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/** When listings showed web-9: once, or twice so far apart that it has left the target for good (U8). */
+/** Times of the listings that show web-9: once, or twice with the interval that confirms a drift (U8). */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

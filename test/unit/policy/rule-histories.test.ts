@@ -1,7 +1,7 @@
-/** Pairs of rules that take time, played through with the whole operator: what comes first, what waits for what, and what goes on after. */
+/** Pairs of rules that depend on time, run with the whole operator: order, waits, and continuation. */
 import { describe, expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
@@ -67,7 +67,7 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
 
 const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
-/** Two of six do not run. */
+/** Two of six collectors are offline. */
 const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
 /** The world begins at midnight, UTC. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
@@ -77,7 +77,7 @@ const daily = (hour: number, duration: string) => ({
 });
 
 describe('window', () => {
-  test('× soak: the soak goes on while the window is closed, and the next stage waits for it to open', async () => {
+  test('× soak: the soak continues while the window is closed, and the next stage waits for it to open', async () => {
     const one = rollout({
       strategy: { stages: [{ ...canary, soakDuration: '3h' }, rest] },
       spec: { resyncInterval: '2h', maintenance: daily(22, '2h') },
@@ -94,7 +94,7 @@ describe('window', () => {
     }
   });
 
-  test('× rollback: taking back waits for the window, says so, and goes on in the next one', async () => {
+  test('× rollback: taking back waits for the window, says so, and continues in the next one', async () => {
     const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
     const maintenance = daily(22, '40m');
     const one = rollout({
@@ -130,7 +130,7 @@ describe('window', () => {
     expect(await one.untilReason('AllUpdated', 24 * hourMs)).toBe(true);
   });
 
-  test('× exclusion: what is left out of a window stays so, and an end of the exclusion in it lets go on', async () => {
+  test('× exclusion: what is left out of a window stays so, and an end of the exclusion in it lets continue', async () => {
     const one = rollout();
     const day = new Date(one.world.clock.now()).toISOString().slice(0, 10);
     const exclusions = [{ name: 'freeze', startTime: `${day}T00:00:00Z`, endTime: `${day}T23:00:00Z` }];
@@ -145,7 +145,7 @@ describe('pause', () => {
   const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
 
   test.each(['annotation', 'spec', 'all'] as const)(
-    '(%s) × rollback: nobody is taken back meanwhile; then it goes on',
+    '(%s) × rollback: nobody is rolled back meanwhile; then it continues',
     async (how) => {
       const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
       const pause = (paused: boolean) => {
@@ -180,7 +180,7 @@ describe('pause', () => {
     expect(one.status()?.history?.[0]?.actions?.map(({ action }) => action)).toEqual(['Pause', 'Approve', 'Resume']);
   });
 
-  test('× soak: a soak goes on meanwhile', async () => {
+  test('× soak: a soak continues meanwhile', async () => {
     const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h' }, rest] } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
@@ -227,7 +227,7 @@ describe('target change', () => {
   const groups = { web: { count: 4, version: before }, zbad: { count: 2, version: before, ...fails } };
   const retryPolicy = { limit: 3, backoff: { duration: '6h', factor: 1, cap: '6h' } };
 
-  test('× retry: who failed begins anew at once, with all attempts', async () => {
+  test('× retry: a collector that failed begins again at once, with all attempts', async () => {
     const one = rollout({ scenario: { groups }, spec: { retryPolicy } });
     one.world.start();
     await one.world.until(() => one.status()?.collectors?.updated === 4 && one.tasks().length === 6, hourMs);
@@ -239,7 +239,7 @@ describe('target change', () => {
     expect(one.to(newest)).toHaveLength(6);
   });
 
-  test('× failure stop: another target goes on', async () => {
+  test('× failure stop: another target continues', async () => {
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
     one.world.start();
@@ -282,7 +282,7 @@ describe('target change', () => {
     expect(one.to(newest)).toHaveLength(2);
   });
 
-  test('and back × rollback: who was in flight all the while is taken back with the others', async () => {
+  test('and back × rollback: a collector that was in flight all the while is rolled back with the others', async () => {
     const one = rollout({
       scenario: { groups: { web: { count: 4, version: before }, zbad: { count: 1, version: before, ...fails } } },
       strategy: { maxInProgress: 4 },
@@ -325,7 +325,7 @@ describe('target change', () => {
     expect(await one.world.until(() => one.tasks().length > count, 5 * minuteMs)).toBe(true);
   });
 
-  test('× offline: who was away all the while comes to the last one alone', async () => {
+  test('× offline: a collector that was away all the while comes to the last one alone', async () => {
     const one = rollout({ scenario: { groups: away } });
     one.world.start();
     expect(await one.untilReason('AllUpdated')).toBe(true);
@@ -363,7 +363,7 @@ describe('rollback', () => {
     zbad: { count: 1, version: before, ...fails },
   };
 
-  test('× offline: who does not run follows when it does', async () => {
+  test('× offline: a collector that does not run follows when it does', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.at(target) === 7, 6 * hourMs);
@@ -376,7 +376,7 @@ describe('rollback', () => {
     expect(await one.untilReason('RolledBack')).toBe(true);
   });
 
-  test('× build not offered: who came from a build that is offered no longer is left and named', async () => {
+  test('× build not offered: a collector that came from a build that is offered no longer is left and named', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.at(target) >= 5, 6 * hourMs);
@@ -384,7 +384,7 @@ describe('rollback', () => {
     expect(await one.untilReason('RolledBack')).toBe(true);
     expect(one.at(before)).toBeLessThanOrEqual(3);
     expect(one.status()?.failureReasons?.[0]).toMatchObject({
-      reason: expect.stringMatching(/^not taken back: /),
+      reason: expect.stringMatching(/^not rolled back: /),
       count: one.at(target),
     });
   });
@@ -406,7 +406,7 @@ describe('rollback', () => {
     expect(one.world.ready('production')?.reason).toBe('RolledBack');
   });
 
-  test('× selection change: who is left out by a person is not taken back', async () => {
+  test('× selection change: a collector that is left out by a person is not rolled back', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
@@ -415,7 +415,7 @@ describe('rollback', () => {
     expect([one.at(before), one.at(target)]).toEqual([7, 1]);
   });
 
-  test("× a person's retry: goes on forth, and back again where it fails again", async () => {
+  test("× a person's retry: continues forth, and back again where it fails again", async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     expect(await one.untilReason('RolledBack')).toBe(true);
@@ -429,7 +429,7 @@ describe('rollback', () => {
     expect(one.at(target)).toBe(8);
   });
 
-  test('× back-off: who fails on the way back is tried again after it, and nobody before', async () => {
+  test('× back-off: a collector that fails on the rollback is tried again after it, and nobody before', async () => {
     const retryPolicy = { limit: 3, backoff: { duration: '1h', factor: 1, cap: '1h' } };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack, retryPolicy } });
     one.world.start();
@@ -445,7 +445,7 @@ describe('rollback', () => {
     expect(one.at(before)).toBe(8);
   });
 
-  test('× approval: what is told is what the way back waits for, not what a later stage would have waited for', async () => {
+  test('× approval: what is reported is what the rollback waits for, not what a later stage would have waited for', async () => {
     const stages = [
       { name: 'canary', selector: { matchNames: ['a-*'] }, soakDuration: '0s' },
       { name: 'rest', soakDuration: '0s', approval: 'Required' },
@@ -472,7 +472,7 @@ describe('rollback', () => {
     expect(await one.untilReason('RolledBack', 24 * hourMs)).toBe(true);
   });
 
-  test("× abort and a person's retry: who was taken back by then goes through all stages again, with their approvals", async () => {
+  test("× abort and a person's retry: who was rolled back by then goes through all stages again, with their approvals", async () => {
     const stages = [{ name: 'canary', size: 3, approval: 'Required', soakDuration: '0s' }, rest];
     const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { failurePolicy: rollsBack } });
     one.world.start();
@@ -492,7 +492,7 @@ describe('rollback', () => {
     expect(one.at(target)).toBe(8);
   });
 
-  test('× abort: what is in flight ends, and no more is taken back', async () => {
+  test('× abort: what is in flight ends, and no more is rolled back', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
@@ -509,7 +509,7 @@ describe('soak', () => {
   const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
 
   test.each(['Pause', 'Rollback'] as const)(
-    '× drift: who leaves the target within it counts as a failure (%s)',
+    '× drift: a collector that leaves the target within it counts as a failure (%s)',
     async (action) => {
       const one = rollout({ strategy: { stages }, spec: { failurePolicy: { minSamples: 1, action } } });
       one.world.start();
@@ -525,7 +525,7 @@ describe('soak', () => {
     },
   );
 
-  test('× death before the soak: who dies while others of its stage are upgraded stops it, too', async () => {
+  test('× death before the soak: a collector that dies while others of its stage are upgraded stops it, too', async () => {
     const slow = { ...canary, size: 6, soakDuration: '40m', maxFailures: 0, maxInProgress: 1 };
     const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
     one.world.start();
@@ -569,7 +569,7 @@ describe('a soak that follows', () => {
     expect([one.at(newest), one.to(target).length]).toEqual([10, 2]);
   });
 
-  test("× a person's retry: a death within it stops the rollout, and a retry goes on with the next stage", async () => {
+  test("× a person's retry: a death within it stops the rollout, and a retry continues with the next stage", async () => {
     const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest] } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
@@ -584,7 +584,7 @@ describe('a soak that follows', () => {
     expect(one.to(target)).toHaveLength(10);
   });
 
-  test('× offline: who comes back within it is upgraded, and the next stage waits for its end', async () => {
+  test('× offline: a collector that comes back within it is upgraded, and the next stage waits for its end', async () => {
     const first = { name: 'first', selector: { matchNames: ['web-*', 'away-*'] }, soakDuration: '1h' };
     const groups = { ...away, zlast: { count: 3, version: before } };
     const one = rollout({ scenario: { groups }, strategy: { stages: [first, rest] } });
@@ -631,7 +631,7 @@ describe('back-off', () => {
     expect(await one.world.until(() => one.tasks().length === 6, 10 * minuteMs)).toBe(true);
   });
 
-  test('× selection change: who is left out within it is not tried again, and begins anew once it is selected', async () => {
+  test('× selection change: a collector that is left out within it is not tried again, and begins again once it is selected', async () => {
     const one = await backingOff();
     one.patch({ spec: { exclude: [{ matchNames: ['zbad-*'] }] } });
     expect(await one.untilReason('AllUpdated', hourMs)).toBe(true);
@@ -642,7 +642,7 @@ describe('back-off', () => {
     expect(await one.world.until(() => one.at(target) === 5, 20 * minuteMs)).toBe(true);
   });
 
-  test('× offline: who goes away within it is tried again when it is back, and not before', async () => {
+  test('× offline: a collector that goes away within it is tried again when it is back, and not before', async () => {
     const one = await backingOff();
     one.change({ groups: { zbad: { running: false, upgrade: null } } });
     await one.world.clock.advance(8 * hourMs);
@@ -659,7 +659,7 @@ describe('selection change', () => {
     { ...rest, approval: 'Required' },
   ];
 
-  test('× stages: who is selected later by a person goes through the stages, also when they have ended', async () => {
+  test('× stages: a collector that is selected later by a person goes through the stages, also when they have ended', async () => {
     const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { selector: { matchNames: ['dev-*'] } } });
     one.world.start();
     expect(await one.untilReason('AwaitingApproval')).toBe(true);
@@ -668,14 +668,14 @@ describe('selection change', () => {
     expect(one.tasks()).toHaveLength(10);
     one.patch({ spec: { selector: { matchNames: ['*'] } } });
     expect(await one.untilReason('Soaking')).toBe(true);
-    // A fifth of all, of which those of before are some.
+    // A fifth of all attempts, including earlier ones.
     expect(one.tasks().length).toBeLessThanOrEqual(10 + 8);
     expect(one.status()?.stages?.[0]).toMatchObject({ members: 8, updated: 8, state: 'Soaking' });
     expect(await one.untilReason('AllUpdated', 12 * hourMs)).toBe(true);
     expect(one.tasks()).toHaveLength(40);
   });
 
-  test('× failure stop: who keeps failing is left out by it, and a retry goes on without another soak', async () => {
+  test('× failure stop: a collector that keeps failing is left out by it, and a retry continues without another soak', async () => {
     const failing = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
     const soaks = [{ ...canary, soakDuration: '1h' }, rest];
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
@@ -694,7 +694,7 @@ describe('offline', () => {
   const stopsAtOnce = { maxFailures: 0, minSamples: 1, action: 'Pause' } as const;
   const groups = { ...away, zbad: { count: 1, version: before, ...fails } };
 
-  test('× selection change: who was left out while it was away is not started when it is back', async () => {
+  test('× selection change: a collector that was left out while it was away is not started when it is back', async () => {
     const one = rollout({ scenario: { groups: away } });
     one.world.start();
     expect(await one.untilReason('AllUpdated')).toBe(true);
@@ -742,7 +742,7 @@ describe('stage gate', () => {
     ['nobody is matched', { groups: {} }],
     ['nobody runs', { groups: { web: { count: 10, version: before, running: false } } }],
   ])(
-    '× newcomers: a rollout that begins while %s leads them through its stages when they come',
+    '× late joiners: a rollout that begins while %s leads them through its stages when they come',
     async (_, scenario) => {
       const one = rollout({ scenario, strategy: { stages } });
       one.world.start();
@@ -757,7 +757,7 @@ describe('stage gate', () => {
     },
   );
 
-  test('× approval: who comes back to a stage that was passed over without one is not started without one', async () => {
+  test('× approval: a collector that comes back to a stage that was passed over without one is not started without one', async () => {
     const passed = { name: 'prod', selector: { matchNames: ['prod-*'] }, approval: 'Required', soakDuration: '0s' };
     const groups = { web: { count: 4, version: before }, prod: { count: 5, version: before, running: false } };
     const one = rollout({ scenario: { groups }, strategy: { stages: [passed, rest] } });
@@ -803,7 +803,7 @@ describe('stage gate', () => {
 });
 
 describe('failure stop', () => {
-  test('× a tolerance that is loosened after it: it stays until a person goes on', async () => {
+  test('× a tolerance that is loosened after it: it stays until a person continues', async () => {
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
     const groups = { web: { count: 9, version: before }, bad: { count: 1, version: before, ...fails } };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
@@ -823,7 +823,7 @@ describe('failure stop', () => {
 });
 
 describe('overlap', () => {
-  test('× stages: who belongs to another policy holds no stage up, and finds its own when that is gone', async () => {
+  test('× stages: a collector that belongs to another policy holds no stage up, and finds its own when that is gone', async () => {
     const one = rollout({
       strategy: { stages: [{ name: 'web', selector: { matchNames: ['web-*'] }, soakDuration: '0s' }, rest] },
     });

@@ -1,13 +1,13 @@
 /**
- * Every pair of rules that a rollout goes by, in one matrix: what happens where both are in force, and where one of them is lifted.
+ * Matrix of all pairs of rollout rules: the behaviour while both hold, and after one of them ends.
  *
- * Most rules keep one collector, web-9, from being started, each in its own way. With two of them in force it is not started; lift one, and
- * the other alone holds it, and is named; lift both, and it is started. So a rule that is missing turns its rows red, unless another place
- * holds as well: who waits for a stage is not in the line, and where nothing is enforced no stage begins.
+ * Most rules keep one collector, web-9, from being started. While two rules hold, web-9 is not started. When one ends, the other alone
+ * holds web-9 and is reported. When both have ended, web-9 is started. So the removal of a rule from the code breaks its rows. There are
+ * two exceptions: a collector that waits for a stage is no candidate, and in mode Observe no stage begins.
  *
- * Three rules are of another kind, and have rows of their own: a rollback takes web-9 back, a person's retry lets go on what it can, and the
- * age of a build decides on the target. What bounds a batch or a ledger is in no pair. Pairs that take time are named here and played
- * through as histories.
+ * Three rules have rows of their own: a rollback returns web-9 to its former version, a person's retry ends several rules, and the age of
+ * a build decides on the target. Limits of a batch or a ledger are not in the matrix. Pairs that depend on time are listed here and
+ * tested as histories.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-/** It holds web-9, and status says so. */
+/** The rule holds web-9, and status reports it. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, told } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -53,7 +53,7 @@ describe('each alone', () => {
   });
 });
 
-/** Pairs that cannot meet: each is built, and one of the two rules the other out. */
+/** Pairs of rules that exclude each other. Each test builds both. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
@@ -67,14 +67,14 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // It is half past one, and one that is open is enough.
+    // The time is half past one, and one open window is enough.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
   },
 
   'approval × late approval': () => {
-    // A stage is before its end or after it, and one approval is for both.
+    // A stage is either before or after its end, and one approval covers both.
     const both = ['approval', 'late approval'] as const;
     expect(outcome({ holds: ['approval'] }).header.stages?.map(({ name }) => name)).toEqual(['canary']);
     expect(outcome({ holds: both }).header.stages?.map(({ endedAtMs }) => endedAtMs)).toEqual([epochMs, epochMs]);
@@ -141,7 +141,10 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** How a rollout is stopped that was so already, has more failures than it tolerates, and is asked this; and whether web-9 is taken back. */
+/**
+ * Kind of stop of a rollout that is already stopped, exceeds its tolerance, and gets this annotation; and whether web-9 is rolled
+ * back.
+ */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -158,7 +161,10 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   return { kind: header.stop?.kind, takenBack: posted };
 }
 
-/** Who was at the target after it failed, and left it, has failed no more; and who failed after it left it does not drift. */
+/**
+ * A failed collector that reached the target and left it has drifted and is not failed. One that failed after a drift is failed and
+ * has not drifted.
+ */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { failures: 1, drifts }), collectorId: '9' };
@@ -179,7 +185,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** Who is in flight to another target is nothing else, whatever it was before: failed, or off this target where it had been. */
+/** A collector with an upgrade in flight to another target is in progress, whether it failed or drifted before. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed, { failures: 1 }) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -202,10 +208,10 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** A pair that only a history can show: another target ends the way back, in flight or not. */
+/** A pair that only a history can show: another target ends the rollback, in flight or not. */
 const inTimeAlone = ['target change × rollback'];
 
-/** Rules of which the order in time counts: each pair of them has a history, unless they cannot meet. */
+/** Rules whose order in time matters. Each pair has a history, unless the rules exclude each other. */
 const inTime: readonly Rule[] = [
   'soak',
   'failure stop',
@@ -217,7 +223,7 @@ const inTime: readonly Rule[] = [
   "person's retry",
 ];
 
-/** Where pairs that take time are played through, by the file, and the beginnings of the names of group and test. */
+/** Histories of pairs: file, and prefixes of the names of group and test. */
 const histories: Readonly<Record<string, readonly [file: string, group: string, test: string]>> = {
   'window × soak': ['rule-histories', 'window', '× soak: '],
   'window × exclusion': ['rule-histories', 'window', '× exclusion: '],
@@ -294,7 +300,7 @@ describe('two that keep web-9 from being started', () => {
   });
 });
 
-/** What keeps web-9 from being taken back; nothing else does. */
+/** Rules that keep web-9 from being rolled back. No other rule does. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',
@@ -333,7 +339,7 @@ describe('a rollback', () => {
       return outcomeOf(bench, {});
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
-    expect(backAt(formerTarget).told).toContain('a look at who may be back already');
+    expect(backAt(formerTarget).told).toContain('a listing that shows whether the rollback is still needed');
     expect(backAt(target).posted).toBe(formerTarget);
   });
 
@@ -347,7 +353,7 @@ describe('a rollback', () => {
   });
 });
 
-/** What a person's retry ends. */
+/** Rules that a person's retry ends. */
 const retried: readonly Rule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {
@@ -396,7 +402,7 @@ describe('the age of a build: while a newer one is too young, the rollout of the
     expect(outcome({ holds: ['age of the build'], over: ['rollback'] }).posted).toBeUndefined();
   });
 
-  test("person's retry × age of the build: it goes on towards the one before", () => {
+  test("person's retry × age of the build: it continues towards the one before", () => {
     expect(outcome({ holds: ['failure stop', "person's retry", 'age of the build'] }).posted).toBe(target);
     expectHeld('failure stop', { holds: ['failure stop', 'age of the build'], over: ["person's retry"] });
   });
@@ -406,28 +412,36 @@ describe('cannot meet', () => {
   test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
 });
 
-/** The same, where what meets a rule is no rule itself: collectors that die or come, a rollout that completes. */
+/** Histories of rules with events: collectors that die or join, and a rollout that completes. */
 const happenings: typeof histories = {
   'death × soak': ['rule-histories', 'soak', '× death before the soak: '],
   'death × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a death'],
   'failure × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a failure'],
-  'newcomers × stage gate': ['rule-histories', 'stage gate', '× newcomers: '],
+  'late joiners × stage gate': ['rule-histories', 'stage gate', '× late joiners: '],
   'collectors that vanish × stage gate': ['rollout-dangers', 'a stage that nobody', 'is not filled up'],
   'completion × failure stop': [
     'latecomers',
     'many that come once all is at the target',
-    'are stopped by what is tolerated, and nobody is taken back',
+    'are stopped by what is tolerated, and nobody is rolled back',
   ],
-  'completion × rollback': ['rollout-dangers', 'a rollout that is complete', 'is not taken back'],
+  'completion × rollback': ['rollout-dangers', 'a rollout that is complete', 'is not rolled back'],
   'completion × selection change': ['rollout-dangers', 'a rollout that is complete', 'is judged again'],
-  'completion × stage tolerance': ['latecomers', 'who comes late to a stage', 'is stopped by what is tolerated in it'],
-  'target change and back × death': ['target-returns', 'who was at the target', 'is watched: a death right'],
+  'completion × stage tolerance': [
+    'latecomers',
+    'a collector that comes late to a stage',
+    'is stopped by what is tolerated in it',
+  ],
+  'target change and back × death': [
+    'target-returns',
+    'a collector that was at the target',
+    'soaks again: a death after the return',
+  ],
   'target change and back × in flight': ['target-returns', 'what was in flight', 'counts in its stage'],
   'target change and back × restore': ['target-returns', 'where the ledger is put back', 'before the target went'],
   'target change and back × rollback': ['rule-histories', 'target change', 'and back × rollback: '],
 };
 
-/** The text of the groups of tests of a file whose names begin so: they stand at the margin. */
+/** Texts of the test groups of a file whose names have this prefix. They start at the left margin. */
 function groupsOf(file: string, group: string): readonly string[] {
   const source = readFileSync(new URL(`./${file}.test.ts`, import.meta.url), 'utf8');
   return source.split(/^describe\((?=['"])/m).filter((text) => text.slice(1).startsWith(group));

@@ -1,4 +1,4 @@
-/** A service whose every call waits until a test answers it. */
+/** Upgrade service for tests. Each call waits until the test answers it. */
 import { ServiceError, type ServiceErrorOptions } from '../../../src/service/service-error.ts';
 import type {
   Answer,
@@ -13,7 +13,7 @@ import type {
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** The socket write: runs what the caller wants checked right before it, and ends the call where that throws. */
+  /** Simulates the socket write: runs the caller's check and ends the call when the check throws. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

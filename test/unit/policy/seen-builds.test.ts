@@ -1,10 +1,10 @@
-/** Since when builds have been seen: later than it was wherever that is not known for sure, and never earlier. */
+/** Times since which builds have been seen. An uncertain time is too late, never too early. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/seen-builds.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
-/** What one process sees, at each look of a list of versions. */
+/** Result of one process for each list of versions. */
 function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
   const seen = new SeenBuilds(store, owner);
   const look = async (wallMs: number, versions: readonly string[], service = 'a') => {
@@ -56,7 +56,7 @@ describe('U1: what cannot be observed again is written down before it counts', (
   });
 });
 
-describe('an age begins anew', () => {
+describe('an age begins again', () => {
   test('when a list leaves the build out and a later one has it again', async () => {
     const { look } = watcher();
     await look(100, ['19.2-1', '19.1-1']);

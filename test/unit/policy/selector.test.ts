@@ -1,4 +1,4 @@
-/** Which collectors a selector matches: every operator, absent fields, globs, exclusions. */
+/** Selectors of collectors: every operator, absent fields, globs, exclusions. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorExpression, CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

@@ -1,4 +1,4 @@
-/** What rows and people make of attempts that have ended: who failed after all, who did not, and who is forgiven. */
+/** Effect of listing rows and retries on ended attempts: later failures, later successes, and forgiveness. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
@@ -27,7 +27,7 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** What a decision makes of the entry of collector 1, which a row shows so. */
+/** The entry of collector 1 after a decision with this row. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
   const collectors = fleetOf(1, () => ({ collectorVersion: version, alive }));
   const bench = new PolicyBench({ spec: inStages, header, entries: [known], collectors, seenAtMs: settings.graceMs });
@@ -36,7 +36,7 @@ function settled(known: Entry, { version = target, alive = true, header = underW
   return { entry: change ? change.entry : known, header: next };
 }
 
-describe('who was brought to the target', () => {
+describe('a collector that was brought to the target', () => {
   const updated = endedEntry('updated', {}, canary);
 
   test('and fell silent before its stage has ended has died, and counts as a failure', () => {
@@ -72,7 +72,7 @@ describe('who was brought to the target', () => {
     expect(settled(known, {}).entry).toMatchObject({ failures: 0, ending: { kind: 'updated', toVersion: target } });
   });
 
-  test('U6: only the last failure is taken back: the ones before it were some', () => {
+  test('U6: only the last failure is rolled back: the ones before it were some', () => {
     const known = endedEntry('failed', {}, { ...canary, used: 3, failures: 3 });
     expect(settled(known, {}).entry).toMatchObject({ failures: 2, used: 3 });
   });
@@ -89,7 +89,7 @@ describe('a person tries again', () => {
   test.each<[EndingKind, Partial<Entry>, Partial<Entry> | undefined]>([
     ['failed', { used: 3, failures: 3 }, { used: 0, failures: 0 }],
     ['timedOut', { used: 1, failures: 1 }, { used: 0, failures: 0 }],
-  ])('who %s has all attempts again', (kind, known, expected) => {
+  ])('a collector that %s has all attempts again', (kind, known, expected) => {
     expect(settled(endedEntry(kind, {}, { ...canary, ...known }), { version: oldVersion }, retry).entry).toMatchObject({
       ...expected,
       ...canary,
@@ -100,7 +100,7 @@ describe('a person tries again', () => {
   test.each<[string, Entry]>([
     ['who failed once before it arrived', endedEntry('updated', {}, { ...canary, used: 2, failures: 1 })],
     ['who arrived, and died', endedEntry('died', {}, { ...canary, used: 1, failures: 1 })],
-  ])('U14: %s has been brought there by this rollout all the same, and can be taken back', (_, known) => {
+  ])('U14: %s has been brought there by this rollout all the same, and can be rolled back', (_, known) => {
     expect(settled(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
       used: 1,
       failures: 0,
@@ -109,7 +109,7 @@ describe('a person tries again', () => {
     });
   });
 
-  test('who died is found dead no second time', () => {
+  test('a collector that died is found dead no second time', () => {
     const died = endedEntry('died', {}, { ...canary, failures: 1 });
     const { entry } = settled(died, { alive: false }, retry);
     expect(settled(entry as Entry, { alive: false }).entry).toMatchObject({ failures: 0, ending: { kind: 'updated' } });
@@ -120,7 +120,7 @@ describe('a person tries again', () => {
     expect(settled(known, {}, retry).entry).toMatchObject({ used: 0, failures: 0 });
   });
 
-  test('U11: who is not ours to upgrade is told once a list shows it still, or it was only uninstalled', () => {
+  test('U11: a collector that is not ours to upgrade is reported once a list shows it still, or it was only uninstalled', () => {
     const shown = (seenAtMs: number) => {
       const entries = [endedEntry('invalid', {}, { used: 0 })];
       const bench = new PolicyBench({ entries, collectors: fleetOf(1), seenAtMs });
@@ -137,20 +137,20 @@ describe('a person tries again', () => {
     expect(settled(known, { version: oldVersion }).entry).toBe(known);
   });
 
-  test('U8: who is contested may be corrected once more', () => {
+  test('U8: a collector that is contested may be corrected once more', () => {
     const contested = endedEntry('updated', {}, { ...canary, drifts: 1 });
     const { entry } = settled(contested, { version: oldVersion, header: over }, retry);
     expect(entry).toMatchObject({ drifts: 0, used: 1, ending: { kind: 'updated' } });
     expect(settled(contested, { version: oldVersion, header: over }).entry).toBe(contested);
   });
 
-  test('who was taken back is as any other, and begins anew', () => {
+  test('a collector that was rolled back is as any other, and begins again', () => {
     const back = endedEntry('updated', { toVersion: oldVersion }, { back: true });
     expect(settled(back, { version: oldVersion }, retry).entry).toBeUndefined();
   });
 
   test.each(['failed', 'timedOut', 'refused', 'offline'] as const)(
-    'U14: who could not be taken back (%s) is where this rollout brought it, and can be taken back later',
+    'U14: a collector that could not be rolled back (%s) is where this rollout brought it, and can be rolled back later',
     (kind) => {
       const stuck = endedEntry(kind, { toVersion: oldVersion }, { back: true, used: 3 });
       expect(settled(stuck, {}, retry).entry).toMatchObject({
@@ -162,7 +162,7 @@ describe('a person tries again', () => {
     },
   );
 
-  test('who is on the way back ends that first, and is then as any other', () => {
+  test('a collector that is on the rollback ends that first, and is then as any other', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
     expect(settled(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
   });

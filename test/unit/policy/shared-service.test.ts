@@ -1,4 +1,4 @@
-/** Policies that share a service in ways that are not the same: other settings, another path, a build that is withdrawn. */
+/** Policies that share a service with different settings or paths, or after a build was withdrawn. */
 import { expect, test } from 'vitest';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -72,7 +72,7 @@ test('U13: what a policy selects is its own also while the build that it wants i
   expect(posts(world)).toHaveLength(6);
 });
 
-test('U2: who is no longer selected is not posted, although it was written ahead', async () => {
+test('U2: a collector that is no longer selected is not posted, although it was written ahead', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -88,7 +88,7 @@ test('U2: who is no longer selected is not posted, although it was written ahead
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
   const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
-  // The next four may have been on their way.
+  // The next four requests may already have been in flight.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** One stage after the other: what each step needs, what it waits for, and from when on. */
+/** Stages one after the other: conditions, waits, and times of each step. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
 import { emptyTally, type LedgerHeader, type Tally } from '../../../src/policy/ledger.ts';
@@ -130,9 +130,9 @@ describe('a stage', () => {
 
   test.each([
     [hourMs - 1, nowMs, 'the end of the soak of stage canary', undefined],
-    [hourMs, undefined, 'a last look at stage canary after its soak', nowMs],
-    [hourMs, nowMs - 1, 'a last look at stage canary after its soak', nowMs],
-    [2 * hourMs, nowMs - hourMs - 1, 'a last look at stage canary after its soak', nowMs - hourMs],
+    [hourMs, undefined, 'a listing of stage canary after its soak', nowMs],
+    [hourMs, nowMs - 1, 'a listing of stage canary after its soak', nowMs],
+    [2 * hourMs, nowMs - hourMs - 1, 'a listing of stage canary after its soak', nowMs - hourMs],
   ])('after %d ms of its soak and a sweep at %s waits for %s', (soakedMs, sweptMs, waitsFor, sweepFromMs) => {
     const of = [done, left];
     const found = progress({ of, header: { stages: [soaking(soakedMs)] }, ...(sweptMs !== undefined && { sweptMs }) });
@@ -146,7 +146,7 @@ describe('a stage', () => {
     expect(settled).toMatchObject({ members: 1, shape: expect.any(Number) });
     const known = { ...settled, name: 'canary', startedAtMs: epochMs, updatedAtMs: nowMs - 1 };
     const { records } = progress({ of: [done, left], header: { stages: [known] }, isRetried: true });
-    // Its places are free for one look.
+    // Its places are free for one decision.
     expect(records).toEqual([soaking(1)]);
     expect(progress({ of: [done, left], header: { stages: records } }).records).toEqual([known]);
   });
@@ -167,19 +167,19 @@ describe('a stage', () => {
     expect(progress({ of: [{ updated: 1 }, left] })).toMatchObject({ reached: 1, current: 1 });
   });
 
-  test('soaks although nothing is on record, where status said that it was under way', () => {
-    const header = { stages: [{ ...begun, adopted: true }] } as const;
+  test('of an unproven rollout soaks although its collectors were at the target before', () => {
+    const header = { stages: [begun], unproven: true } as const;
     expect(progress({ of: [{ updated: 1 }, left], header }).gate?.reason).toBe('Soaking');
   });
 
   test('says that a soak is too short to see a death', () => {
     const short = { ...canary, soakDuration: '34m' };
     expect(progress({ stages: [short, rest], of: [done, left] }).gate?.waitsFor).toBe(
-      'the end of the soak of stage canary (seeing a death takes a soak of 35m)',
+      'the end of the soak of stage canary (a death is visible only after 35m)',
     );
   });
 
-  test('that has ended has ended: who comes late to it holds nobody up', () => {
+  test('that has ended has ended: a collector that comes late to it holds nobody up', () => {
     const ended = { ...soaking(hourMs), endedAtMs: nowMs - 1 };
     expect(progress({ of: [{ ...done, pending: 5 }, left], header: { stages: [ended] } })).toMatchObject({
       current: 1,
@@ -302,7 +302,7 @@ describe('a death within a soak', () => {
   test('holds the stage until a person looks, where nobody has said how many are too many', () => {
     expect(progress({ stages: [unlimited, rest], of, header, sweptMs: nowMs }).gate).toEqual({
       waitsFor:
-        'a person to look at 1 collector of stage canary that died within its soak, since no maxFailures says how many may',
+        'a person to examine 1 collector of stage canary that died within its soak, because no maxFailures is set',
       reason: 'CollectorsFailed',
       untilMs: undefined,
       byPerson: true,
@@ -318,11 +318,11 @@ describe('a death within a soak', () => {
     });
   });
 
-  test('leaves nobody in the list, and holds the stage, since it has no answer', () => {
+  test('leaves no listed collector, and holds the stage because it has no result', () => {
     const gone = { tally: { finished: 3 } };
     expect(progress({ of: [gone, left], header, sweptMs: nowMs })).toMatchObject({
       current: 0,
-      gate: { waitsFor: expect.stringContaining('no collector is in the list any more'), byPerson: true },
+      gate: { waitsFor: expect.stringContaining('none of its collectors is listed any more'), byPerson: true },
     });
   });
 

@@ -1,4 +1,4 @@
-/** Rollouts in stages, once through with the whole operator: what befalls the fleet, and what status says of it. */
+/** Staged rollouts with the whole operator: effects on the fleet and on status. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from './builders.ts';
@@ -192,7 +192,7 @@ describe('a soak', () => {
     expect(status()?.history).toEqual([]);
   });
 
-  test('goes on after a restart, and does not begin anew', async () => {
+  test('continues after a restart, and does not begin anew', async () => {
     const { world, untilReason, stage } = staged({ stages });
     const first = world.start();
     await untilReason('Soaking');
@@ -234,7 +234,7 @@ describe('a soak', () => {
 describe('the failure policy', () => {
   const breaks = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 
-  test('stops with the first failure beyond a number, and goes on when a person says so', async () => {
+  test('stops with the first failure beyond a number, and continues when a person says so', async () => {
     const { world, tasks, status, untilReason, annotate, stage } = staged({
       scenario: breaks,
       stages: [{ ...canary, maxFailures: 0, maxInProgress: 1 }, rest],
@@ -287,7 +287,7 @@ describe('the failure policy', () => {
     expect(world.ready('production')?.message).toContain('1 that failed, which is tolerated');
   });
 
-  test('goes on where it says so, and says that it is beyond the tolerance', async () => {
+  test('continues where it says so, and says that it is beyond the tolerance', async () => {
     const { world, tasks, untilReason } = staged({
       scenario: breaks,
       stages: [],
@@ -325,13 +325,13 @@ describe('the failure policy', () => {
     expect([at(before), at(middle), at(target)]).toEqual([13, 2, 4]);
     const back = tasks().filter(({ toVersion }) => toVersion !== target);
     expect(back).toHaveLength(12);
-    expect(world.ready('production')?.message).toContain('12 collectors were taken back');
+    expect(world.ready('production')?.message).toContain('12 collectors were rolled back');
     await world.clock.advance(3 * hourMs);
     expect(tasks().filter(({ toVersion }) => toVersion === target)).toHaveLength(15);
     expect(status()?.conditions?.find(({ type }) => type === 'Stalled')?.reason).toBe('RolledBack');
   });
 
-  test('goes on taking back after a restart', async () => {
+  test('continues the rollback after a restart', async () => {
     const { world, tasks, at, untilReason } = staged({
       scenario: {
         groups: {
@@ -358,7 +358,7 @@ describe('the failure policy', () => {
 });
 
 describe('people', () => {
-  test('abort a rollout: nothing more is started, and another target begins anew', async () => {
+  test('abort a rollout: nothing more is started, and another target begins again', async () => {
     const { world, tasks, status, untilReason, annotate, patch } = staged({
       stages: [],
       spec: { strategy: { maxInProgress: 2, order: 'Name' } },
@@ -421,7 +421,7 @@ describe('an approval, while no window is open,', () => {
   });
 });
 
-test('a soak goes on after a retry in it, and who dies then is judged (R3, R9)', async () => {
+test('a soak continues after a retry in it, and who dies then is judged (R3, R9)', async () => {
   const stages = [{ name: 'all', soakDuration: '3h', maxFailures: 0 }];
   const { world, tasks, status, untilReason, annotate } = staged({ count: 4, stages });
   const kill = (name: string) =>

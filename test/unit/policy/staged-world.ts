@@ -1,5 +1,5 @@
-/** One policy over a small fleet, with the whole operator in virtual time: what tests of rollouts begin with. */
-import type { Scenario } from '../../../src/simulator/scenario.ts';
+/** One policy over a small fleet with the whole operator in virtual time, as a start for tests of rollouts. */
+import type { Scenario } from '../../../simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
 
@@ -13,11 +13,11 @@ export interface Setting {
   readonly spec?: object;
 }
 
-/** Three collectors that nobody watches. */
+/** A canary of three collectors without soak. */
 export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 
-/** 30 collectors at `before`, and a policy that is to bring them to `target` in two stages. */
+/** 30 collectors at `before`, and a policy that upgrades them to `target` in two stages. */
 export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
   const world = new World({
     scenario: {

@@ -1,4 +1,4 @@
-/** Who belongs to which stage: a stage each at most, sizes that hold, the same ones after a restart, and nobody displaced who was started. */
+/** Assignment of stages: at most one stage each, exact sizes, stable after a restart, and fixed for started collectors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';
@@ -27,7 +27,7 @@ test('the order is one of ids alone, the same for ever: the canaries of one vers
   expect(['1', '2', '3'].map(stageOrder)).toEqual([1_428_125_071, 1_020_151_135, 340_534_253]);
 });
 
-/** In the order of `stageOrder`, as they are asked for. */
+/** Candidates in the order of `stageOrder`. */
 function inOrder(ids: readonly string[], more: (id: string) => Partial<StageCandidate> = () => ({})): StageCandidate[] {
   return [...ids]
     .sort((left, right) => stageOrder(left) - stageOrder(right))
@@ -64,7 +64,7 @@ describe('a stage that is settled', () => {
     const stages = [stage('a', { size: '50%' }), stage('b')];
     const here = (id: string) => (Number(id) <= 4 ? { isThere: true } : Number(id) <= 10 ? { startedIn: 0 } : {});
     expect(sizes(stages, 20, { a: 10 }, here)).toEqual([10, 10]);
-    // Those four are gone.
+    // Those four collectors left the listing.
     expect(sizes(stages, 20, { a: 10 }, (id) => (Number(id) <= 6 ? { startedIn: 0 } : {}))).toEqual([6, 14]);
   });
 
@@ -74,7 +74,7 @@ describe('a stage that is settled', () => {
   });
 });
 
-describe('who is in a stage', () => {
+describe('a collector that is in a stage', () => {
   const sizes = (stages: readonly Stage[], candidates: readonly StageCandidate[]) =>
     membersOf(new StageList(stages), candidates).map(({ length }) => length);
 
@@ -173,7 +173,7 @@ describe('whatever the stages and the fleet', () => {
     );
   });
 
-  test('who was started stays, and a newcomer displaces nobody who was', () => {
+  test('a collector that was started stays, and a newcomer displaces nobody who was', () => {
     fc.assert(
       fc.property(setting, fc.boolean(), ([list, candidates], eligible) => {
         const newcomer = { id: 'new', matches: 0, startedIn: undefined, eligible, isThere: false };
@@ -249,7 +249,7 @@ describe('the index of stages', () => {
             const started = list.findIndex((one) => one.name === name);
             if (started !== -1) expect(bench.roster.stageOf(member)).toBe(started);
           }
-          // A fresh one knows all but who was at the target before.
+          // A fresh index knows everything except which collectors ran the target before.
           const drifts = [...bench.roster.ids()].some((member) => bench.roster.driftingSinceMs(member) !== undefined);
           if (drifts) continue;
           const known = new Map(fleetIds.map((member) => [member, bench.roster.stageOf(member)]));

@@ -1,4 +1,4 @@
-/** How a collector stands: each standing, and who wins where two would do. */
+/** State of a collector: each state, and the precedence of states. */
 import { describe, expect, test } from 'vitest';
 import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
@@ -82,7 +82,7 @@ describe('U7, U8: an attempt that was updated', () => {
     expect(standingOf(input({ row: shown, entry: updated }), context())).toBe(standing);
   });
 
-  test('U8: who drifts a second time is left alone', () => {
+  test('U8: a collector that drifts a second time is left alone', () => {
     const again = input({ row: row(oldVersion, 1_000 + graceMs), entry: { ...updated, drifts: 1 } });
     expect(standingOf(again, context())).toBe('skipped');
     expect(skipReason(again, context())).toBe('Contested');
@@ -94,7 +94,7 @@ describe('U7, U8: an attempt that was updated', () => {
     expect(skipReason(lagging, context())).toBeUndefined();
   });
 
-  test('U8: who is corrected and fails is retried, not contested', () => {
+  test('U8: a collector that is corrected and fails is retried, not contested', () => {
     const failed = endedEntry('failed', {}, { drifts: 1, used: 1 });
     expect(standingOf(input({ entry: failed }), context())).toBe('retrying');
   });
@@ -136,7 +136,7 @@ describe('U11: refused as not running', () => {
   });
 });
 
-describe('U7: who is in no listing any more, at a service with a single build', () => {
+describe('U7: a collector that is in no listing any more, at a service with a single build', () => {
   test.each<[string, StandingInput['entry'], string]>([
     ['failed with attempts left: waits for nothing', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
     ['refused as not running: waits for nothing', endedEntry('offline', {}, { used: 0 }), 'skipped'],
@@ -252,7 +252,7 @@ describe('in stages and windows', () => {
   });
 });
 
-describe('who died at the target', () => {
+describe('a collector that died at the target', () => {
   const died = endedEntry('died', { sinceMs: 1_000 }, { failures: 1 });
 
   test.each<[string, Row | undefined, string]>([
@@ -278,7 +278,7 @@ describe('who died at the target', () => {
   });
 });
 
-describe('who left the target within a soak', () => {
+describe('a collector that left the target within a soak', () => {
   const left = endedEntry('left', { sinceMs: 1_000 }, { failures: 1 });
 
   test.each<[string, Row | undefined, Partial<StandingInput>, string]>([
@@ -291,7 +291,7 @@ describe('who left the target within a soak', () => {
   });
 });
 
-describe('U6: who has failed no more', () => {
+describe('U6: a collector that has failed no more', () => {
   const at = (version: string, alive = true) => row(version, 2_000, { alive });
 
   test.each<[string, Row, StandingInput['entry'], boolean]>([
@@ -310,7 +310,7 @@ describe('U6: who has failed no more', () => {
   });
 });
 
-describe('on the way back', () => {
+describe('on the rollback', () => {
   const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
 
   test.each<[string, Partial<StandingInput>, string]>([
@@ -332,7 +332,7 @@ describe('on the way back', () => {
   });
 });
 
-describe('who proves something for those after it in their stages', () => {
+describe('a collector that proves something for those after it in their stages', () => {
   const never: readonly Standing[] = ['foreign', 'newer', 'skipped'];
   const always: readonly Standing[] = ['updated', 'inProgress', 'pending', 'retrying', 'drifting', 'failed'];
 

@@ -1,7 +1,7 @@
-/** What may be started: each rule refuses with a reason for people, and of several the first one is told. */
+/** Start rules: each refuses with a reason for people, and the first refusal is reported. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Observation } from '../../../src/policy/decide.ts';
+import type { Observation } from '../../../src/policy/decide-input.ts';
 import type { RolloutStop } from '../../../src/policy/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import {
@@ -21,15 +21,15 @@ const closed = new MaintenanceCalendar({
 });
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
-/** In the order in which they are told. */
+/** Rules in the order of their reports. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the end of the pause by spec.paused', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
-  ['the service to offer the build that is wanted', {}, { notOffered: 'It offers none.' }],
+  ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
   ['the service, which cannot be used', {}, { problem }],
   ['policy a/b to claim its collectors first', {}, { heldBy: 'policy a/b to claim its collectors first' }],
-  ['room in the ledger', {}, { ledgerFull: true }],
+  ['free space in the ledger', {}, { ledgerFull: true }],
 ];
 
 const quiet = { notOffered: undefined, problem: undefined, heldBy: undefined, ledgerFull: false } as Observation;
@@ -51,7 +51,7 @@ describe('of all collectors', () => {
   });
 
   test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
-    'with all that come after it, "%s" is told',
+    'with all that come after it, "%s" is reported',
     (waitsFor, index) => {
       const rest = reasonsForAll.slice(index);
       const parts = {
@@ -69,33 +69,37 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
   const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
 
   test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
-    expect(refusalOfAll(policy(), known(quiet, stopped(kind)))).toEqual({ waitsFor: 'a person, since it is stopped' });
+    expect(refusalOfAll(policy(), known(quiet, stopped(kind)))).toEqual({
+      waitsFor: 'a retry or another target, because the rollout is stopped',
+    });
   });
 
-  test('a rollback goes on, also where the target is offered no longer', () => {
+  test('a rollback continues, also where the target is offered no longer', () => {
     expect(refusalOfAll(policy(), known({ ...quiet, notOffered: 'x' }, stopped('rollback')))).toBeUndefined();
   });
 
-  test('a stop is told before a target that is not offered, and after a pause', () => {
+  test('a stop is reported before a target that is not offered, and after a pause', () => {
     const seen = { ...quiet, notOffered: 'x' };
-    expect(refusalOfAll(policy(), known(seen, stopped('abort')))?.waitsFor).toBe('a person, since it is stopped');
+    expect(refusalOfAll(policy(), known(seen, stopped('abort')))?.waitsFor).toBe(
+      'a retry or another target, because the rollout is stopped',
+    );
     const paused = policy({ spec: { paused: true } });
     expect(refusalOfAll(paused, known(seen, stopped('abort')))?.waitsFor).toBe('the end of the pause by spec.paused');
   });
 
-  test('the kill switch is told before all else', () => {
+  test('the kill switch is reported before all else', () => {
     const seen = { ...quiet, pausedForAll: 'the ConfigMap', problem } as Observation;
     expect(refusalOfAll(policy({ spec: { paused: true } }), known(seen))?.waitsFor).toContain('the ConfigMap');
   });
 
-  test('a window that is closed is told last, with when it opens', () => {
+  test('a window that is closed is reported last, with when it opens', () => {
     expect(refusalOfAll(policy(), { ...known(), calendar: closed })).toMatchObject({
       waitsFor: 'the maintenance window that opens 2026-11-01T12:00:00Z',
       reason: 'WaitingForWindow',
       untilMs: noon,
     });
     expect(refusalOfAll(policy(), { ...known({ ...quiet, ledgerFull: true }), calendar: closed })?.waitsFor).toBe(
-      'room in the ledger',
+      'free space in the ledger',
     );
   });
 
@@ -104,7 +108,7 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
     [noon, true],
     [noon + 90 * 60_000 - 1, true],
     [noon + 90 * 60_000, false],
-  ])('a window lets go on at %d ms of the day: %s', (atMs, mayStart) => {
+  ])('a window lets continue at %d ms of the day: %s', (atMs, mayStart) => {
     const refusal = refusalOfAll(policy(), { ...known(), calendar: closed, now: moment(atMs) });
     expect(refusal === undefined).toBe(mayStart);
   });
@@ -156,26 +160,26 @@ describe('of one collector', () => {
       'U6: then a look, since when',
       failed,
       line(backOffMs, graceMs - 1),
-      { waitsFor: 'a look at what a failed upgrade left behind', unseenSinceMs: graceMs },
+      { waitsFor: 'a listing that confirms the version after the failed upgrade', unseenSinceMs: graceMs },
     ],
     ['none, once it was looked at', failed, line(backOffMs, graceMs), undefined],
     [
       'U8: a second look, until when',
       { id: '1', because: 'drifted', sinceMs: 10 },
       line(20, 10),
-      { waitsFor: 'a second look at who left the target', untilMs: 10 + driftConfirmMs },
+      { waitsFor: 'a second listing that confirms the drift', untilMs: 10 + driftConfirmMs },
     ],
     [
       'a place, for all who come later',
       { id: '2', because: 'pending' },
       line(0, 0, { spec: spec(one), draft: oneOpen() }),
-      { waitsFor: 'a place: strategy.maxInProgress allows no more than 1 at once', forAll: true },
+      { waitsFor: 'an upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
       'U1: room in the ledger, for all who come later',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, draft: oneOpen() }),
-      { waitsFor: 'a place: no policy has more than 1 in flight', forAll: true },
+      { waitsFor: 'an upgrade to end: a policy has at most 1 in flight', forAll: true },
     ],
     [
       'U2: the batch, which is over in a moment, for all who come later',
@@ -217,20 +221,20 @@ describe('of one collector', () => {
       { id: '2', because: 'pending' },
     ] as const satisfies readonly Candidate[];
 
-    test('who belongs to a later one waits for what the gate says, until when', () => {
+    test('a collector that belongs to a later one waits for what the gate says, until when', () => {
       const among = staged(at(0, 0, 'the end of stage canary'));
       expect(refusalOf(second, among)).toEqual({ waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 });
       expect(refusalOf(first, among)).toBeUndefined();
     });
 
-    test('who is taken back waits for no stage, nor for its places or its approval', () => {
+    test('a collector that is rolled back waits for no stage, nor for its places or its approval', () => {
       const wayBack = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
       const { course } = at(0, 0, 'x');
       const among = staged({ course: { ...course, wayBack }, stagePlaces: () => ({ open: 1, most: 1 }) });
       expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
     });
 
-    test('who comes late to one that was passed over waits for its approval', () => {
+    test('a collector that comes late to one that was passed over waits for its approval', () => {
       const waits = { waitsFor: 'the approval of stage rest', reason: 'AwaitingApproval' };
       expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined)))).toEqual(waits);
       expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest'])))).toBeUndefined();
@@ -240,7 +244,7 @@ describe('of one collector', () => {
 
     test('a place of its own stage: those after it wait as well where that is under way', () => {
       const stagePlaces = () => ({ open: 1, most: 1 });
-      const waitsFor = 'a place: stage rest allows no more than 1 at once';
+      const waitsFor = 'an upgrade to end: stage rest allows at most 1 at once';
       expect(refusalOf(second, staged({ ...at(1, 1), stagePlaces }))).toEqual({ waitsFor, forAll: true });
       const late = { ...at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest']), stagePlaces };
       expect(refusalOf(second, staged(late))).toEqual({ waitsFor });
@@ -266,12 +270,12 @@ describe('of one collector', () => {
     expect(refusalOf(again, line(graceMs - 1, 0))).toMatchObject({ untilMs: graceMs });
   });
 
-  test('U8: who seems to be back already is looked at before it is taken back', () => {
+  test('U8: a collector that seems to be back already is looked at before it is rolled back', () => {
     const back: Candidate = { id: '1', because: 'rollback' };
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const draft = new PolicyBench({ collectors: fleetOf(2), entries }).draft();
     expect(refusalOf(back, line(2_000, 0, { draft }))).toEqual({
-      waitsFor: 'a look at who may be back already',
+      waitsFor: 'a listing that shows whether the rollback is still needed',
       untilMs: 1_000 + graceMs,
     });
     expect(refusalOf(back, line(2 * graceMs, 0, { draft }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });

@@ -1,4 +1,4 @@
-/** When a status is written: at once, after a while, or not at all; and what people hear of it. */
+/** Writes of a status: at once, later, or not at all; and their Events. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -154,7 +154,7 @@ describe('nothing is written', () => {
   describe('when only the estimated end moved a little', () => {
     const minuteMs = 60_000;
 
-    /** Publishes an end so long from now, then one so much later. */
+    /** Publishes an estimated end, then one that is later by `byMs`. */
     async function shifted(leftMs: number, byMs: number, updated = '0/10') {
       const { clock, publish, written, last } = world();
       const ending = (endMs: number) => ({
@@ -187,7 +187,7 @@ describe('nothing is written', () => {
     const before = world();
     await before.publish(rolling, '0/10');
     const { summary, ...essentials } = before.last() ?? {};
-    // As an API server gives it back: its members in an order of their own.
+    // An API server may return fields in another order.
     const rollout = Object.fromEntries(Object.entries(essentials.rollout ?? {}).toReversed());
     const status = { summary, ...essentials, rollout } as NonNullable<CollectorVersionPolicy['status']>;
     const { publish, written, publisher } = world();
@@ -244,6 +244,17 @@ describe('events', () => {
       { type: 'Warning', reason: 'Forbidden' },
       { type: 'Normal', reason: 'AllUpdated' },
     ]);
+  });
+
+  test.each<[string, Health, readonly string[]]>([
+    ['work that has begun', rolling, ['RollingOut']],
+    ['something that does not work', stuck, ['Forbidden']],
+    ['nothing to do', done, []],
+    ['nothing known yet', { ...rolling, reason: 'Progressing' }, []],
+  ])('of a first status: %s (H1)', async (_, health, reasons) => {
+    const { publish, events } = world();
+    await publish(health, '0/10');
+    expect(events.map(({ reason }) => reason)).toEqual(reasons);
   });
 
   test('are not repeated by a process that takes over', async () => {

@@ -1,4 +1,4 @@
-/** What a rollout has come to when another target ends it: as it stands then, and not as a status said some time before. */
+/** Counts of a rollout that another target ends: those at that moment, not those of an older status. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -12,7 +12,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // Nothing but the first status tells of figures.
+    // Only the first status has figures.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();
@@ -28,7 +28,7 @@ test('a new target in mid-rollout leaves the true counts of the one before', asy
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // Long enough that it has been seen.
+  // Long enough for the next sweep.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

@@ -1,4 +1,4 @@
-/** What the failure policy counts by: the figures of ledger and draft are those of a recount, whatever has changed. */
+/** Tallies of ledger and draft equal a full recount after any sequence of changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, type EntryChange, emptyTally, Ledger, type Tally, tallyOf } from '../../../src/policy/ledger.ts';
@@ -58,7 +58,7 @@ describe('after any changes', () => {
     })
     .map(({ id, kind, open, late, ...others }): Entry => {
       const rest = late ? { ...others, late } : others;
-      // Who died or left has failed at least once by that.
+      // A death or a return counts as at least one failure.
       const failures = kind === 'died' || kind === 'left' ? rest.failures + 1 : rest.failures;
       const base = kind === undefined ? entry(rest) : endedEntry(kind, {}, { ...rest, failures });
       return { ...base, collectorId: id, open: open ? openEntry().open : undefined };
@@ -82,7 +82,7 @@ describe('after any changes', () => {
     return sum;
   }
 
-  /** What those who came late have come to since: of one stage, or of all. */
+  /** Recount of the attempts of late joiners, of one stage or of all. */
   function recountLate(entries: readonly Entry[], completions: number, stage: string | undefined): Tally {
     const since = entries.flatMap((one) => {
       if (one.late?.completions !== completions || (stage !== undefined && one.late.stage !== stage)) return [];

@@ -1,4 +1,4 @@
-/** Which build a policy goes to, by what the service offers (4.7) and how long it has been seen. */
+/** Target of a policy by the offered builds (4.7) and the time since which they have been seen. */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/target.ts';
@@ -92,7 +92,7 @@ describe('minAge, with hours of age behind each build', () => {
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
-  /** `19.3-1:4` has been seen for four hours; `19.3-1` never before. The first is the latest. */
+  /** `19.3-1:4` was seen for four hours, `19.3-1` never before. The first build is the latest. */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
     const seenSinceMs = new Map<string, number>();
@@ -177,7 +177,7 @@ describe('minAge, with hours of age behind each build', () => {
     expect(verdict(target, offered, current)).toEqual([wanted, heir]);
   });
 
-  test('who is too young is named with the time, and with what to write', () => {
+  test('a collector that is too young is named with the time, and with what to write', () => {
     const past = { current: undefined, seenSinceMs: new Map([['19.3-1', wallMs - 4 * hourMs]]), wallMs };
     expect(resolveTarget(any, [build('19.3-1')], past)).toMatchObject({
       kind: 'tooYoung',

@@ -1,4 +1,4 @@
-/** Reads of task status in the background (4.8): how many at once, what is kept, and until when. */
+/** Background reads of task status (4.8): concurrency, and the lifetime of results. */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/task-reading.ts';

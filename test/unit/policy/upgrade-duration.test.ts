@@ -1,11 +1,11 @@
-/** How the estimate of an upgrade's length follows what was seen of those that ended well. */
+/** Estimate of the duration of an upgrade from observations of successful ones. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/** Looks as pairs: ended by then, and not ended then. */
+/** Observations as pairs: age when ended, age when not ended. */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
@@ -51,7 +51,7 @@ test('it settles where nearly all have ended, whatever it began with', () => {
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes, are looked at when they should have ended, and once more if they had not.
+      // Upgrades take two to four minutes. Each is read when it should have ended, and once more if it had not.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

@@ -1,4 +1,4 @@
-/** U9: what is read next, and when to look again: pages where many are due, tasks where few are, sweeps where nothing else tells. */
+/** Planned reads and their times: pages for many due attempts, tasks for few, sweeps when nothing else helps (U9). */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Entry } from '../../../src/policy/ledger.ts';
@@ -22,7 +22,7 @@ const row = (id: string, seenAtMs: number): Row => ({
 const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<string, TaskReads> =>
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
-/** Collectors 10 to 19 are on page 1, and so on. */
+/** Plans reads with ten collectors per page: 10 to 19 are on page 1. */
 function plan(entries: readonly Entry[], nowMs: number, more: Partial<WatchInput> = {}): WatchPlan {
   return planWatch({
     open: entries,
@@ -77,7 +77,7 @@ describe('before anything is known of how long upgrades take', () => {
 });
 
 describe('once it is known', () => {
-  test('nobody is looked at before upgrades have ended', () => {
+  test('no collector is looked at before upgrades have ended', () => {
     expect(plan(accepted(100, '1', '2'), 99 + typicalMs)).toEqual({ ...nothing, nextMs: 100 + typicalMs });
   });
 
@@ -131,7 +131,7 @@ describe('once it is known', () => {
     expect(plan(taken, graceMs, short).pages).toEqual(new Map([[1, graceMs]]));
   });
 
-  test('U7: who cannot be seen in a listing is asked for by its task', () => {
+  test('U7: a collector that cannot be seen in a listing is asked for by its task', () => {
     const { pages, tasks } = plan(accepted(100, '10', '11'), 100 + typicalMs, { observes: () => false });
     expect(pages.size).toBe(0);
     expect(tasks).toEqual(['10', '11']);
@@ -144,7 +144,7 @@ describe('once it is known', () => {
   });
 });
 
-describe('who should have ended and has not', () => {
+describe('a collector that should have ended and has not', () => {
   const entries = accepted(0, '10', '11');
   const seen = (seenAtMs: number) => ({ row: (id: string) => row(id, seenAtMs) });
 

@@ -1,4 +1,4 @@
-/** `minAge` in the whole operator: what a policy waits for, until when, and that it looks again at that time by itself. */
+/** `minAge` in the whole operator: the reported wait, its end, and the decision at that time. */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from './builders.ts';
@@ -47,7 +47,7 @@ test('nothing starts before a build is old enough, and then by itself, also afte
   expect(world.policy('production')?.status?.targetVersion).toBe('19.200-1');
 });
 
-test('a policy that has a target keeps it while a newer build grows up, and then goes on', async () => {
+test('a policy that has a target keeps it while a newer build grows up, and then continues', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
   world.start();

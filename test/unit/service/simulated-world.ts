@@ -1,19 +1,20 @@
-/** The client and the simulated service in one process and in virtual time: budget, client, transport and service as one. */
+/** The client and the simulated service in one process and in virtual time: budget, client, transport and service together. */
+
+import { InProcessService } from '../../../simulator/in-process.ts';
+import type { JournalEntry } from '../../../simulator/journal.ts';
+import type { LogData } from '../../../simulator/log-data/log-data.ts';
+import { ServiceModel } from '../../../simulator/model.ts';
+import type { Scenario } from '../../../simulator/scenario.ts';
+import { RowData } from '../../../simulator/test/search/row-data.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../src/service/client.ts';
 import { RequestBudget } from '../../../src/service/request-budget.ts';
 import { SearchJobs } from '../../../src/service/search-jobs.ts';
 import type { JobOrder } from '../../../src/service/search-service.ts';
-import { InProcessService } from '../../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../../src/simulator/journal.ts';
-import type { LogData } from '../../../src/simulator/log-data/log-data.ts';
-import { ServiceModel } from '../../../src/simulator/model.ts';
-import type { Scenario } from '../../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { RowData } from '../simulator/search/row-data.ts';
 
 /** Thirty collectors. */
 export const usual: Scenario = {
@@ -23,7 +24,7 @@ export const usual: Scenario = {
   groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
 };
 
-/** Ten a minute over the hour before the start. */
+/** Ten messages per minute in the hour before the start. */
 export const messageCount = 600;
 
 function tenAMinute(startMs: number): LogData {
@@ -75,13 +76,13 @@ export class SimulatedWorld {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
 
-  /** As they are now. */
+  /** Current counters. */
   counters() {
     this.model.advance(this.service.nowMs());
     return this.model.counters();
   }
 
-  /** What a call comes to, once the clock has run. */
+  /** Result of a call after the clock has run. */
   async run<T>(call: Promise<T>): Promise<T> {
     let done = false;
     const end = () => {
@@ -92,7 +93,7 @@ export class SimulatedWorld {
     return call;
   }
 
-  /** What it fails with; undefined where it succeeds. */
+  /** Error of a call, or undefined if it succeeds. */
   async failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(
@@ -102,7 +103,7 @@ export class SimulatedWorld {
     );
   }
 
-  /** The requests of an operation that arrived, in order. */
+  /** Requests of an operation that arrived, in order. */
   requests(operation?: string): readonly JournalEntry[] {
     return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
   }

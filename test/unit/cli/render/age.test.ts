@@ -7,7 +7,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-describe('renderAge says what kubectl says', () => {
+describe('renderAge formats ages like kubectl', () => {
   it.each([
     [-2 * second, '<invalid>'],
     [-1 * second, '0s'],
@@ -33,7 +33,7 @@ describe('renderAge says what kubectl says', () => {
     expect(renderAge(ageMs)).toBe(text);
   });
 
-  it('from a time until now, where there is such a time', () => {
+  it('from a time until now, if there is a time', () => {
     expect(renderAgeSince('2026-11-02T11:59:00Z', Date.UTC(2026, 10, 2, 12))).toBe('60s');
     expect(renderAgeSince(undefined, 0)).toBe('<unknown>');
     expect(renderAgeSince('yesterday', 0)).toBe('<unknown>');

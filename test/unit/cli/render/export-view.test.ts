@@ -1,4 +1,4 @@
-/** One export in full and while it moves: figures, the bar and the histogram, what it waits for, and what fits a window. */
+/** Details and live view of an export: figures, bar and histogram, reason for waiting, and fitting a window. */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { type ExportView, renderExportLine, renderExportLive } from '../../../../src/cli/render/export-live-view.ts';
@@ -19,7 +19,7 @@ const full = (status: SearchExportStatus | undefined = exportingStatus, width = 
   renderExport(sampleExport({ status }), { width, colour: false, nowMs });
 
 describe('an export in full', () => {
-  test('says what it exports, how far it is and where the files go', () => {
+  test('shows query, progress and destination', () => {
     const lines = full();
     expect(lines.slice(0, 10)).toEqual([
       'Name:       logging/errors',
@@ -36,7 +36,7 @@ describe('an export in full', () => {
     expect(lines).toContain('  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC');
   });
 
-  test('lists searches, what is incomplete, conditions, and what searches said', () => {
+  test('lists searches, incomplete intervals, conditions, and messages of searches', () => {
     const text = full().join('\n');
     expect(text).toContain(
       '2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC           GATHERING RESULTS   23,000 messages   1A2B',
@@ -48,7 +48,7 @@ describe('an export in full', () => {
     expect(text).toContain('A field was cut.');
   });
 
-  test('names the manifest and how long it took once it is complete, and flags what is incomplete', () => {
+  test('shows the manifest, the duration and incomplete intervals of a complete export', () => {
     const manifest = { url: 's3://b/m.json', sha256: '0', rows: 5, files: 1, bytes: 10, complete: false };
     const { estimatedCompletionTime: _, jobs: __, ...rest } = exportingStatus;
     const text = full({ ...rest, manifest, completionTime: ago(20) }).join('\n');
@@ -56,16 +56,16 @@ describe('an export in full', () => {
     expect(text).toContain('Took:       3m');
   });
 
-  test('says so while nobody has looked at it', () => {
+  test('shows an export without status', () => {
     const { status: _, ...unseen } = sampleExport();
     expect(renderExport(unseen, { width: 100, colour: false, nowMs })[2]).toMatch(
-      /nothing has looked at this export yet/,
+      /no operator has looked at this export yet/,
     );
   });
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // Words are never broken: an address is longer than a narrow window.
+    // Words are never broken, and an address can be longer than a narrow window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });
@@ -95,19 +95,19 @@ describe('an export while it moves', () => {
     ]);
   });
 
-  test('says what it waits for only while nothing is searched', () => {
+  test('shows the reason for waiting only while no search runs', () => {
     expect(live()).not.toContain('42% of the range, 2 searches run.');
     expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the range, 2 searches run.');
   });
 
-  test('says why it stands, and how it goes on where it is paused', () => {
+  test('shows the reason of a standstill and how to resume it', () => {
     const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
-    const lines = live({ status: { ...exportingStatus, conditions }, wayOn: 'logfleet resume sx/errors' });
-    expect(lines).toContain('Paused by alice. To go on: logfleet resume sx/errors');
+    const lines = live({ status: { ...exportingStatus, conditions }, steps: { resume: 'logfleet resume sx/errors' } });
+    expect(lines).toContain('Paused by alice. To resume: logfleet resume sx/errors');
     expect(lines.join('\n')).not.toContain('done in about');
   });
 
-  test('leaves out details to fit a low window, and is never wider than it is', () => {
+  test('fits the window by leaving out details', () => {
     const jobs = Array.from({ length: 30 }, (_, index) => ({ ...exportingStatus.jobs![0]!, id: `J${index}` }));
     const busy = { ...view, status: { ...exportingStatus, jobs } };
     for (const height of [24, 15, 12]) {
@@ -119,11 +119,11 @@ describe('an export while it moves', () => {
     }
   });
 
-  test('is starting as long as nothing is known', () => {
+  test('is starting without status', () => {
     expect(live({ status: undefined })).toEqual([`logging/errors   starting${' '.repeat(72)}75s`]);
   });
 
-  test('in a line: state, share of the range, and what there is', () => {
+  test('in one line: state, covered range and figures', () => {
     expect(renderExportLine('logging/errors', exportingStatus)).toBe(
       'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
     );

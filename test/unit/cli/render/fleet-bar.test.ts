@@ -19,11 +19,11 @@ const none = {
 };
 
 describe('renderBar', () => {
-  it('gives each state its part, and one collector of many a cell of its own', () => {
+  it('gives each state its share, and at least one cell', () => {
     expect(renderBar(counts, 42, plain)).toBe('[███████████████████████████████████▓░░×○]'.padEnd(42));
   });
 
-  it('is empty where nothing is matched', () => {
+  it('is empty without collectors', () => {
     expect(renderBar(none, 6, plain)).toBe('[    ]');
   });
 
@@ -35,7 +35,7 @@ describe('renderBar', () => {
 });
 
 describe('apportion', () => {
-  it('spends all cells, none on nothing, and one at least on whoever has anything while they last', () => {
+  it('uses all cells, none for 0, and at least one for each other amount', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(100_000), { minLength: 1, maxLength: 8 }),
@@ -50,14 +50,14 @@ describe('apportion', () => {
     );
   });
 
-  it('does with fewer cells than states', () => {
+  it('works with fewer cells than states', () => {
     expect(apportion([5, 3, 1], 2)).toEqual([1, 1, 0]);
     expect(apportion([5, 3, 1], 0)).toEqual([0, 0, 0]);
   });
 });
 
 describe('the legend', () => {
-  it('names the states that somebody is in, and breaks where it has to', () => {
+  it('names the states with collectors, and wraps', () => {
     expect(renderLegend(counts, 45, plain)).toEqual([
       '█ updated 180  ▓ in progress 6  ░ pending 9',
       '× failed 2  ○ offline 3',

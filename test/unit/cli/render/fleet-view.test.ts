@@ -23,7 +23,7 @@ describe('renderFleet', () => {
       `[${'█'.repeat(63)}▓▓░░░×○]`,
       '█ updated 180  ▓ in progress 6  ░ pending 9  × failed 2  ○ offline 3',
       '36 upgrades a minute, 3.3 requests a second, done in about 90s',
-      'rollout r-7, begun 5m ago',
+      'rollout r-7, started 5m ago',
       'Versions',
       '  19.253-26  ■■■■■ 20',
       `  19.500-1   ${'■'.repeat(49)} 180`,
@@ -38,13 +38,13 @@ describe('renderFleet', () => {
     ]);
   });
 
-  it('shows what there is before anything is known', () => {
+  it('shows a policy without status', () => {
     expect(
       renderFleet({ name: 'a/b', status: undefined, nowMs, elapsedMs: 0, events: [] }, { width: 40, colour: false }),
-    ).toEqual(['a/b   starting                        0s', 'pace not known yet']);
+    ).toEqual(['a/b   starting                        0s', 'rate not known yet']);
   });
 
-  it('keeps to its width, with colours or without, and looks the same but for the colours', () => {
+  it('fits the width, and looks the same with and without colours', () => {
     for (const width of [20, 40, 79, 200]) {
       const plain = renderFleet(view, { width, colour: false });
       const coloured = renderFleet(view, { width, colour: true });
@@ -54,7 +54,7 @@ describe('renderFleet', () => {
     }
   });
 
-  it('gives samples of what is long', () => {
+  it('shortens long lists', () => {
     const status = {
       ...rollingStatus,
       versions: Array.from({ length: 9 }, (_, index) => ({ version: `19.${index}-1`, count: 10 })),
@@ -67,7 +67,7 @@ describe('renderFleet', () => {
     expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
   });
 
-  it('keeps within the lines that there are, by showing less of what is many', () => {
+  it('fits the height by shortening lists', () => {
     const status = {
       ...rollingStatus,
       versions: Array.from({ length: 6 }, (_, index) => ({ version: `19.${index}-1`, count: 10 })),
@@ -78,7 +78,7 @@ describe('renderFleet', () => {
     expect(heights).toEqual([27, 23, 15, 12, 7]);
   });
 
-  it('breaks what is long into lines, and an event into two at most', () => {
+  it('wraps long texts, and an event into at most two lines', () => {
     const rollout = { ...rollingStatus.rollout!, waitingFor: 'the back-off after a failed upgrade to end at noon' };
     const message =
       'Rollout 1-19.500-1 begins: bringing the selected collectors to 19.500-1, at most 72 of them at once.';
@@ -95,7 +95,7 @@ describe('renderFleet', () => {
     ]);
   });
 
-  it('says what a rollout waits for only while it goes on', () => {
+  it('shows the reason for waiting only while the rollout is at work', () => {
     const rollout = { ...rollingStatus.rollout!, waitingFor: 'a place' };
     const conditions = rollingStatus.conditions!.filter(({ type }) => type === 'Ready');
     const shown = (status: typeof rollingStatus) =>
@@ -104,7 +104,7 @@ describe('renderFleet', () => {
     expect(shown({ ...rollingStatus, rollout, conditions })).toBe(false);
   });
 
-  it('counts one as one', () => {
+  it('uses singular forms', () => {
     const versions = Array.from({ length: 7 }, (_, index) => ({
       version: `19.${index}-1`,
       count: index === 6 ? 1 : 10,
@@ -113,7 +113,7 @@ describe('renderFleet', () => {
     expect(lines).toContain('  and 1 more version with 1 collector');
   });
 
-  it('keeps versions in their own order, with what is no version last', () => {
+  it('sorts versions, with other texts last', () => {
     const versions = ['19.500-1', 'beta', '19.9-1', '19.40-2'].map((version, index) => ({ version, count: 9 - index }));
     const lines = renderFleet({ ...view, status: { ...rollingStatus, versions } }, { width: 80, colour: false });
     const start = lines.indexOf('Versions') + 1;
@@ -125,13 +125,13 @@ describe('renderFleet', () => {
     ]);
   });
 
-  it('has no pace to tell once everything has settled', () => {
+  it('shows no rate when everything is settled', () => {
     const settled = { ...rollingStatus, conditions: rollingStatus.conditions!.slice(0, 1) };
     const lines = renderFleet({ ...view, status: settled }, { width: 80, colour: false });
     expect(lines.join('\n')).not.toContain('a minute');
   });
 
-  it('says why nothing is happening', () => {
+  it('shows the reason of a standstill', () => {
     const waiting = { ...rollingStatus, rollout: { id: 'r', startTime: ago(1), waitingFor: 'a retry in 5m' } };
     expect(renderFleet({ ...view, status: waiting }, { width: 80, colour: false })).toContain(
       'waiting for a retry in 5m',
@@ -152,7 +152,7 @@ describe('renderFleet', () => {
   });
 });
 
-it('shows no figures of an earlier run before the fleet was read', () => {
+it('shows no figures of a former run before the fleet is read', () => {
   const status = { ...rollingStatus, summary: { updated: '180/197', state: 'Progressing' } };
   expect(renderFleet({ ...view, status, events: [] }, { width: 72, colour: false })).toEqual([
     `logging/production → 19.500-1   Progressing${' '.repeat(26)}65s`,
@@ -184,39 +184,42 @@ describe('a rollout in stages', () => {
     expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
   });
 
-  it('says which one it is, when upgrades may be started, what it waits for and until when', () => {
+  it('shows the rollout, the window, and the reason for waiting with its end', () => {
     const lines = renderFleet(staged, { width: 80, colour: false });
     expect(lines.slice(3, 7)).toEqual([
       '0 upgrades a minute, 3.3 requests a second',
-      'rollout 7-19.500-1, begun 121m ago',
+      'rollout 7-19.500-1, started 121m ago',
       'maintenance window open for another 4h30m, until 2026-11-02T16:30:00Z',
       'waiting for the end of the soak of stage linux, 12m left',
     ]);
     expect(renderFleet(staged, { width: 120, colour: false })).toContain(
-      'rollout 7-19.500-1, begun 121m ago; maintenance window open for another 4h30m, until 2026-11-02T16:30:00Z',
+      'rollout 7-19.500-1, started 121m ago; maintenance window open for another 4h30m, until 2026-11-02T16:30:00Z',
     );
   });
 
-  it('tells what people did, of much the newest', () => {
+  it('shows the newest actions of people', () => {
     const shown = renderFleet(staged, { width: 80, colour: false });
-    expect(shown.slice(shown.indexOf('What people did'))).toEqual([
-      'What people did',
+    expect(shown.slice(shown.indexOf('Actions of people'))).toEqual([
+      'Actions of people',
       '  120m ago  paused, by logfleet-cli',
       '  118m ago  resumed, by logfleet-cli',
       '  60m ago   approved stage linux, by kubectl-annotate',
     ]);
     const few = renderFleet(staged, { width: 80, height: 21, colour: false });
-    expect(few.slice(few.indexOf('What people did') + 1)).toEqual([
+    expect(few.slice(few.indexOf('Actions of people') + 1)).toEqual([
       '  60m ago  approved stage linux, by kubectl-annotate',
     ]);
   });
 
-  it('says how it goes on where it is paused, and what it would do where it only observes', () => {
+  it('shows how to resume it, and what Observe would do', () => {
     const message = 'Paused by the annotation: nothing new is started.';
     const paused = { type: 'Ready', status: 'Unknown', reason: 'Paused', message, lastTransitionTime: ago(1) } as const;
     const status = { ...stagedStatus, conditions: [paused] };
-    const lines = renderFleet({ ...staged, status, wayOn: 'logfleet resume cvp/a' }, { width: 100, colour: false });
-    expect(lines).toContain(`${message} To go on: logfleet resume cvp/a`);
+    const lines = renderFleet(
+      { ...staged, status, steps: { resume: 'logfleet resume cvp/a' } },
+      { width: 100, colour: false },
+    );
+    expect(lines).toContain(`${message} To resume: logfleet resume cvp/a`);
     expect(lines.join('\n')).not.toContain('waiting for');
   });
 });
@@ -226,7 +229,7 @@ describe('renderSummaryLine', () => {
     expect(renderSummaryLine('logging/production', stagedStatus)).toMatch(/; target 19\.500-1, stage linux, updated /);
   });
 
-  it('has the state and the counts that move', () => {
+  it('has the state and the changing counts', () => {
     expect(renderSummaryLine('logging/production', rollingStatus)).toBe(
       'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
     );

@@ -9,10 +9,10 @@ const withInProgress = (inProgress: number) => ({
 });
 
 it.each([
-  [[], 'interrupted; no upgrade is under way, and the next start goes on from here'],
-  [[undefined, 0], 'interrupted; no upgrade is under way, and the next start goes on from here'],
-  [[1, 0], 'interrupted; 1 upgrade goes on at the service, and the next start follows it'],
-  [[4, undefined, 8], 'interrupted; 12 upgrades go on at the service, and the next start follows them'],
+  [[], 'interrupted; no upgrade is in flight, and the next start continues from here'],
+  [[undefined, 0], 'interrupted; no upgrade is in flight, and the next start continues from here'],
+  [[1, 0], 'interrupted; 1 upgrade continues at the service, and the next start follows it'],
+  [[4, undefined, 8], 'interrupted; 12 upgrades continue at the service, and the next start follows them'],
 ])('policies with %j in progress: %s', (counts, expected) => {
   const policies = counts.map((count) =>
     samplePolicy({ status: count === undefined ? undefined : withInProgress(count) }),
@@ -21,14 +21,14 @@ it.each([
   if (counts.length > 1) expect(renderInterruption([...policies, sampleExport()])).toBe(expected);
 });
 
-it('exports: what is committed stays', () => {
+it('exports: committed intervals stay', () => {
   expect(renderInterruption([sampleExport()])).toBe(
-    'interrupted; what is committed stays, and the next start goes on from here',
+    'interrupted; committed intervals stay, and the next start continues from here',
   );
 });
 
-it('names the flags without which the next start is another export', () => {
+it('names the flags that repeat the range', () => {
   expect(renderInterruption([sampleExport()], '--from A --to B')).toContain(
-    'the next start with --from A --to B goes on',
+    'the next start with --from A --to B continues',
   );
 });

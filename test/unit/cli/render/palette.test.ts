@@ -4,7 +4,7 @@ import { clip, clipColoured, paintWith, printable, widthOf, wrap } from '../../.
 const paint = paintWith(true);
 
 describe('printable', () => {
-  it('leaves nothing that would steer a terminal', () => {
+  it('removes control characters', () => {
     expect(printable('web\u001b[2J\u0007-1\r\nnext\u202eline\u2028')).toBe('web [2J -1 next line ');
   });
 
@@ -14,7 +14,7 @@ describe('printable', () => {
 });
 
 describe('colours', () => {
-  it('are written on demand only, and never around nothing', () => {
+  it('are written only if enabled, and never around an empty text', () => {
     expect(paint('red', 'x')).toBe('\u001b[31mx\u001b[0m');
     expect(paint('red', '')).toBe('');
     expect(paintWith(false)('red', 'x')).toBe('x');
@@ -35,7 +35,7 @@ describe('clip', () => {
     expect(clip(text, width)).toBe(clipped);
   });
 
-  it('ends the colours of what it cuts', () => {
+  it('closes open colours', () => {
     const text = `ab${paint('red', 'cdef')}gh${paint('dim', 'ij')}`;
     expect(clipColoured(text, 10)).toBe(text);
     expect(clipColoured(text, 5)).toBe('ab\u001b[31mcd\u001b[0m\u001b[2m\u001b[0m…');
@@ -44,7 +44,7 @@ describe('clip', () => {
 });
 
 describe('wrap', () => {
-  it('breaks at blanks, and leaves long words whole', () => {
+  it('breaks at blanks, and keeps long words whole', () => {
     expect(wrap('one two three incomprehensible four', 8)).toEqual(['one two', 'three', 'incomprehensible', 'four']);
     expect(wrap('', 8)).toEqual(['']);
   });

@@ -5,13 +5,13 @@ import { ago, nowMs, rollingStatus, samplePolicy, stagedStatus } from '../sample
 const options = { width: 80, colour: false, nowMs };
 
 describe('renderPolicy', () => {
-  it('tells all that the status holds', () => {
+  it('shows the whole status', () => {
     expect(renderPolicy(samplePolicy(), options)).toEqual([
       'Name:      logging/production',
       'Target:    19.500-1',
       'State:     RollingOut',
       'Updated:   180/197; 3 offline of 200 do not count',
-      'Rollout:   r-7, begun 5m ago, done in about 90s',
+      'Rollout:   r-7, started 5m ago, done in about 90s',
       'Age:       125m',
       '',
       'Fleet',
@@ -47,26 +47,26 @@ describe('renderPolicy', () => {
     ]);
   });
 
-  it('tells of stages, of windows, of what it waits for and until when, and of what people did', () => {
+  it('shows stages, windows, the reason for waiting with its end, and actions of people', () => {
     const history = [{ ...rollingStatus.history![0]!, actions: [{ action: 'Abort' as const, time: ago(90_000) }] }];
     const lines = renderPolicy(samplePolicy({ status: { ...stagedStatus, history } }), options);
     expect(lines).toEqual(
       expect.arrayContaining([
         'Waiting for:   the end of the soak of stage linux, 12m left',
-        'Rollout:       7-19.500-1, begun 121m ago',
+        'Rollout:       7-19.500-1, started 121m ago',
         'Window:        open for another 4h30m, until 2026-11-02T16:30:00Z',
       ]),
     );
     expect(lines.slice(lines.indexOf('Stages'), lines.indexOf('Versions'))).toEqual([
       'Stages',
-      '  STAGE    STATE               UPDATED   FAILED   BEGUN',
+      '  STAGE    STATE               UPDATED   FAILED   STARTED',
       '  canary   Completed           2/2       0        121m ago',
       '  linux    Soaking, 12m left   118/120   2        60m ago',
       '  rest     Pending             60/78     0',
       '',
     ]);
-    expect(lines.slice(lines.indexOf('What people did'))).toEqual([
-      'What people did',
+    expect(lines.slice(lines.indexOf('Actions of people'))).toEqual([
+      'Actions of people',
       '  120m ago  paused, by logfleet-cli',
       '  118m ago  resumed, by logfleet-cli',
       '  60m ago   approved stage linux, by kubectl-annotate',
@@ -78,7 +78,7 @@ describe('renderPolicy', () => {
     ]);
   });
 
-  it('tells since when a rollout is stopped, and which attempts failed although nobody is given up', () => {
+  it('shows the time of a stop, and failed attempts without failed collectors', () => {
     const stopped = { reason: 'RolloutStopped' as const, time: ago(56), message: 'x', stage: 'canary' };
     const stages = [
       { name: 'canary', members: 3, updated: 0, failed: 0, failedAttempts: 3, state: 'Stopped' as const },
@@ -89,50 +89,50 @@ describe('renderPolicy', () => {
     expect(lines).toContain('  canary   Stopped   0/3       0 (3 attempts)');
   });
 
-  it.each([60, 80, 120])('keeps to %d columns, and offers the command that approves a stage', (width) => {
+  it.each([60, 80, 120])('fits %d columns, and offers the command that approves a stage', (width) => {
     const [canary, linux, ...rest] = stagedStatus.stages!;
     const stages = [canary!, { ...linux!, state: 'AwaitingApproval' as const }, ...rest];
     const approve = 'logfleet approve cvp/production --dir manifests/of/production --stage linux';
     const policy = samplePolicy({ status: { ...stagedStatus, stages } });
-    const lines = renderPolicy(policy, { ...options, width, approve });
+    const lines = renderPolicy(policy, { ...options, width, steps: { approve } });
     expect(lines.filter((line) => line.length > width)).toEqual([]);
     expect(lines.map((line) => line.trim()).join(' ')).toContain(`to approve: ${approve}`);
   });
 
-  it('says so when nothing has looked at the policy yet', () => {
+  it('shows a policy without status', () => {
     expect(renderPolicy(samplePolicy({ status: undefined }), options)).toEqual([
       'Name:     logging/production',
       'Target:   19.500-1',
-      'State:    Unknown: nothing has looked at this policy yet; is an operator',
-      '          running?',
+      'State:    Unknown: no operator has looked at this policy yet. Check that an',
+      '          operator is running.',
       'Age:      125m',
     ]);
   });
 
-  it('says what it waits for', () => {
+  it('shows the reason for waiting', () => {
     const status = { ...rollingStatus, rollout: { ...rollingStatus.rollout!, waitingFor: 'collectors to end' } };
     expect(renderPolicy(samplePolicy({ status }), options)).toContain('Waiting for:   collectors to end');
   });
 
-  it('says how a pause ends, and neither what it would wait for otherwise nor when it would end', () => {
+  it('shows how to resume, and neither the reason for waiting nor the end', () => {
     const conditions = rollingStatus.conditions!.filter(({ type }) => type !== 'Reconciling');
     const rollout = { ...rollingStatus.rollout!, waitingFor: 'collectors to end' };
-    const wayOn = 'logfleet resume cvp/production --dir m';
+    const resume = 'logfleet resume cvp/production --dir m';
     const paused = samplePolicy({ status: { ...rollingStatus, conditions, rollout } });
-    const lines = renderPolicy(paused, { ...options, width: 100, wayOn });
-    expect(lines).toContain(`Paused:    nothing new is started; to go on: ${wayOn}`);
-    expect(lines).toContain('Rollout:   r-7, begun 5m ago');
+    const lines = renderPolicy(paused, { ...options, width: 100, steps: { resume } });
+    expect(lines).toContain(`Paused:    no upgrade starts; to resume: ${resume}`);
+    expect(lines).toContain('Rollout:   r-7, started 5m ago');
     expect(lines.join('\n')).not.toContain('Waiting for');
   });
 
-  it('keeps examples apart from a reason that ends in any character', () => {
+  it('separates examples from the reason', () => {
     const failureReasons = [{ reason: 'Not enough disk space on C:.', count: 1, examples: ['web-3'] }];
     expect(renderPolicy(samplePolicy({ status: { ...rollingStatus, failureReasons } }), options)).toContain(
       '  1 × Not enough disk space on C:. (web-3)',
     );
   });
 
-  it('shows the first of many, within the window', () => {
+  it('shows the first rows, within the window', () => {
     const [open, over] = rollingStatus.tasks!;
     const message = 'The installer ended with exit code 1603, and left its log behind.';
     const tasks = [...Array(12).fill(open!), ...Array(11).fill({ ...over!, message })];
@@ -163,13 +163,13 @@ describe('renderPolicy', () => {
     );
   });
 
-  it('says so when the status is about an older spec', () => {
+  it('reports a status about an older spec', () => {
     expect(
       renderPolicy(samplePolicy({ metadata: { generation: 4 } }), { ...options, width: 200 }).join('\n'),
-    ).toContain('generation 4 has not been looked at yet');
+    ).toContain('no operator has looked at generation 4 yet');
   });
 
-  it('lets no text steer the terminal', () => {
+  it('removes control characters from all texts', () => {
     const status = {
       ...rollingStatus,
       failureReasons: [{ reason: 'disk\u001b[2J\nfull', count: 1, examples: ['a\u001bc'] }],

@@ -5,7 +5,7 @@ import { nowMs, samplePolicy, stagedStatus } from '../sample-policy.ts';
 const cell = (jsonPath: string, type = 'string') => renderCell({ name: 'Any', type, jsonPath }, samplePolicy(), nowMs);
 
 describe('the columns of CollectorVersionPolicy', () => {
-  it('are those that its CRD gives to kubectl', () => {
+  it('are those of the CRD', () => {
     const columns = readPrinterColumns('CollectorVersionPolicy').filter(({ priority = 0 }) => priority === 0);
     expect(columns.map(({ name }) => name)).toEqual(['Target', 'Updated', 'In progress', 'Failed', 'State', 'Age']);
   });
@@ -18,7 +18,7 @@ describe('the columns of CollectorVersionPolicy', () => {
 });
 
 describe('a cell', () => {
-  it('is found by members and by a filter', () => {
+  it('is found by fields and by a filter', () => {
     expect(cell('.status.collectors.inProgress', 'integer')).toBe('6');
     expect(cell('.status.conditions[?(@.type=="Ready")].reason')).toBe('RollingOut');
     expect(cell('.spec.paused', 'boolean')).toBe('false');
@@ -28,13 +28,13 @@ describe('a cell', () => {
     expect(cell('.metadata.creationTimestamp', 'date')).toBe('125m');
   });
 
-  it('is empty where something on its way is missing', () => {
+  it('is empty if a field of its path is missing', () => {
     expect(cell('.status.rollout.waitingFor')).toBe('');
     expect(cell('.status.conditions[?(@.type=="Stalled")].message')).toBe('');
     expect(cell('.status.summary.updated.deeper')).toBe('');
   });
 
-  it('of a path that is not understood is a bug of ours', () => {
+  it('with an unknown path is a bug', () => {
     expect(() => cell('.status.tasks[0].id')).toThrow(expect.objectContaining({ code: 'bug.assertion' }));
   });
 });

@@ -15,7 +15,7 @@ test.each([
   expect(renderBytes(bytes)).toBe(text);
 });
 
-test('a count has its noun', () => {
+test('renders a count with its noun', () => {
   expect([renderCount(1, 'row'), renderCount(1_234_567, 'row')]).toEqual(['1 row', '1,234,567 rows']);
 });
 

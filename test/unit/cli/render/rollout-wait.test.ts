@@ -7,18 +7,18 @@ const withReason = (reason: string) => ({ ...stagedStatus, conditions: [{ ...rea
 const later = { startTime: ago(-18_000), endTime: ago(-36_000) };
 
 describe('renderWait', () => {
-  it('counts down to the end of the soak of the stage under way', () => {
+  it('counts down to the end of the current soak', () => {
     expect(renderWait(stagedStatus, nowMs)).toBe('the end of the soak of stage linux, 12m left');
     expect(renderWait(stagedStatus, nowMs + 750_000)).toBe('the end of the soak of stage linux');
   });
 
-  it('counts down to the window that opens next', () => {
+  it('counts down to the next window', () => {
     const status = { ...withReason('WaitingForWindow'), nextWindow: later };
     expect(renderWait(status, nowMs)).toMatch(/, 5h left$/);
     expect(renderWait(withReason('WaitingForWindow'), nowMs)).not.toMatch(/left/);
   });
 
-  it('counts down to nothing that it does not wait for', () => {
+  it('counts down only to the end of its wait', () => {
     expect(renderWait(withReason('RollingOut'), nowMs)).toBe('the end of the soak of stage linux');
     expect(renderWait(undefined, nowMs)).toBeUndefined();
     const { waitingFor: _, ...rollout } = stagedStatus.rollout!;
@@ -35,7 +35,7 @@ describe('renderWindow', () => {
     expect(renderWindow({ nextWindow }, nowMs)).toBe(text);
   });
 
-  it('names the zone that it is for, which may not be that of those who wait', () => {
+  it('names the time zone of the window', () => {
     const inZone = (nextWindow: typeof later) =>
       renderWindow({ nextWindow: { ...nextWindow, timeZone: 'Asia/Tokyo' } }, nowMs);
     expect(inZone(later)).toBe(`opens in 5h for collectors in Asia/Tokyo, ${later.startTime}`);
@@ -48,12 +48,14 @@ describe('renderWindow', () => {
     );
   });
 
-  it('says so where it is past its cutoff', () => {
+  it('shows when the window is past its cutoff', () => {
     const status = { ...withReason('WaitingForWindow'), nextWindow: { startTime: ago(60), endTime: ago(-60) } };
-    expect(renderWindow(status, nowMs)).toBe(`open for another 60s, until ${ago(-60)}, too shortly to start anything`);
+    expect(renderWindow(status, nowMs)).toBe(
+      `open for another 60s, until ${ago(-60)}, but too short to start an upgrade`,
+    );
   });
 
-  it('is nothing where there is no window', () => {
+  it('is undefined without a window', () => {
     expect(renderWindow({}, nowMs)).toBeUndefined();
   });
 });

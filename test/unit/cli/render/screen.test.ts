@@ -14,13 +14,13 @@ describe('Screen', () => {
     );
   });
 
-  it('keeps within the window, and says that there is more', () => {
+  it('fits the window, and counts the other lines', () => {
     const output = recordingOutput({ columns: 6, rows: 4 });
     new Screen(output).draw(['wider than six', 'b', 'c', 'd']);
     expect(shownOn(output.text)).toEqual(['wide…', 'b', '… 2 …']);
   });
 
-  it('lets lines stand above the block', () => {
+  it('prints lines above the block', () => {
     const output = recordingOutput({});
     const screen = new Screen(output);
     screen.draw(['a', 'b']);
@@ -29,7 +29,7 @@ describe('Screen', () => {
     expect(shownOn(output.text)).toEqual(['for the record', 'c']);
   });
 
-  it('gives the cursor back once, and only if it took it', () => {
+  it('shows the cursor again once, only if it was hidden', () => {
     const output = recordingOutput({});
     const screen = new Screen(output);
     screen.end();

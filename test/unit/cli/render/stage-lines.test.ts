@@ -15,7 +15,7 @@ function shown(stages: readonly StageStatus[], more: Partial<Parameters<typeof r
 }
 
 describe('renderStages', () => {
-  it('colours each state as its own', () => {
+  it('colours each state', () => {
     const states = ['Pending', 'AwaitingApproval', 'Progressing', 'Soaking', 'Completed', 'Stopped'] as const;
     const lines = renderStages(
       states.map((state) => stage('a', state)),
@@ -26,21 +26,21 @@ describe('renderStages', () => {
     expect(colours).toEqual(['dim', 'yellow', 'cyan', 'yellow', 'green', 'red']);
   });
 
-  it('counts down a soak, and says when only a last look is missing', () => {
+  it('counts down a soak, and shows when only the last listing is missing', () => {
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(-90) })])[0]).toContain('Soaking, 90s left');
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last look');
     expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
     expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
   });
 
-  it('has the command that approves under the stage that waits for it', () => {
+  it('shows the command that approves below the waiting stage', () => {
     const stages = [stage('a', 'AwaitingApproval'), stage('b', 'Pending')];
     const lines = shown(stages, { approve: 'logfleet approve cvp/production --stage a', width: 40 });
     expect(lines.slice(1, -1)).toEqual(['  to approve: logfleet approve', '  cvp/production --stage a']);
     expect(shown(stages)).toHaveLength(2);
   });
 
-  it('shows the one under way and those around it, where there is room for no more', () => {
+  it('shows the current stage and its neighbours if space is limited', () => {
     const stages = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => {
       return stage(name, index < 3 ? 'Completed' : index === 3 ? 'Progressing' : 'Pending');
     });
@@ -56,7 +56,7 @@ describe('renderStages', () => {
     [{ failed: 0, failedAttempts: 3 }, '0/10, 3 attempts failed'],
     [{ failed: 1, failedAttempts: 3 }, '0/10, 1 failed (3 attempts)'],
     [{ failed: 2, failedAttempts: 2 }, '0/10, 2 failed'],
-  ])('of %j counts the attempts that failed where they are more than those given up', (more, counts) => {
+  ])('of %j shows failed attempts if they outnumber failed collectors', (more, counts) => {
     expect(shown([stage('a', 'Stopped', more)])[0]).toMatch(new RegExp(`  ${counts.replace(/[()]/g, '\\$&')}$`));
   });
 
@@ -64,11 +64,11 @@ describe('renderStages', () => {
     ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
     ['Completed', { updated: 7 }, '7/10, 3 left out'],
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
-    // Whom a stage that is not over will leave out shows at its end.
+    // Collectors that a stage leaves out appear at its end.
     ['Progressing', { updated: 7 }, '7/10'],
-    // From between two figures.
+    // A status between two counts.
     ['Completed', { updated: 11 }, '11/10'],
-  ] as const)('says of %s %j how many are offline or skipped', (state, more, counts) => {
+  ] as const)('shows offline or skipped collectors: %s %j', (state, more, counts) => {
     expect(
       shown([stage('a', state, more)])[0]
         ?.split('  ')
@@ -76,7 +76,7 @@ describe('renderStages', () => {
     ).toBe(counts);
   });
 
-  it('leaves out the bars where there is no room for any, and cuts names that are long', () => {
+  it('leaves out bars without space, and cuts long names', () => {
     const stages = [stage('a-stage-with-a-long-name', 'Progressing', { updated: 3, failed: 1 })];
     expect(shown(stages, { width: 40 })).toEqual(['a-stage-w…  Progressing  3/10, 1 failed']);
     for (const width of [60, 80, 120])
@@ -89,13 +89,13 @@ describe('renderStageBar', () => {
     [{ members: 10, updated: 5, failed: 2 }, '[█████××░░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
-    // A status from between two figures must not break the bar.
+    // A status between two counts must not break the bar.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
     expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);
   });
 
-  it('shows as pending nobody of a stage that is over', () => {
+  it('shows no pending collectors in a stage that is over', () => {
     const counts = { members: 10, updated: 5, failed: 2 };
     expect(renderStageBar({ ...counts, state: 'Soaking' }, 12, plain)).toBe('[█████××···]');
     expect(renderStageBar({ ...counts, state: 'Completed' }, 12, plain)).toBe('[█████××···]');

@@ -14,7 +14,7 @@ describe('renderTable', () => {
     ).toEqual(['NAME         IN PROGRESS   STATE', 'production   6', 'b            12            Ready']);
   });
 
-  it('keeps each row on its line, whatever its cells hold', () => {
+  it('keeps each row on one line', () => {
     expect(renderTable(['Name', 'Message'], [['a', 'disk\nfull\u001b[31m']])).toEqual([
       'NAME   MESSAGE',
       'a      disk full [31m',
@@ -26,11 +26,11 @@ describe('renderTable', () => {
     [18, ['NAME  MESSAGE', 'a     disk is full']],
     [17, ['NAME MESSAGE', 'a    disk is full']],
     [5, ['NAME MESSAGE', 'a    disk is full']],
-  ])('moves columns together for a window of %i, and cuts nothing off', (width, lines) => {
+  ])('shrinks gaps for a window of %i, without cutting cells', (width, lines) => {
     expect(renderTable(['Name', 'Message'], [['a', 'disk is full']], width)).toEqual(lines);
   });
 
-  it('has headings alone where there are no rows', () => {
+  it('has only headings without rows', () => {
     expect(renderTable(['Name'], [])).toEqual(['NAME']);
   });
 });

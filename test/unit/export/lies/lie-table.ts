@@ -6,7 +6,7 @@
  * - `undetectable`: the export is proven with wrong rows, because no figure that is compared contradicts the lie.
  *   docs/exports.md lists these lies.
  */
-import type { Scenario } from '../../../../src/simulator/scenario.ts';
+import type { Scenario } from '../../../../simulator/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
 import { denseMs, fromMs, toMs, truth } from './corpus.ts';
 import { type JobStatus, type Lie, type Row, timeOf } from './lying-service.ts';
@@ -25,10 +25,10 @@ type Rows = readonly Row[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const dayMs = 24 * hourMs;
-/** A search returns so many rows, and says when it is cut. */
+/** A search returns this many rows and reports a cut. */
 const cutting: Scenario['search'] = { messageLimit: 5_000 };
 
-/** Three rows of the truth: in the middle of a page, in the dense millisecond, and the same wherever a search begins. */
+/** Three true rows: in the middle of a page, in the dense millisecond, and at a position that no search start changes. */
 const certain = truth[3_000] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const oldest = truth[0] as Row;
@@ -49,12 +49,12 @@ function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
-/** Changes one of a hundred rows, the same at each search. */
+/** Changes every hundredth row, the same in each search. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
 
-/** In the order of pages. */
+/** Rows in page order. */
 function sorted(rows: Rows): Rows {
   return rows.toSorted((left, right) => timeOf(right) - timeOf(left));
 }
@@ -63,18 +63,18 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** The row behind it takes its place. */
+/** Replaces a row with its successor. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** The first row is given in the place of the second. */
+/** Returns the first row in place of the second. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
 
-/** Each has the time of the other. */
+/** Exchanges the times of two rows. */
 function swapped(left: Row, right: Row): (rows: Rows) => Rows {
   const byMs = timeOf(right) - timeOf(left);
   return (rows) =>
@@ -88,12 +88,12 @@ function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
 
-/** As many bytes, others than before. */
+/** The same number of bytes with different content. */
 function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** The next row of the truth of the same size, and at another time. */
+/** The next true row with the same size and another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }
@@ -120,7 +120,7 @@ function histogramWith(change: (count: number) => number): NonNullable<Lie['stat
   });
 }
 
-/** Changes a figure of each record that has it. */
+/** Changes a figure in each record that has it. */
 function figures(name: RegExp, change: (figure: number) => number): NonNullable<Lie['records']> {
   return (records) => {
     return records.map((record) => {
@@ -144,7 +144,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** The status agrees with the rows: message count and histogram. */
+/** A lie in which message count and histogram agree with the rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -244,7 +244,7 @@ const shiftedCases: Cases = {
   }),
 };
 
-/** Times inside an interval. A digest by slices of 500 ms does not show a row that stays between the oldest and the newest of its slice. */
+/** Times inside an interval. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(
@@ -263,7 +263,7 @@ const movedInside: Cases = {
   'the dense millisecond is a second late': noticed({
     rows: (rows) => sorted(rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1_000) : row))),
   }),
-  'the dense millisecond is a millisecond late, between other rows of its slice': undetectable({
+  'the dense millisecond is a millisecond late, between other rows of its slice': noticed({
     rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
   }),
   'a row by receipt time is a minute late': undetectable(

@@ -1,19 +1,19 @@
 /**
- * A proxy between the operator and the simulated service that lies about search jobs: about the rows of their pages, their statuses,
- * and the records of aggregations. What a lie does not touch passes as it came.
+ * A proxy between the operator and the simulated service that lies about search jobs: about rows of pages, statuses, and records of
+ * aggregations. Other answers pass unchanged.
  *
- * The proxy knows all rows that there are, and cuts pages from its own list, so that a lie can be the same at every offset.
+ * The proxy knows all existing rows and builds pages from its own list, so that a lie can be the same at every offset.
  */
 import {
   type InProcessAnswer,
   type InProcessRequest,
   InProcessService,
   type Network,
-} from '../../../../src/simulator/in-process.ts';
-import type { ServiceModel } from '../../../../src/simulator/model.ts';
+} from '../../../../simulator/in-process.ts';
+import type { ServiceModel } from '../../../../simulator/model.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** The `map` of a message or of a record. */
+/** The `map` of a message or a record. */
 export type Row = Readonly<Record<string, string>>;
 
 export interface LyingJob {
@@ -21,14 +21,14 @@ export interface LyingJob {
   readonly fromMs: number;
   readonly toMs: number;
   readonly isAggregation: boolean;
-  /** Jobs of the same kind that were created before it. */
+  /** Number of earlier jobs of the same kind. */
   readonly number: number;
 }
 
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** How often the first row of this job was asked for, this request included. */
+  /** Number of requests for the first row of this job, including this one. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -48,26 +48,26 @@ export interface Bucket {
 }
 
 export interface Lie {
-  /** The rows of a job, newest first: its pages are cut from what is returned. */
+  /** Returns the rows of a job, newest first. Pages are built from the result. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
-  /** The status agrees with `rows`: message count and histogram. */
+  /** True if message count and histogram agree with `rows`. */
   readonly isCounted?: boolean;
-  /** The rows of one page. */
+  /** Returns the rows of one page. */
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
   readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;
-  /** The records of an aggregation. */
+  /** Returns the records of an aggregation. */
   readonly records?: (records: readonly Row[], job: LyingJob) => readonly Row[];
 }
 
 interface KnownJob extends LyingJob {
-  /** Rows that the newest status counts. */
+  /** Number of rows in the latest status. */
   count: number;
   isDone: boolean;
   readings: number;
 }
 
 export class LyingService extends InProcessService {
-  /** An answer was changed. */
+  /** True after an answer was changed. */
   hasLied = false;
   readonly #lie: Lie;
   readonly #truth: readonly Row[];
@@ -122,7 +122,7 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    // A job that runs has only the rows that it has found.
+    // A running job has only the rows found so far.
     const end = job.isDone ? offset + limit : Math.min(offset + limit, offset + page.messages.length);
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
@@ -148,7 +148,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** Of a job that was cut, the newest ones. */
+  /** The newest rows of a cut job. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

@@ -1,4 +1,4 @@
-/** Rules D1 to D3 and D5: manifests that cannot be used, one kind of damage at a time, and what is true of the others meanwhile. */
+/** Rules D1 to D3 and D5: unusable manifests, one kind of damage at a time, and their effect on the other manifests. */
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
@@ -12,7 +12,7 @@ const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-set
 const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: logging}\nstringData: {accessId: a}\n';
 const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''}${text}`, 'utf16le');
 
-/** Long enough for everything that waits. */
+/** Waits long enough for all delays. */
 async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await place.clock.advance(deletionDelayMs + quietMs);
@@ -20,7 +20,7 @@ async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   }
 }
 
-/** Damage by which a file cannot be used at all. */
+/** Damage that makes a whole file unusable. */
 const damages: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['empty', () => ''],
   ['blank', () => '\n \n'],
@@ -292,7 +292,7 @@ describe('what is not there for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // The superuser may list it all the same.
+    // The superuser can list the folder nevertheless.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

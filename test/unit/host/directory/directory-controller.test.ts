@@ -7,7 +7,7 @@ import { Controller } from '../../../../src/controller/controller.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from './workplace.ts';
 
-/** A controller that echoes each target in the status, as a directory run has it. */
+/** A controller that copies each target to the status, as in a directory run. */
 function echo(host: DirectoryHost) {
   const source = host.resources('CollectorVersionPolicy');
   const seen: string[] = [];

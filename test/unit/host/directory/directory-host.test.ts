@@ -79,7 +79,7 @@ describe('resources', () => {
     expect(version(get(second, 'web'))).toBe('19.502-1');
   });
 
-  test('what says the same in other words is no change', async () => {
+  test('the same content in another form is no change', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -245,7 +245,7 @@ describe('a manifest that goes', () => {
     expect(existsSync(place.path('b', statusFile))).toBe(true);
   });
 
-  test('for a moment, as editors do, has not gone', async () => {
+  test('for a moment, as editors do, does not count as deleted', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -410,7 +410,7 @@ describe('bad input takes nothing away', () => {
     expect(host.problems().length).toBe(2);
   });
 
-  test('a directory that is none is named, and none is made', async () => {
+  test('a missing directory is reported and not created', async () => {
     const place = new Workplace();
     const missing = place.path('missing');
     await expect(place.open({ directories: [missing] })).rejects.toMatchObject({
@@ -420,7 +420,7 @@ describe('bad input takes nothing away', () => {
     expect(existsSync(missing)).toBe(false);
   });
 
-  test('a directory that is named twice is one', async () => {
+  test('a directory that is given twice counts once', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', policy('web'));
     symlinkSync(place.path('m'), place.path('link'));

@@ -1,4 +1,4 @@
-/** What pauses the operator as a whole in its directories: ConfigMaps among the manifests, and requests beside them. */
+/** Sources of an operator-wide pause in directories: ConfigMaps among the manifests, and requests beside them. */
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
@@ -43,9 +43,9 @@ describe('a ConfigMap among the manifests', () => {
   });
 
   test.each([
-    ['data: {paused: true}', 'error', 'data.paused: must be a text and is true; write it in quotes, as in "true"'],
-    ['data: {paused: "on"}', 'warning', 'data.paused: "on" pauses as "true" does; write "true" or "false"'],
-    ['data: {pasued: "true"}', 'warning', 'data.pasued: logfleet knows no such setting; did you mean paused?'],
+    ['data: {paused: true}', 'error', 'data.paused: must be a text, not true; write it in quotes, as in "true"'],
+    ['data: {paused: "on"}', 'warning', 'data.paused: "on" has the same effect as "true"; write "true" or "false"'],
+    ['data: {pasued: "true"}', 'warning', 'data.pasued: logfleet has no such setting; did you mean paused?'],
   ])('%s is a problem', async (data, severity, message) => {
     const { place, host } = await opened(configMap(data));
     const [problem, ...others] = host.problems();
@@ -191,7 +191,7 @@ describe('who asked for an annotation, and when', () => {
     expect(second?.generation).toBe(1);
   });
 
-  test('is unknown of what was written by hand', async () => {
+  test('is unknown for a file written by hand', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const writers = { [paused]: { by: 7, time: 'noon' } };

@@ -87,7 +87,7 @@ describe('a ledger', () => {
     expect(readdirSync(place.path(folder))).toEqual(['attempts.json']);
   });
 
-  test('leads nowhere else by its names', async () => {
+  test('is never written outside its folder, whatever its name is', async () => {
     const { host, owner } = await open();
     const write = async (to: OwnerRef, shard: string) => host.ledgers.write(to, shard, 'x', undefined);
     await expect(write(owner, '../../x')).rejects.toMatchObject({ code: 'bug.assertion' });

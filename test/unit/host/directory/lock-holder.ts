@@ -1,4 +1,4 @@
-/** A process of its own that opens a directory, says so (or why not) on stdout, and holds it until it is stopped. */
+/** A separate process that opens a directory, reports success or the error on stdout, and holds the directory until it is stopped. */
 import { systemClock } from '../../../../src/base/clock.ts';
 import { asLogfleetError } from '../../../../src/base/errors.ts';
 import { silentLogger } from '../../../../src/base/log.ts';

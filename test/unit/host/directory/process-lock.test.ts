@@ -17,7 +17,7 @@ function start(directory: string): ChildProcess {
   return child;
 }
 
-/** What a process says first. */
+/** First line of a process's output. */
 async function firstLine(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8');
   const [line] = (await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [string];
@@ -29,7 +29,7 @@ function acquire(place: Workplace, scope?: string): Promise<ProcessLock> {
   return ProcessLock.acquire(new StateDirectory(directory), { clock, random, ...(scope !== undefined && { scope }) });
 }
 
-/** Moves a virtual clock in small steps, with time for the disk in between, until `promise` is settled. */
+/** Advances a virtual clock in small steps, with time for the disk in between, until `promise` settles. */
 async function advanceUntilSettled(clock: VirtualClock, promise: Promise<unknown>, between = () => {}): Promise<void> {
   let settled = false;
   const onSettled = () => {
@@ -43,7 +43,7 @@ async function advanceUntilSettled(clock: VirtualClock, promise: Promise<unknown
   }
 }
 
-test('that nobody holds it is seen where that is sure: where there is none, or its process has ended', async () => {
+test('is reported as free only when that is certain: without a file, or when its process has ended', async () => {
   const place = new Workplace();
   const state = new StateDirectory(place.directory);
   expect(await isSurelyFree(state)).toBe(true);
@@ -93,7 +93,7 @@ describe('another process', () => {
 
   test('that was killed and whose parent has not noticed is succeeded, too', async () => {
     const place = new Workplace();
-    // The shell starts the holder and turns into `sleep`, which never asks what became of it.
+    // The shell starts the holder and becomes `sleep`, which never collects its child.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
     const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
     const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -104,7 +104,7 @@ describe('another process', () => {
     expect((await place.open()).leadership.tookOverByForce()).toBe(true);
   });
 
-  test('that ended in peace leaves no lock', async () => {
+  test('that ended in order leaves no lock', async () => {
     const place = new Workplace();
     const child = start(place.directory);
     await firstLine(child);
@@ -145,7 +145,7 @@ describe('a lock', () => {
     expect((await acquire(place)).tookOver).toBe(true);
   });
 
-  test('from where we cannot look is taken over once it has been silent before our eyes', async () => {
+  test('of a process out of sight is taken over after a silence that this process observed', async () => {
     const place = new Workplace();
     const other = await acquire(place, 'another machine');
     const startMs = place.clock.monotonic();
@@ -169,7 +169,7 @@ describe('a lock', () => {
     },
   );
 
-  test('from where we cannot look keeps us out while it moves', async () => {
+  test('of a process out of sight keeps others out while it has heartbeats', async () => {
     const place = new Workplace();
     await acquire(place, 'another machine');
     let beat = 1_000;

@@ -1,4 +1,4 @@
-/** A temporary directory of manifests with what is needed to open it; it goes when the test ends. */
+/** A temporary directory of manifests with everything needed to open it. It is removed after the test. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,14 +28,14 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /** Long ago by the clock of the workplace, so that nobody waits for the end of the writing. */
+  /** Writes a file with an old time, so that no reader waits for further changes. */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;
     utimesSync(this.path(file), longAgo, longAgo);
   }
 
-  /** As a process that may not have written everything yet. */
+  /** Writes a file with the current time, as if the writer were not finished. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -49,7 +49,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opened by one process after the other: close it before the next one. */
+  /** Opens the directory. Close one host before opening the next. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -62,12 +62,12 @@ export class Workplace {
     return host;
   }
 
-  /** The same where the start waits: until files have stood unchanged, or until it is certain that a manifest was deleted. */
+  /** Opens the directory when the start must wait: for unchanged files, or for a certain deletion of a manifest. */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     return this.passTime(this.open(options));
   }
 
-  /** Lets time pass until this has come to its end. */
+  /** Advances time until the promise settles. */
   async passTime<T>(waiting: Promise<T>): Promise<T> {
     let isOver = false;
     const ended = waiting.finally(() => {
@@ -82,7 +82,7 @@ export class Workplace {
   }
 }
 
-/** A manifest with a version that tests vary. */
+/** A manifest with a variable version. */
 export function policy(name: string, version = '19.500-1', extra = ''): string {
   return `apiVersion: logfleet.dev/v1alpha1
 kind: CollectorVersionPolicy
@@ -100,7 +100,7 @@ export function find(host: Pick<DirectoryHost, 'resources'>, name: string): Coll
   return host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
 }
 
-/** The one of that name, which must be there. */
+/** The policy with this name, which must exist. */
 export function get(host: Pick<DirectoryHost, 'resources'>, name: string): CollectorVersionPolicy {
   const resource = find(host, name);
   if (!resource) throw new Error(`there is no ${name}`);

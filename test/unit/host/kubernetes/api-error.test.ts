@@ -1,4 +1,4 @@
-/** Every answer of an API server is classified, and says how to go on. */
+/** Every answer of an API server is classified with its handling. */
 import { expect, test } from 'vitest';
 import { errorOfAnswer } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';

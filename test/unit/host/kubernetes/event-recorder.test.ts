@@ -1,4 +1,4 @@
-/** Events tell people, and hold up nobody. */
+/** Events inform users and delay nothing. */
 import { expect, test } from 'vitest';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
@@ -27,7 +27,7 @@ function events({ world }: Setting): readonly KubeEvent[] {
   return world.server.store.objects('events.k8s.io/v1/events') as unknown as KubeEvent[];
 }
 
-test('an event is about its owner and says who speaks', async () => {
+test('an event names its owner and the reporting process', async () => {
   const at = setting();
   at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
   await at.world.clock.advance(100);
@@ -44,7 +44,7 @@ test('an event is about its owner and says who speaks', async () => {
   ]);
 });
 
-test('what is said again raises a count, until ten minutes have passed in silence', async () => {
+test('a repeated event raises a count, until ten minutes have passed without it', async () => {
   const at = setting();
   for (let time = 0; time < 3; time++) {
     at.recorder.publish(at.owner, { type: 'Warning', reason: 'Stalled', message: 'the Secret is missing' });
@@ -102,7 +102,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('what is refused is dropped, and what comes behind it is delivered', async () => {
+test('a refused event is dropped, and later events are delivered', async () => {
   const at = setting();
   at.world.server.onRequest = ({ sequence }) =>
     sequence === 1 ? { kind: 'status', status: 403, when: 'before' } : undefined;

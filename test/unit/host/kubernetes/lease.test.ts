@@ -1,4 +1,4 @@
-/** Of several processes one leads, and knows when it does no longer. */
+/** One of several processes leads, and notices when its leadership ends. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -14,7 +14,7 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = leasePath(namespace, 'operator');
-/** A follower looks every 2 s, spread by a tenth, and every request takes a few milliseconds. */
+/** A follower checks every 2 s ± 10 %, and each request takes a few milliseconds. */
 const lookMs = 2_300;
 
 class Candidate {
@@ -30,7 +30,7 @@ class Candidate {
     this.election = new LeaseElection({ ...around, client, namespace, name: 'operator', identity: name });
   }
 
-  /** As after SIGSTOP: neither timers nor answers reach it. */
+  /** Stops the process, as SIGSTOP does: neither timers nor answers reach it. */
   stop(): void {
     this.clock.stop();
     this.api.freeze();
@@ -83,7 +83,7 @@ test('the lease reads as kubectl and others expect it', async () => {
   expect(spec.renewTime).toMatch(/^2026-11-01T00:00:0\d\.\d{6}Z$/);
 });
 
-test('a lease that is given back is taken within one look, and not by force', async () => {
+test('a released lease is taken at the next check, and not by force', async () => {
   const { world, first, second } = await pair();
   const released = first.election.release();
   expect(first.election.isLeader()).toBe(false);

@@ -1,4 +1,4 @@
-/** U1: a ledger in ConfigMaps of an older logfleet is carried over once, and a policy does not begin anew where one may exist. */
+/** U1: a ledger in ConfigMaps of an older logfleet is carried over once. A policy does not start anew if such a ledger may exist. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
 import { minuteMs } from '../../policy/builders.ts';
@@ -18,7 +18,7 @@ const stored = ({ api }: World) => api.store.objects(ledgers) as unknown as read
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 const contents = (world: World) => Object.fromEntries(stored(world).map(({ shard, content }) => [shard, content]));
 
-/** A rollout of six collectors in mid-flight, whose operator was stopped, with all that it remembered in ConfigMaps. */
+/** An unfinished rollout of six collectors whose operator was stopped, with its whole ledger in ConfigMaps. */
 async function oldInstallation() {
   const world = new World({
     scenario: {
@@ -45,7 +45,7 @@ async function oldInstallation() {
   return { world, before };
 }
 
-/** Moves Ledgers to ConfigMaps, and takes the format from status. */
+/** Moves Ledgers to ConfigMaps and removes the format from status. */
 function makeOld(world: World): void {
   const all = stored(world);
   const index = all.find(({ shard }) => shard === 'head')?.metadata.name.replace(/-head$/, '-ledger') ?? '';
@@ -62,7 +62,7 @@ function makeOld(world: World): void {
   world.api.patch(`${policiesPath}/production/status`, { status: { ledgerFormat: null } });
 }
 
-/** As the API server answers an operator without the Role for the migration. */
+/** Answers of the API server without the Role for the migration. */
 function withoutRole({ api }: World): void {
   api.onRequest = ({ collection, method }) =>
     collection === 'v1/configmaps' && method === 'GET' ? { kind: 'status', status: 403, when: 'before' } : undefined;

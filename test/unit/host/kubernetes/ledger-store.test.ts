@@ -1,4 +1,4 @@
-/** U1: ledgers as resources of the kind Ledger. A write is one request, a lost or changed Ledger is noticed, a start costs one list. */
+/** U1: ledgers as resources of the kind Ledger. A write is one request, a lost or changed Ledger is noticed, and a start costs one list. */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -181,7 +181,7 @@ test('an API server without the kind says so, for the list and for a write', asy
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** As `setting`, with the list that a start makes. */
+/** Like `setting`, with the list of a start. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);

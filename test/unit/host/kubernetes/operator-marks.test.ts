@@ -11,7 +11,7 @@ import { createPolicy, createWorld, policies, surroundings, type World } from '.
 
 const path = resourcePath(policies, 'logging', 'production');
 
-/** An operator whose kind writes a status as soon as it sees a resource without one. */
+/** An operator that writes a status for each resource without one. */
 class Installation {
   readonly host: KubernetesHost;
   readonly gauges = new Map<string, number>();
@@ -40,7 +40,7 @@ class Installation {
     this.host.start();
   }
 
-  /** Whether it would act on the policy. */
+  /** Returns whether the operator would act on the policy. */
   sees(): boolean {
     return this.#source.get({ namespace: 'logging', name: 'production' }) !== undefined;
   }
@@ -121,7 +121,7 @@ test('two operators that live cost a question and an answer in ten minutes', asy
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // Six or seven times.
+  // Six or seven exchanges.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -1,4 +1,4 @@
-/** The cache of resources follows the server through whatever happens to lists and watches. */
+/** The resource cache follows the server despite failures of lists and watches. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -15,7 +15,7 @@ function targetOf(host: KubernetesHost, name = 'production', namespace = 'loggin
   return host.resources(policies).get({ namespace, name })?.spec.target.version;
 }
 
-/** A host that has listed, and watches. */
+/** A host that has listed its resources and watches them. */
 async function followed(
   namespaces: 'all' | readonly string[] = 'all',
 ): Promise<{ world: World; host: KubernetesHost }> {
@@ -334,7 +334,7 @@ describe('kinds', () => {
     await world.clock.advance(minuteMs);
     expect(host.unready()).toEqual([
       expect.stringMatching(
-        /^searchexports have not been listed yet: .* with 403.*: grant it in the RBAC of the operator$/,
+        /^searchexports have not been listed yet: .* with 403.*: grant this right to the operator with RBAC$/,
       ),
     ]);
     status = 0;

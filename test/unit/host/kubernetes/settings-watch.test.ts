@@ -7,7 +7,7 @@ const namespace = 'logfleet-system';
 const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
 const path = `${configMaps}/${settingsName}`;
 const place = `the ConfigMap ${settingsName} in namespace ${namespace}`;
-/** A watch that broke or fell silent is replaced within this time. */
+/** Maximum time in ms after which a broken or silent watch is replaced. */
 const healMs = 30_000;
 
 function write(world: World, data: object | undefined, name = settingsName): void {

@@ -1,4 +1,4 @@
-/** Status writes are optimistic, and whoever wrote reads what was written. */
+/** Status writes are optimistic, and a writer reads its own writes. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -55,6 +55,85 @@ test('news of our own writes that comes late does not put them back, and wakes n
     expect(cached(host).status?.targetVersion).toBe('1.0-2');
   }
   expect(heard).toBe(0);
+});
+
+/** Keys that listeners are called with from now on. */
+function heardFrom(host: KubernetesHost): readonly string[] {
+  const heard: string[] = [];
+  host.resources(policies).subscribe(({ name }) => heard.push(name));
+  return heard;
+}
+
+/** Each status write takes effect after half of this time and is answered at its end. */
+function delayWrites(world: World, delayMs: number): void {
+  world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
+}
+
+test('a write that the watch reports before its answer is read at once, and wakes nobody (C4)', async () => {
+  const { world, host } = await setting();
+  const heard = heardFrom(host);
+  delayWrites(world, 4_000);
+  const writing = write(world, host, '1.0-1');
+  await world.clock.advance(3_000);
+  expect(cached(host).status?.targetVersion).toBe('1.0-1');
+  await writing;
+  await world.clock.advance(10_000);
+  expect(heard).toEqual([]);
+});
+
+test.each([
+  ['before our write takes effect', 1_000, 'host.conflict'],
+  ['after our write has taken effect', 6_000, 'no error'],
+])('a change of somebody else %s is heard, once the write has ended (C4)', async (_, atMs, code) => {
+  const { world, host } = await setting();
+  const heard = heardFrom(host);
+  delayWrites(world, 8_000);
+  const writing = codeOf(write(world, host, '1.0-1'));
+  await world.clock.advance(atMs);
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(10);
+  expect(cached(host).spec.target.version).toBe('19.501-1');
+  expect(heard).toEqual([]);
+  await expect(writing).resolves.toBe(code);
+  await world.clock.advance(10_000);
+  expect(heard).toEqual(['production']);
+});
+
+test('a write whose answer is lost is heard of, since nobody knows that it is ours (C4)', async () => {
+  const { world, host } = await setting();
+  const heard = heardFrom(host);
+  world.server.onRequest = ({ subresource }) =>
+    subresource === 'status' ? { kind: 'stall', when: 'after' } : undefined;
+  await expect(codeOf(write(world, host, '1.0-1'))).resolves.toBe('host.unreachable');
+  await world.clock.advance(10);
+  expect(heard).toEqual(['production']);
+});
+
+test('a change between two of our writes at once is heard, whichever of them is answered last (C4)', async () => {
+  const { world, host } = await setting();
+  const heard = heardFrom(host);
+  const delays = [8_000, 200];
+  world.server.onRequest = ({ subresource }) =>
+    subresource === 'status' ? { kind: 'delay', delayMs: delays.shift() ?? 0 } : undefined;
+  const first = codeOf(write(world, host, '1.0-1'));
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(10);
+  await expect(codeOf(write(world, host, '1.0-2'))).resolves.toBe('no error');
+  await expect(first).resolves.toBe('host.conflict');
+  await world.clock.advance(10);
+  expect(heard).toEqual(['production']);
+});
+
+test('a resource that is deleted and made again while a write is in flight is heard twice at once (C4)', async () => {
+  const { world, host } = await setting();
+  const heard = heardFrom(host);
+  delayWrites(world, 8_000);
+  const writing = codeOf(write(world, host, '1.0-1'));
+  world.server.remove(path);
+  createPolicy(world, 'production');
+  await world.clock.advance(10);
+  expect(heard).toEqual(['production', 'production']);
+  await expect(writing).resolves.toBe('host.conflict');
 });
 
 test('a list that was sent before a write and answered after it does not put it back', async () => {

@@ -1,4 +1,4 @@
-/** Turns: how many pieces of work run at once, and in which order the others follow. */
+/** Limits on concurrent work, and the order of waiting work. */
 import { expect, test } from 'vitest';
 import { Turns } from '../../../../src/host/kubernetes/turns.ts';
 

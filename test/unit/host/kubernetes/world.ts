@@ -1,4 +1,4 @@
-/** What the tests of this folder stand on: an API server in memory, a virtual clock, and processes that can be stopped. */
+/** The base of this folder's tests: an API server in memory, a virtual clock, and processes that can be stopped. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock, Timer } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -19,13 +19,13 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // As installed: released, so that the first leader need not wait.
+  // Released leases, as after installation, so that the first leader need not wait.
   for (const name of ['operator', operatorLeaseName])
     server.create(leasePath('logfleet-system'), { metadata: { name } });
   return { clock, server };
 }
 
-/** What parts of the host take, besides their own. */
+/** Dependencies that parts of the host share. */
 export function surroundings(world: World, clock: Clock = world.clock) {
   return { clock, random: seededRandom(11), log: silentLogger, metrics: noMetrics };
 }
@@ -34,7 +34,7 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
-/** One that follows policies, as it does once a controller has asked for them. */
+/** A host that follows policies, as after a controller has requested them. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = createKubernetesHost({
     ...surroundings(world),
@@ -69,7 +69,7 @@ export function ownerOf(policy: CollectorVersionPolicy): OwnerRef {
   return { kind: policies, namespace, name, uid };
 }
 
-/** Lets time pass until the promise settles. */
+/** Advances time until the promise settles. */
 export async function resolved<T>(world: World, promise: Promise<T>): Promise<T> {
   let settled = false;
   const done = () => {
@@ -80,7 +80,7 @@ export async function resolved<T>(world: World, promise: Promise<T>): Promise<T>
   return promise;
 }
 
-/** The error that a promise ends in, its code and handling. */
+/** Code and handling of the error that a promise rejects with. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'no error',
@@ -88,9 +88,7 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/**
- * The clock of one process: it can be off, and its timers wait while the process is stopped, as after SIGSTOP. Time goes on meanwhile.
- */
+/** Clock of one process. It can be wrong, and its timers wait while the process is stopped, as after SIGSTOP. Time continues meanwhile. */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;

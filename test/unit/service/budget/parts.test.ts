@@ -1,4 +1,4 @@
-/** The parts of the request budget that have a behaviour of their own: queue, margin, admission of jobs. */
+/** Parts of the request budget with their own behaviour: queue, margin, admission of jobs. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/job-admission.ts';
@@ -8,7 +8,7 @@ import type { RequestClass } from '../../../../src/service/request-budget.ts';
 import { type Waiting, WaitingQueue } from '../../../../src/service/waiting-queue.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** After which the pace takes one step back. */
+/** Time after which the pace increases by one step. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
@@ -81,7 +81,7 @@ describe('the margin of the path (B1)', () => {
 
   it('has nothing to compare the first ones of all with', () => {
     const margin = new PathMargin();
-    // A server that is slow at first answers them one after the other: all of them came late but the first.
+    // A server that is slow at first answers one request after the other, so all but the first are late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
       82, 90, 93, 300,
     ]);
@@ -168,7 +168,7 @@ describe('the admission of jobs (B4, B5)', () => {
     return { clock, jobs, permits, admit };
   }
 
-  it('admits as many as can be kept alive, and the next when one ends', async () => {
+  it('admits as many jobs as can be kept alive, and the next one when a job ends', async () => {
     const { clock, jobs, permits, admit } = admission(() => 3);
     await admit(5);
     expect(permits).toHaveLength(3);
@@ -181,13 +181,13 @@ describe('the admission of jobs (B4, B5)', () => {
     expect(permits).toHaveLength(4);
   });
 
-  it('admits one at least', async () => {
+  it('admits at least one job', async () => {
     const { permits, admit } = admission(() => 0);
     await admit(2);
     expect(permits).toHaveLength(1);
   });
 
-  it('looks again while somebody waits, and sets no timer otherwise', async () => {
+  it('checks again while a job waits, and sets no timer otherwise', async () => {
     let sustainable = 1;
     const { clock, permits, admit } = admission(() => sustainable);
     await admit(3);
@@ -197,7 +197,7 @@ describe('the admission of jobs (B4, B5)', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('halves the jobs after a refusal, once for all sent before it, and has one more a minute', async () => {
+  it('halves the limit after a rejection, once for all creations sent before it, and adds one job per minute', async () => {
     const { clock, jobs, permits, admit } = admission(() => 30);
     await admit(20);
     await clock.advance(1_000);
@@ -217,7 +217,7 @@ describe('the admission of jobs (B4, B5)', () => {
     expect(jobs.limit).toBe(30);
   });
 
-  it('lets those who give up go', async () => {
+  it('removes aborted waiters', async () => {
     const { jobs, permits, admit, clock } = admission(() => 1);
     await admit(1);
     const controller = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * The request budget against any mix of callers, judged by what the server saw (protocol B). Every run is on a virtual clock;
- * the path is as late as the budget's own margin allows at the moment of each start, and no later.
+ * The request budget with random callers, judged by the arrivals at the server (B). Every run uses a virtual clock. The path is at
+ * most as late as the budget's margin allows at each start.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -26,15 +26,15 @@ interface Caller {
   readonly class: RequestClass;
   readonly requests: number;
   readonly thinkMs: number;
-  /** The longest that the server takes for one of its requests. */
+  /** Maximum duration of a request at the server. */
   readonly workMs: number;
-  /** The longest that the body of a page takes. */
+  /** Maximum duration of the body of a page. */
   readonly bodyMs: number;
 }
 
-/** How long the server goes on with a request that was given up: less than the 10 s for which it keeps its place (B2). */
+/** Time for which the server works on a cancelled request: less than the 10 s for which it keeps its slot (B2). */
 const longestAfterMs = 9_000;
-/** The same for a question for a job's status. */
+/** The same for a status request of a job. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -50,24 +50,27 @@ const history = fc.record({
   seed: fc.integer(),
   callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
   jobs: fc.integer({ min: 0, max: 6 }),
-  /** The least time that the server takes for anything, and after which our side gives up. */
+  /** Minimum duration of all requests at the server, and the client's deadline. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /** The part of answers that are 429 for the rate, as the server counts it with others; and of creations of jobs, for their number. */
+  /** Share of requests that are rejected with 429 because of the rate, and of job creations because of the number of jobs. */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
-  /** For so long no question for a status that is sent then gets an answer. */
+  /** Period in which sent status requests get no answer. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** For so long the server reads nothing, and then everything at once. In all less than the 60 s after which no connection stands. */
+  /**
+   * Periods in which the server reads nothing, and then everything at once. Together less than the 60 s after which no connection
+   * is left.
+   */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
       maxLength: 2,
     },
   ),
-  /** How the first process ends after so long, if it does: killed with requests left behind, or by handing over. */
+  /** End of the first process: killed with requests in flight, or by a handover. Undefined if it does not end. */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
@@ -79,11 +82,11 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** One history: callers, jobs that are kept alive, and at most one death in between. */
+/** One history: callers, jobs that are kept alive, and at most one failover. */
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** The longest time between the sendings of two answered polls of one job under one leader, in ms. */
+  /** Maximum time in ms between the sendings of two answered keep-alives of a job under one leader. */
   longestSilenceMs = 0;
   readonly #history: History;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -96,7 +99,7 @@ class World {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** Goes on for `leastMs` at least; the server takes `slowMs` at least for a poll. */
+  /** The history lasts at least `leastMs`, and the server takes at least `slowMs` for a keep-alive. */
   constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -105,7 +108,7 @@ class World {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs to the end: true when every caller got everything that it asked for. */
+  /** Runs to the end. Returns whether all callers got all their answers. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -125,8 +128,8 @@ class World {
   }
 
   /**
-   * The process dies with requests under way, or hands over once all of them are answered or given up; its callers begin again in
-   * the next one. What was given up the server may still be busy with, and nobody who hands over tells of it.
+   * Ends the process with requests in flight, or hands over after all requests are answered or cancelled. Its callers start again
+   * in the next process. The server may still work on cancelled requests, which a handover does not report.
    */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
@@ -148,7 +151,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some lose patience, some find that they have nothing to send.
+    // Some callers give up, and some find that they have nothing to send.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -164,7 +167,7 @@ class World {
     return this.#work(one, sent + 1, generation);
   }
 
-  /** One job, created and polled as jobs are. */
+  /** One job, created and polled like a real job. */
   async #keepAlive(): Promise<void> {
     const generation = this.#generation;
     await this.#pause(this.#random.next() * 12_000);
@@ -178,7 +181,7 @@ class World {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      // Some jobs are looked at; most are done, and only kept alive.
+      // Some jobs have progress requests. Most are done and only kept alive.
       onAnswer: () => polls.lookAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
@@ -212,10 +215,10 @@ class World {
     return job as unknown as OpenJob;
   }
 
-  /** Its answer may never come: the server has lost it, or is at it for ever. */
+  /** The answer may never arrive: it is lost, or the server works on it forever. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // There is room for one lost poll, and not for one that is refused besides.
+    // One lost keep-alive is acceptable, but not a rejected one in addition.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -234,7 +237,7 @@ class World {
     }
   }
 
-  /** As late as the margin allows, and often exactly so late. Pages take their time, and some of their takers too much of it. */
+  /** As late as the margin allows, and often exactly that late. Pages take time, and some of their sinks take too long. */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -256,13 +259,13 @@ class World {
     };
   }
 
-  /** Where the server stalls, its work is steady: work of any length hides how late a request came (B1, what is left). */
+  /** If the server stalls, its work takes constant time, since work of varying length would hide the delay of a request (B1). */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /** Never twice in a row: a service that refuses every poll loses its jobs, whatever we do. */
+  /** Rejects no two requests in a row: if the service rejected every keep-alive, jobs would be lost in any case. */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;
@@ -290,12 +293,12 @@ describe('any mix of callers', () => {
     );
   });
 
-  it('keeps its jobs alive under one leader, while others flood the budget, refusals come, pages take long and polls get no answer (B3, B4)', async () => {
+  it('keeps its jobs alive under one leader, despite many requests, rejections, slow pages and keep-alives without an answer (B3, B4)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
         const world = new World({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
         await world.run();
-        // The service cancels a job after 20 s of silence at the soonest (3.1).
+        // The service cancels a job after at least 20 s of silence (3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),
@@ -317,7 +320,7 @@ describe('any mix of callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // Patience, then every fourth start at most among six classes at four a second, and what a burst rounds up to.
+          // The patience, then at least every fourth request for six classes at four requests per second, plus rounding of bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -376,7 +379,7 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Turns alternate: of an odd number, the last one may have been a poll's. What is refused slows pages down, and no poll.
+      // Classes alternate, and the last of an odd number may be a keep-alive. Rejections slow down pages but not keep-alives.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

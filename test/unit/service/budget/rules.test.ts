@@ -1,4 +1,4 @@
-/** The rules of the request budget one by one (protocol B), on a virtual clock. */
+/** Each rule of the request budget (B), on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { marginBounds } from '../../../../src/service/path-margin.ts';
@@ -27,12 +27,12 @@ function renew({ right = everlastingRight, ...options }: Partial<RequestBudgetOp
 
 beforeEach(() => renew());
 
-/** Sends as many at once as the budget lets go. */
+/** Sends `count` requests as soon as the budget allows. */
 function call(count: number, requestClass: RequestClass = 'listing', fate: Fate = {}): void {
   for (let index = 0; index < count; index++) void wire.call('a', key, requestClass, fate);
 }
 
-/** Takes what is granted right away. */
+/** Slots that are granted immediately. */
 async function granted(count: number, requestClass: RequestClass = 'listing'): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (let index = 0; index < count; index++)
@@ -47,7 +47,7 @@ describe('B1: starts', () => {
   it('lets bursts of four go, and the fifth a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // Answered at once, nothing can have been late: only the least margin is left.
+    // With immediate answers only the minimum margin is left.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
@@ -65,7 +65,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // The listings have never been answered, so that a quarter of a second goes by before the handshake.
+    // Listings never had an answer, so the handshake comes after a quarter of a second.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -136,7 +136,7 @@ describe('B1: starts', () => {
     expect(slots).toHaveLength(4);
   });
 
-  it('gives back what was never sent, and no more than that', async () => {
+  it('returns unused slots, but no others', async () => {
     const slots = await granted(4);
     slots[0]?.started();
     slots[1]?.release();
@@ -155,7 +155,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // Nothing else shows that it has arrived than a handshake after 250 ms.
+    // Only a handshake after 250 ms shows its arrival.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -258,7 +258,7 @@ describe('B2: a request that was given up', () => {
 });
 
 describe('B3: whose turn it is', () => {
-  /** Queues the classes in this order behind a full second, and returns in which order they go. */
+  /** Queues the classes in this order behind a full second, and returns the order in which they are sent. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();
@@ -292,7 +292,7 @@ describe('B3: whose turn it is', () => {
     expect(await order(queued)).toEqual(sent);
   });
 
-  it('sends the poll that is due first, whoever asked first and with whichever key', async () => {
+  it('sends the keep-alive that is due first, regardless of arrival and key', async () => {
     for (const slot of await granted(4)) slot.finished({ kind: 'answered', status: 200 });
     const sent: string[] = [];
     const poll = (owner: string, dueMs: number) =>
@@ -309,7 +309,7 @@ describe('B3: whose turn it is', () => {
     expect(sent).toEqual(['a10', 'a20', 'a40', 'b45', 'a50', 'b60']);
   });
 
-  it('lets keys take turns, however many requests one has queued', async () => {
+  it('alternates between keys, regardless of their queue lengths', async () => {
     call(16, 'taskStatus');
     await settle();
     for (let index = 0; index < 3; index++) void wire.call('b', budget.key('b'), 'taskStatus');
@@ -317,7 +317,7 @@ describe('B3: whose turn it is', () => {
     expect(wire.seen.map((one) => one.key).join('')).toBe('aaaabababaaa');
   });
 
-  it('keeps the order of one class and key', async () => {
+  it('keeps the order within a class and key', async () => {
     const sent: number[] = [];
     for (let index = 0; index < 12; index++) {
       void key.acquire({ class: 'listing' }).then((slot) => {
@@ -337,7 +337,7 @@ describe('B3: whose turn it is', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Patience ends at 2 s, and the polls, all due at 0, are in danger from 3.5 s on.
+    // Patience ends at 2 s. The keep-alives, all due at 0, are in danger from 3.5 s on.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -435,7 +435,8 @@ describe('B5: 429', () => {
     await clock.advance(4_500);
     const polls = wire.sentAt('keepAlive').length;
     const work = wire.sentAt('taskStatus').length - 1;
-    // At two a second, nine would have gone in all. Polls go first, but for what has waited longer than two seconds.
+    // At two per second nine requests are sent in all. Keep-alives are first, except before requests that have waited for more than
+    // two seconds.
     expect(polls).toBeGreaterThanOrEqual(12);
     expect(work).toBeLessThanOrEqual(6);
     expect(wire.mostArrivals()).toBe(4);
@@ -455,7 +456,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // 0.05 a second until 10 s, 0.075 from then on.
+    // 0.05 per second until 10 s, then 0.075.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 
@@ -479,8 +480,8 @@ describe('B5: 429', () => {
     expect(budget.marginMs).toBeLessThan(before);
   });
 
-  it('makes what has left wait for the grown margin, too', async () => {
-    // Listings that take longer than a second are not late for want of an answer by then.
+  it('applies a grown margin to requests already sent', async () => {
+    // Listings take longer than a second, so they are not late without an answer by then.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });
@@ -566,7 +567,7 @@ describe('B6: a new leader', () => {
     expect(wire.seen).toHaveLength(10);
   });
 
-  it('waits for nobody once the term is older than any request', async () => {
+  it('does not wait when the term is older than any request', async () => {
     await clock.advance(62_000);
     call(4);
     await clock.advance(1);
@@ -582,7 +583,7 @@ describe('L1: the right to send', () => {
     renew({ right });
   });
 
-  it('is asked for when a request is written: what was granted before the right was lost stays unsent', async () => {
+  it('is checked at the write: a slot that was granted before the right was lost stays unused', async () => {
     const [slot] = await granted(1);
     right.end();
     expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
@@ -598,14 +599,14 @@ describe('L1: the right to send', () => {
     expect(checks).toBe(0);
   });
 
-  it('of a later term does not cover what was granted in an earlier one, since the new one waits first (B6)', async () => {
+  it('of a later term does not apply to slots of an earlier term, since a new term waits first (B6)', async () => {
     const [slot] = await granted(1);
     right.end();
     right.begin(clock.monotonic());
     expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
   });
 
-  it('turns all away that wait when it is gone, and whoever comes later', async () => {
+  it('rejects all waiting and later requests when it is lost', async () => {
     const waiting = Array.from({ length: 12 }, () => wire.call('a', key, 'listing').catch((error: unknown) => error));
     right.end();
     await clock.advance(2_000);
@@ -672,7 +673,7 @@ describe('B7: a share of its own', () => {
   });
 });
 
-describe('who waits', () => {
+describe('waiting requests', () => {
   it('leaves with the reason of the signal, and is not sent for', async () => {
     call(4);
     const controller = new AbortController();
@@ -703,7 +704,7 @@ describe('who waits', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('sets no timer while nobody waits', async () => {
+  it('sets no timer while no request waits', async () => {
     call(20);
     await clock.advance(60_000);
     expect(wire.seen).toHaveLength(20);

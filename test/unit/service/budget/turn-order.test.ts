@@ -1,9 +1,9 @@
-/** Which class goes next when polls and pages want all that there is (B3, B4). */
+/** Order of keep-alives and pages when both always wait (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/request-budget.ts';
 import { TurnOrder } from '../../../../src/service/turn-order.ts';
 
-/** The classes of so many starts while these wait all the time, each as late as it says. */
+/** Classes of the next `count` requests if these classes always wait, each with the given delay. */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));
@@ -28,7 +28,7 @@ test('three polls may go ahead of pages, and as many again once pages have had a
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // What no page has waited for is not held against them.
+  // Keep-alives without a waiting page do not count.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

@@ -1,29 +1,32 @@
 /**
- * A service as seen from the server, for tests of the request budget: requests take their way, keep the server busy, and are
- * written down when they arrive. The oracle at the end looks at what the server saw and knows nothing of the budget.
+ * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they
+ * arrive. The oracle uses only the arrivals at the server.
  */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/request-budget.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** How one request fares; times in ms. */
+/** Course of one request, with all times in ms. */
 export interface Fate {
-  /** On its way to the server. */
+  /** Time to the server. */
   readonly outMs?: number;
-  /** How long the server is busy with it. */
+  /** Time of work at the server. */
   readonly workMs?: number;
-  /** On the way back. */
+  /** Time back. */
   readonly backMs?: number;
-  /** From the head of the answer to its end, for as long as the server is busy with it. */
+  /** Time from the head of the answer to its end, during which the server works on it. */
   readonly bodyMs?: number;
-  /** Given up so long after its head, since nobody takes the body; the server notices `bodyMs` after its head. */
+  /**
+   * Time after its head at which the request is cancelled because the body is not read. The server notices it `bodyMs` after the
+   * head.
+   */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Given up after this long; the server goes on. */
+  /** Time after which it is cancelled. The server continues. */
   readonly deadlineMs?: number;
-  /** So long after it was given up, or has arrived after that, the server is done with it. */
+  /** Time after the cancellation, or after a later arrival, at which the server stops. */
   readonly afterMs?: number;
-  /** From so long after the start on, it is given up when a poll needs its place; the server is done with it `afterMs` later. */
+  /** Time after the start from which it is cancelled when a keep-alive needs its slot. The server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
@@ -37,7 +40,7 @@ export interface Seen {
 
 export class Wire {
   readonly seen: Seen[] = [];
-  /** The way there: a handshake takes no time while the server does not stall. */
+  /** Path to the server. A handshake takes no time unless the server stalls. */
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
   readonly #clock: VirtualClock;
@@ -47,7 +50,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Between the two times the server reads nothing; then it reads everything at once. */
+  /** The server reads nothing between the two times, and then everything at once. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -63,7 +66,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends on a slot; resolves to the outcome that the client sees, which the slot has been told. */
+  /** Sends with a slot. Resolves to the outcome that the client sees, which is also reported to the slot. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -126,7 +129,7 @@ export class Wire {
     return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 
-  /** The sockets die now: the server drops all of a key's requests but the first `lingering`, which it goes on with. */
+  /** Closes the sockets: the server drops all requests of a key except the first `lingering`, which it continues. */
   kill(lingering: number): void {
     const nowMs = this.#clock.monotonic();
     const left = new Map<string, number>();
@@ -137,10 +140,10 @@ export class Wire {
     }
   }
 
-  /** The most arrivals in any half-open span of `spanMs`. */
+  /** Maximum number of arrivals in any half-open period of `spanMs`. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // What double precision loses over an hour is far below a nanosecond's worth of any limit.
+    // Rounding errors of doubles over an hour are far below a nanosecond.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;
@@ -149,7 +152,7 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /** The most requests of one key at the server at once; one that ends when another comes is not at once with it. */
+  /** Maximum number of concurrent requests of a key at the server. Requests that only touch are not concurrent. */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

@@ -1,13 +1,13 @@
-/** Questions for a job's status that are waited for long, and make room for polls that find no place (B2, B4). */
+/** Slow status requests of jobs that are cancelled for keep-alives without a free slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
 import { type Path, RequestBudget, type Slot } from '../../../../src/service/request-budget.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** A server that reads on: handshakes succeed at once. */
+/** Server that keeps reading: handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** `count` polls under way of which none is answered; `told` has the numbers of those that were to give up, which they do. */
+/** `count` keep-alives in flight without an answer. `told` contains the numbers of those that were asked to cancel, which they do. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 });
@@ -30,7 +30,7 @@ async function crowd(count: number, gives = true) {
 }
 
 describe('polls that had their time', () => {
-  test('go on while there is a place for everybody', async () => {
+  test('continue while there are enough slots', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(9);
     for (let index = 0; index < 9; index++) yieldTo(index);
     poll();
@@ -43,7 +43,7 @@ describe('polls that had their time', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // Since 250 ms a handshake has shown that they have arrived.
+    // Since 250 ms a handshake has shown their arrival.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[3, 1], []]);
     await clock.advance(1);
@@ -64,7 +64,7 @@ describe('polls that had their time', () => {
     expect([told, granted]).toEqual([[4], [4_000]]);
   });
 
-  test('are told once, though they take their time to end', async () => {
+  test('are asked once, even if they end slowly', async () => {
     const { clock, told, slots, granted, yieldTo, poll } = await crowd(10, false);
     for (let index = 0; index < 10; index++) yieldTo(index);
     poll();
@@ -99,7 +99,7 @@ test('a look that was given up keeps its place for 2 s, as a poll does; a deleti
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // From the handshake on that shows that it has arrived.
+    // From the handshake on that shows the arrival.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -1,4 +1,4 @@
-/** Real sockets on loopback: an HTTPS server that a test scripts, and a proxy that knows CONNECT. */
+/** Real sockets on loopback: a scripted HTTPS server, and a proxy with CONNECT. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Signed by itself, so that it is its own authority. */
+/** Self-signed, so it is its own certificate authority. */
 export async function selfSigned(
   names: readonly string[],
   validity?: { readonly from: Date; readonly to: Date },
@@ -32,7 +32,7 @@ export async function selfSigned(
 
 export interface Loopback extends AsyncDisposable {
   readonly port: number;
-  /** Sockets accepted so far. */
+  /** Number of sockets accepted so far. */
   readonly sockets: readonly Socket[];
 }
 
@@ -63,11 +63,11 @@ export function httpsServer(
 }
 
 export interface Proxy extends Loopback {
-  /** What was asked for, and with which credentials. */
+  /** Requested address and credentials of each tunnel. */
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 
-/** Leads every tunnel to `targetPort` on loopback, whatever name was asked for; or answers with `refusal`. */
+/** Connects every tunnel to `targetPort` on loopback, regardless of the name, or answers with `refusal`. */
 export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
   const tunnels: { target: string; authorization: string | undefined }[] = [];
   const server = createHttpServer((_request, response) => response.writeHead(400).end());

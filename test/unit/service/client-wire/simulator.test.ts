@@ -1,5 +1,9 @@
-/** From a Secret to the simulator's server and back over real TLS, and what a person is told when the Secret is wrong. */
+/** From a Secret to the simulator's server and back over real TLS, and the messages for a wrong Secret. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JournalEntry } from '../../../../simulator/journal.ts';
+import { ServiceModel } from '../../../../simulator/model.ts';
+import type { FaultScenario } from '../../../../simulator/scenario.ts';
+import { type SimulatorServer, startServer } from '../../../../simulator/server.ts';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -10,10 +14,6 @@ import type { PageRow } from '../../../../src/service/page-row.ts';
 import { RequestBudget } from '../../../../src/service/request-budget.ts';
 import type { RowReceiver } from '../../../../src/service/search-service.ts';
 import { connectOverTls } from '../../../../src/service/undici/connect.ts';
-import type { JournalEntry } from '../../../../src/simulator/journal.ts';
-import { ServiceModel } from '../../../../src/simulator/model.ts';
-import type { FaultScenario } from '../../../../src/simulator/scenario.ts';
-import { type SimulatorServer, startServer } from '../../../../src/simulator/server.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { type Certificate, connectProxy, selfSigned } from './loopback.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // A call of each test, from the same user; the client's own limits are tested elsewhere.
+      // The tests send their calls as the same user. The client's limits have their own tests.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -108,8 +108,8 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Ids of rows; without room after each of them, until the event loop has turned. */
-  class SlowTaker implements RowReceiver {
+  /** Ids of rows. After each row it accepts nothing until the next turn of the event loop. */
+  class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 
     row({ messageId }: PageRow): void {
@@ -121,14 +121,14 @@ describe('pages of messages over TLS', () => {
     }
   }
 
-  test('come whole through a taker who is slow, and the job is deleted', async () => {
-    const taker = new SlowTaker();
+  test('arrive completely at a slow sink, and the job is deleted', async () => {
+    const sink = new SlowSink();
     {
       await using job = await openJob();
-      await job.readMessages({ offset: 0, receiver: taker });
+      await job.readMessages({ offset: 0, receiver: sink });
     }
-    expect(taker.ids).toHaveLength(3_000);
-    expect(new Set(taker.ids).size).toBe(3_000);
+    expect(sink.ids).toHaveLength(3_000);
+    expect(new Set(sink.ids).size).toBe(3_000);
     expect(model.counters().jobsActive).toBe(0);
   });
 
@@ -139,15 +139,15 @@ describe('pages of messages over TLS', () => {
       { faults: { cut: { kind: 'truncate', operations: ['listMessages'], nth: [1, 2, 3] } } },
       server.nowMs(),
     );
-    const taker = new SlowTaker();
-    await job.readMessages({ offset: 0, receiver: taker });
+    const sink = new SlowSink();
+    await job.readMessages({ offset: 0, receiver: sink });
     model.patch({ faults: null }, server.nowMs());
-    expect(taker.ids).toHaveLength(3_000);
-    expect(new Set(taker.ids).size).toBe(3_000);
+    expect(sink.ids).toHaveLength(3_000);
+    expect(new Set(sink.ids).size).toBe(3_000);
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each has brought about half of what was left.
+    // Each one has read about half of the rest.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** The transport over real TLS on loopback: when a request counts as written, who is trusted, and what breaks how. */
+/** The transport over real TLS on loopback: the time of the write, trusted certificates, and failures. */
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Grants each write, after `note` was called. */
+/** Allows each write after calling `note`. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -109,13 +109,13 @@ describe('the write', () => {
     expect(server.sockets).toHaveLength(1);
   });
 
-  test('goes to a new connection when the old one ended, and is counted once', async () => {
+  test('uses a new connection after the old one ended, and counts once', async () => {
     await using server = await httpsServer(certificate, ok);
     await using transport = transportWith();
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // Ended from here, it closes once the other side has seen the end.
+    // Closed by the client, it ends after the server has seen the end.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
@@ -152,8 +152,8 @@ describe('a body that is taken as it comes', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Takes all, and says before each piece what `room` says. */
-  class Taker implements BodyReceiver {
+  /** Accepts all data. `room` decides before each chunk whether to wait. */
+  class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
     readonly #room: (bytes: number) => Promise<void> | undefined;
@@ -180,7 +180,7 @@ describe('a body that is taken as it comes', () => {
   test('comes in pieces, whole and in order, and is in no answer', async () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
-    const receiver = new Taker();
+    const receiver = new Sink();
     const response = await transport.send(request(originOf(server), { receiver }));
     expect(receiver.head?.status).toBe(200);
     expect(receiver.chunks.length).toBeGreaterThan(1);
@@ -191,7 +191,7 @@ describe('a body that is taken as it comes', () => {
   test('is left to the answer where the receiver does not want it', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => response.writeHead(404).end('{}'));
     await using transport = transportWith();
-    const receiver = new Taker();
+    const receiver = new Sink();
     const response = await transport.send(request(originOf(server), { receiver }));
     expect(Buffer.from(response.body).toString()).toBe('{}');
     expect(receiver.chunks).toHaveLength(0);
@@ -216,14 +216,14 @@ describe('a body that is taken as it comes', () => {
     await using transport = transportWith();
     const full = Promise.withResolvers<void>();
     const emptied = Promise.withResolvers<void>();
-    const receiver = new Taker((bytes) => {
+    const receiver = new Sink((bytes) => {
       if (bytes < 1_000_000) return undefined;
       full.resolve();
       return emptied.promise;
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // Whatever else goes over the wire comes after what could still come of this.
+    // Other data on the connection follows any late data of this request.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
@@ -232,7 +232,7 @@ describe('a body that is taken as it comes', () => {
     expect(receiver.bytes).toBe(40_000_000);
   });
 
-  test('ends with what the receiver throws, and destroys the connection', async () => {
+  test('fails with the error of the receiver, and closes the connection', async () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
     const fault = new Error('the disk is full');
@@ -242,25 +242,25 @@ describe('a body that is taken as it comes', () => {
       },
       () => Promise.reject(fault),
     ]) {
-      const sending = transport.send(request(originOf(server), { receiver: new Taker(room) }));
+      const sending = transport.send(request(originOf(server), { receiver: new Sink(room) }));
       await expect(sending).rejects.toBe(fault);
     }
-    await transport.send(request(originOf(server), { receiver: new Taker() }));
+    await transport.send(request(originOf(server), { receiver: new Sink() }));
     expect(server.sockets).toHaveLength(3);
   });
 
-  test('is whole where the connection ends with it, however slow its taker is', async () => {
+  test('is whole where the connection ends with it, however slow its sink is', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => {
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { connection: 'close' }).end(page.subarray(0, 1_500_000));
     });
     await using transport = transportWith();
-    const receiver = new Taker(() => new Promise((resolve) => setImmediate(resolve)));
+    const receiver = new Sink(() => new Promise((resolve) => setImmediate(resolve)));
     await transport.send(request(originOf(server), { receiver }));
     expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 1_500_000))).toBe(true);
   });
 
-  test('and the heads between, where many answers come over one connection', async () => {
+  test('many answers over one connection have complete heads', async () => {
     let answers = 0;
     await using server = await httpsServer(certificate, (_incoming, response) => {
       const fill = String(answers++).repeat(5_000);
@@ -268,7 +268,7 @@ describe('a body that is taken as it comes', () => {
     });
     await using transport = transportWith();
     for (let answer = 0; answer < 20; answer++) {
-      const receiver = new Taker();
+      const receiver = new Sink();
       const response = await transport.send(request(originOf(server), { receiver }));
       expect(response.headers.get('x-fill')).toBe(String(answer).repeat(5_000));
       expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 90_001 + answer))).toBe(true);
@@ -276,13 +276,13 @@ describe('a body that is taken as it comes', () => {
     expect(server.sockets).toHaveLength(1);
   });
 
-  test('that breaks off leaves what came, and fails', async () => {
+  test('a body that breaks off keeps the received part, and fails', async () => {
     await using server = await httpsServer(certificate, (incoming, response) => {
       response.writeHead(200, { 'content-length': String(pageBytes) });
       response.write(page.subarray(0, 300_000), () => incoming.socket.destroy());
     });
     await using transport = transportWith();
-    const receiver = new Taker();
+    const receiver = new Sink();
     const sending = transport.send(request(originOf(server), { receiver }));
     await expect(sending).rejects.toMatchObject({ failure: 'connectionLost' });
     expect(receiver.bytes).toBeGreaterThan(0);
@@ -293,19 +293,19 @@ describe('a body that is taken as it comes', () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
     const controller = new AbortController();
-    const receiver = new Taker((bytes) => {
+    const receiver = new Sink((bytes) => {
       if (bytes > 500_000) controller.abort(new Error('enough'));
       return undefined;
     });
     const sending = transport.send(request(originOf(server), { receiver, signal: controller.signal }));
     await expect(sending).rejects.toThrow('enough');
     const taken = receiver.bytes;
-    await transport.send(request(originOf(server), { receiver: new Taker() }));
+    await transport.send(request(originOf(server), { receiver: new Sink() }));
     expect(receiver.bytes).toBe(taken);
   });
 });
 
-describe('what breaks', () => {
+describe('failures', () => {
   const failures: readonly [string, (incoming: IncomingMessage, response: ServerResponse) => void, string][] = [
     ['a reset before the answer', (incoming) => incoming.socket.destroy(), 'connectionLost'],
     [
@@ -332,7 +332,7 @@ describe('what breaks', () => {
     expect(writes).toBe(1);
   });
 
-  test('an aborted request has its socket destroyed, and the next one a connection of its own', async () => {
+  test('an aborted request closes its socket, and the next request uses another connection', async () => {
     const arrived = Promise.withResolvers<Socket>();
     let silent = true;
     await using server = await httpsServer(certificate, (incoming, response) => {
@@ -352,7 +352,7 @@ describe('what breaks', () => {
     await expect(transport.send(request(originOf(server)))).resolves.toMatchObject({ status: 200 });
   });
 
-  test('closing destroys what is under way; draining waits for it', async () => {
+  test('closing cancels requests in flight, and draining waits for them', async () => {
     const arrived: (() => void)[] = [];
     await using server = await httpsServer(certificate, (incoming, response) => {
       if (incoming.url === '/late') arrived.push(() => ok(incoming, response));
@@ -368,7 +368,7 @@ describe('what breaks', () => {
     await expect(transport.send(request(origin))).rejects.toMatchObject({ failure: 'closed' });
   });
 
-  test('a host that does not exist, and one where nobody listens', async () => {
+  test('a host that does not exist, and a host without a listening server', async () => {
     const free = createServer().listen(0, '127.0.0.1');
     await once(free, 'listening');
     const { port } = free.address() as { port: number };
@@ -397,7 +397,7 @@ describe('what breaks', () => {
 });
 
 describe('trust', () => {
-  test('a certificate by an authority that nobody named', async () => {
+  test('a certificate with an unknown issuer', async () => {
     await using server = await httpsServer(certificate, ok);
     await using transport = transportWith({ ca: undefined });
     await expect(transport.ready(originOf(server), 1, unlimited)).rejects.toMatchObject({
@@ -448,11 +448,11 @@ describe('a proxy', () => {
     await using transport = transportWith({ environment: { HTTPS_PROXY: proxy } });
     await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({
       failure: 'proxyFailed',
-      message: expect.stringContaining('HTTPS_PROXY is no address of an HTTP proxy'),
+      message: expect.stringContaining('HTTPS_PROXY is not the address of an HTTP proxy'),
     });
   });
 
-  test('never sees what goes through its tunnel, and cannot pose as the service', async () => {
+  test('cannot read its tunnel, and cannot impersonate the service', async () => {
     const impostor = await selfSigned(['evil.test']);
     await using server = await httpsServer(impostor, ok);
     await using proxy = await connectProxy(server.port);
@@ -462,21 +462,21 @@ describe('a proxy', () => {
     });
   });
 
-  test('that refuses is named, with what it wants', async () => {
+  test('that rejects the connection is named, with its requirement', async () => {
     await using proxy = await connectProxy(9, 407);
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
     const sending = transport.send(request('https://service.test'));
     await expect(sending).rejects.toMatchObject({ failure: 'proxyFailed', message: expect.stringContaining('407') });
   });
 
-  test('that is not there is named as such', async () => {
+  test('that is unreachable is named', async () => {
     const gone = await connectProxy(9);
     await gone[Symbol.asyncDispose]();
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://127.0.0.1:${gone.port}` } });
     await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({ failure: 'proxyFailed' });
   });
 
-  test('is passed by for what NO_PROXY names', async () => {
+  test('is not used for hosts in NO_PROXY', async () => {
     await using server = await httpsServer(certificate, ok);
     await using transport = transportWith({
       environment: { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: 'service.test' },

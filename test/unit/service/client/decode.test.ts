@@ -1,4 +1,4 @@
-/** Answers as types: 64-bit ids, members that are missing, unknown or null, and places in messages (2.7 to 2.10). */
+/** Decoding of answers: 64-bit ids, missing, unknown and null members, and paths in messages (2.7 to 2.10). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from '../../../../src/service/decode.ts';
@@ -60,7 +60,7 @@ describe('collectors', () => {
     expect(bare).toMatchObject({ id: '2', name: '', alive: undefined, osName: undefined, collectorVersion: undefined });
   });
 
-  test('all have one shape', () => {
+  test('all objects have the same shape', () => {
     const [whole, bare] = collectors('{"id":1,"name":"a","osArch":"amd64","hostName":"h"},{"id":2}');
     expect(Object.keys(whole ?? {})).toEqual(Object.keys(bare ?? {}));
   });
@@ -113,7 +113,7 @@ describe('tasks', () => {
     expect(task(`"status":1,${member}`).requestedMs).toBe(requestedMs);
   });
 
-  test('the id of a new one is a string or a number', () => {
+  test('the id of a new task is a string or a number', () => {
     expect(decodeCreatedTask(bytes('{"id":"abc"}'))).toEqual({ taskId: 'abc' });
     expect(decodeCreatedTask(bytes('{"id":9007199254740993}'))).toEqual({ taskId: '9007199254740993' });
   });

@@ -1,4 +1,4 @@
-/** A client on a scripted transport and a virtual clock, and the nine operations as one table. */
+/** Client with a scripted transport and a virtual clock, and the nine operations as a table. */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { Calls, type CallsOptions } from '../../../../src/service/calls.ts';
@@ -22,9 +22,9 @@ export interface Harness {
   readonly transport: ScriptedTransport;
   readonly budget: RecordingBudget;
   readonly client: ServiceClient;
-  /** Created a minute ago, with a cookie, and not asked for since. */
+  /** Job that was created a minute ago, with a cookie, without later requests. */
   readonly job: OpenJob;
-  /** The job as it is `ageMs` after its creation. */
+  /** Job `ageMs` after its creation. */
   jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
 }
 
@@ -96,7 +96,7 @@ export const calls: {
 export const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
-/** `count` messages with the ids from `first` on, newest first. */
+/** `count` messages with ids from `first` on, newest first. */
 export function messages(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = first + index;
@@ -105,7 +105,7 @@ export function messages(first: number, count: number): string {
   return `{"fields":[{"name":"_messageid","fieldType":"long","keyField":false}],"messages":[${rows.join(',')}]}`;
 }
 
-/** An answer that is right for each operation. */
+/** Valid answer of each operation. */
 export const goodBodies: { readonly [O in Operation]: string } = {
   createJob: `{"id":"A1/B2","link":{"rel":"self","href":"${home}/v1/search/jobs/A1/B2"},"warning":"${creationNotice}"}`,
   getJob: '{"state":"DONE GATHERING RESULTS","messageCount":2,"recordCount":0,"histogramBuckets":[]}',
@@ -123,7 +123,7 @@ export const good = (operation: Operation): Step => ({ kind: 'answer', status: 2
 export const isJobOperation = (operation: Operation): operation is JobOperation =>
   (jobOperations as readonly Operation[]).includes(operation);
 
-/** What a call comes to, once the clock has run. */
+/** Result of a call after the clock has run. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(
@@ -137,7 +137,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** The `ServiceError` with which the operation ends on this script. */
+/** `ServiceError` of the operation for this script. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

@@ -1,16 +1,16 @@
 /**
- * Each of the nine operations × each way in which the service, or what lies on the way to it, can spoil an answer (7.1, 10.1): how the
- * client classifies it, and that it never calls without effect what the service has acted on.
+ * Each of the nine operations with each fault of the service or of an intermediary (7.1, 10.1): the classification, and that a
+ * request with an effect is never classified as one without.
  */
 import { describe, expect, test } from 'vitest';
+import type { FaultScenario } from '../../../../simulator/scenario.ts';
 import { jobOperations, type Operation, operations } from '../../../../src/service/operation.ts';
 import type { OpenJob } from '../../../../src/service/search-service.ts';
 import { ServiceError } from '../../../../src/service/service-error.ts';
-import type { FaultScenario } from '../../../../src/simulator/scenario.ts';
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/** A world with what each operation needs: a job of 11 s that is done and outlives all time-outs, and a task. Nothing is spoilt yet. */
+/** World with the objects that the operations need: a finished job of 11 s that survives all timeouts, and a task. Without faults. */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
@@ -67,24 +67,24 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
 ];
 
-/** Operations on a job that exists: 404 says that it does not. */
+/** Operations on an existing job. 404 means that it does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/** Undefined is success: a deletion may be answered with anything, and a job that is gone is deleted (4.5). */
+/** Undefined means success: a deletion may have any answer, and an unknown job counts as deleted (4.5). */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults that leave the service as it was; the others spoil the answer alone. */
+/** Faults before any effect. The others only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
-/** How many jobs less there are afterwards. */
+/** Number of deleted jobs. */
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** What a lost answer may hide. */
+/** Possible effects of a request whose answer is lost. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
@@ -100,7 +100,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // A deletion that the service has acted on leaves no job, and one that it has not left the job as it was.
+    // A deletion with an effect leaves no job. One without leaves the job unchanged.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
@@ -110,7 +110,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // What the service has acted on is never called without effect, and never asked for twice.
+    // A request with an effect is never classified as one without, and never repeated.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });
@@ -124,7 +124,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // A cookie that the first host set is not for the second: there the job is not known, as 5.3 has it.
+    // The second host does not get the first host's cookie, so it does not know the job (5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Each operation × each outcome: what the caller gets, how often the request went out, and how the budget's slots ended. */
+/** Each operation with each outcome: the result for the caller, the number of requests, and the ends of the slots. */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/outcome.ts';
@@ -39,7 +39,7 @@ for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** A script that ends in each outcome, for the operations that know it. */
+/** Script for each outcome, for the operations that can have it. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -84,7 +84,7 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   jobGone: [noJob],
 };
 
-/** What has to be so that a job which the service does not know is missed for this reason. */
+/** Setup in which an unknown job has this cause. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
@@ -101,7 +101,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** In the outcome's world: after its past, a call of the operation; with the writes and ends of the call alone. */
+/** Sets up the outcome, then calls the operation. Returns the writes and slot ends of that call only. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -122,7 +122,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** What must come of it, in the words of the protocol and not of the code: [reason, handling, effect of a creation, writes of a read]. */
+/** Expected result according to the protocol: [reason, handling, effect of a creation, writes of a read]. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -193,21 +193,24 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Operations that alone know an outcome. */
+/** Operations that can have an outcome, if not all. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // Of a job it says that there is none, which is what a deletion is for.
+  // For a job it means that there is none, which is the aim of a deletion.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/** Requests that change something: a status hands out each error once, so that a lost answer is a loss (E5). */
+/** Requests with an effect. A status returns each error once, so a lost answer is a loss (E5). */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
-/** How often it goes out: what acts once, and again only where it was refused for sure, or where twice is as good as once. */
+/**
+ * Number of requests. Requests with an effect are sent once, and again only after a certain rejection, or if twice has the same
+ * effect.
+ */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
   if (outcome === 'redirectInCircles') return writes;
@@ -223,7 +226,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // A deletion may be answered with anything.
+  // A deletion may have any answer.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
     '%s',
     async (outcome) => {
@@ -304,7 +307,7 @@ test('the answer to a status is waited for 15 s, or from 2 s on until its place 
   }
 });
 
-test('reads get what they asked for after a reset or a spurious 401, and stay within their tries', async () => {
+test('reads succeed after a reset or a spurious 401, within their number of attempts', async () => {
   const { clock, client, transport } = harness([
     { kind: 'written', failure: 'connectionLost' },
     { kind: 'answer', status: 401 },
@@ -316,7 +319,7 @@ test('reads get what they asked for after a reset or a spurious 401, and stay wi
   expect(transport.written).toHaveLength(3);
 });
 
-test('Retry-After is given to the caller, in seconds or as a date; nobody sleeps through it', async () => {
+test('Retry-After, in seconds or as a date, is passed to the caller without a wait', async () => {
   const inSeconds = await failureOn('createTask', [{ kind: 'answer', status: 429, headers: { 'retry-after': '30' } }]);
   expect(inSeconds.error.handling).toEqual({ kind: 'retryAfter', delayMs: 30_000 });
   expect(inSeconds.harness.budget.ends).toMatchObject([{ kind: 'answered', status: 429, retryAfterMs: 30_000 }]);
@@ -325,7 +328,7 @@ test('Retry-After is given to the caller, in seconds or as a date; nobody sleeps
   expect(asDate.error.handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
 });
 
-test('a date in Retry-After is read by the clock of who wrote it', async () => {
+test('a date in Retry-After refers to the clock of the server', async () => {
   const headers = { date: 'Sun, 01 Nov 2020 00:00:00 GMT', 'retry-after': 'Sun, 01 Nov 2020 00:00:20 GMT' };
   const { error } = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers }]);
   expect(error.handling).toEqual({ kind: 'retryAfter', delayMs: 20_000 });
@@ -345,7 +348,7 @@ test.each([
   expect(error.message).toContain(inMessage);
 });
 
-test('a code that fits several identifiers stays what it is', async () => {
+test('an ambiguous code stays unchanged', async () => {
   const { error } = await failureOn('createTask', [{ kind: 'answer', status: 400, body: '{"code":"invalid"}' }]);
   expect(error).toMatchObject({ code: 'service.badRequest', serviceCode: 'invalid' });
 });
@@ -363,10 +366,10 @@ test.each([
 test.each([
   ['createJob', 'parse.error', 'correct the query'],
   ['createJob', 'query.creation.error', 'correct the query'],
-  ['listRecords', 'no.records.not.an.aggregation.query', 'write results: Messages, or an aggregation'],
-  ['listMessages', 'raw.messages.not.available', 'the query aggregates: write requiresRawMessages: true'],
+  ['listRecords', 'no.records.not.an.aggregation.query', 'write Messages as results, or an aggregation'],
+  ['listMessages', 'raw.messages.not.available', 'the query aggregates: write Records as results'],
   ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
-  ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret names the service itself'],
+  ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
 ] as const)('what a person can do about a query is said (%s, %s)', async (operation, code, advice) => {
   const { error } = await failureOn(operation, [refusal(code)]);
   expect(error.message).toContain(`; ${advice}`);
@@ -375,12 +378,14 @@ test.each([
 test('a 429 may be about the rate, and to the creation of a job about the number of jobs, too (10.5)', async () => {
   const told = async (operation: Operation) =>
     (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
-  expect(await told('listBuilds')).toMatch(/; somebody else may be using the same user: lower requestsPerSecond/);
+  expect(await told('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
   expect(await told('listBuilds')).not.toMatch(/search jobs/);
-  expect(await told('createJob')).toMatch(/ own; or the organisation has as many active search jobs as it may: wait/);
+  expect(await told('createJob')).toMatch(
+    / own; or the organisation has reached its limit of active search jobs: wait/,
+  );
 });
 
-test('whatever waits for a person says what to do', () => {
+test('every error that needs a person contains a remedy', () => {
   for (const operation of names) {
     for (const outcome of outcomes) {
       if (treatmentOf(operation, outcome).handling !== 'stall') continue;

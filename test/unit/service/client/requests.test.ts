@@ -1,4 +1,4 @@
-/** What goes over the wire: paths, headers, bodies, and where redirects may lead (4, 5, 7.1). */
+/** Requests on the network: paths, headers, bodies, and allowed redirects (4, 5, 7.1). */
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/service/operation.ts';
 import type { JobOrder, OpenJob } from '../../../../src/service/search-service.ts';
@@ -57,7 +57,7 @@ test('a job is ordered with everything that 4.1 knows', async () => {
   expect(JSON.parse(transport.written[0]?.body ?? '')).toEqual({ ...rest, from: '1', to: '2' });
 });
 
-test('turns in the budget go by what a request is for (B3)', async () => {
+test('the class of a request depends on its purpose (B3)', async () => {
   const classes = [];
   for (const operation of Object.keys(calls) as Operation[]) {
     const world = harness([good(operation)]);
@@ -78,7 +78,7 @@ test('turns in the budget go by what a request is for (B3)', async () => {
   });
 });
 
-test('what beforeSend throws ends a creation as never sent, and gives the slot back (U2)', async () => {
+test('an error of beforeSend ends a creation unsent and returns the slot (U2)', async () => {
   const world = harness([good('createTask')]);
   const { clock, transport, budget } = world;
   const refusal = new Error('the lease is gone');
@@ -130,7 +130,7 @@ describe('redirects', () => {
     ]);
   });
 
-  test('a new address that is not to be reached is given up for the old one', async () => {
+  test('an unreachable new address is dropped in favour of the old one', async () => {
     const moved = to('https://other.test/api/v1/collectors/upgrades/targets');
     const { clock, client, transport } = harness([
       moved,
@@ -188,7 +188,7 @@ describe('redirects', () => {
       expect(transport.written.at(-1)?.headers.cookie).toBe('A=1');
     });
 
-    test('301 to one of its requests leads that one away, and it comes back when nobody knows the job there', async () => {
+    test('301 redirects a single request, which returns if the job is unknown there', async () => {
       const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`);
       const { clock, client, job, transport } = await open([
         created,
@@ -204,7 +204,7 @@ describe('redirects', () => {
       expect(origins(transport.written)).toEqual([here, here, there, here, here]);
     });
 
-    test('301 to one of its requests that is answered moves the job, 302 does not', async () => {
+    test('a successful request after a 301 moves the job, but not after a 302', async () => {
       for (const [status, next] of [
         [301, there],
         [302, here],
@@ -217,7 +217,7 @@ describe('redirects', () => {
       }
     });
 
-    test('a deletion that was led away and finds no job has deleted none', async () => {
+    test('a redirected deletion that finds no job has not deleted it', async () => {
       const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`);
       const { clock, job } = await open([created, moved, { kind: 'answer', status: 404 }, good('deleteJob')]);
       expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.jobCookieMissing' });

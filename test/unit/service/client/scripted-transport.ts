@@ -1,4 +1,4 @@
-/** A transport that does what a script says, one step for each request, and a budget that keeps account of its slots. */
+/** Transport that follows a script with one step per request, and a budget that records its slots. */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
@@ -20,36 +20,36 @@ export interface AnswerStep {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
-  /** How long the head takes. */
+  /** Time until the head. */
   readonly afterMs?: number;
-  /** Of how many bytes the pieces of the body are, and how long each of them takes. All of it at once where absent. */
+  /** Size of the body's chunks, and time of each. Without it the body arrives at once. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
-  /** What comes instead of the rest after so many bytes of the body: a failure, or (without one) nothing ever again. */
+  /** Failure instead of the rest after this number of bytes. Without a failure nothing more arrives. */
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
 export type Step =
   | AnswerStep
-  /** No connection comes about: with a failure, or (without one) for ever. */
+  /** No connection: with a failure, or pending forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** A connection stands, but the request is not written. */
+  /** The connection is established, but the request is not written. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
-  /** A connection stands, and the budget no longer lets the request go (L1). */
+  /** The connection is established, but the budget does not allow the write any more (L1). */
   | { readonly kind: 'noRight' }
-  /** Written; then the failure, or (without one) nothing ever again. */
+  /** The request is written, and then fails or has no answer forever. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});
 
 export class ScriptedTransport implements Transport {
   readonly written: TransportRequest[] = [];
-  /** When each was written, on the monotonic clock. */
+  /** Monotonic time of each write. */
   readonly writtenAtMs: number[] = [];
   readonly #steps: Step[];
   readonly #clock: Clock;
 
-  /** The last step goes on for ever. */
+  /** The last step is repeated. */
   constructor(clock: Clock, steps: readonly Step[]) {
     this.#clock = clock;
     this.#steps = [...steps];
@@ -109,13 +109,13 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** Grants at once; `ends` holds how each slot ended. */
+/** Grants immediately. `ends` contains the outcome of each slot. */
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** When heads came that the budget was told of before the end of their answer. */
+  /** Arrival times of heads that were reported before the end of their answer. */
   readonly heardAtMs: number[] = [];
-  /** What gives those up that have been waited for long enough. */
+  /** Functions that cancel requests which may be cancelled. */
   readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;

@@ -1,5 +1,12 @@
-/** From a Secret to the simulated service and back, in process and in virtual time: accounts, budget, client and service as one. */
+/**
+ * From a Secret to the simulated service and back, in one process and in virtual time: accounts, budget, client and service
+ * together.
+ */
 import { expect, test } from 'vitest';
+import { InProcessService } from '../../../../simulator/in-process.ts';
+import type { JournalEntry } from '../../../../simulator/journal.ts';
+import { ServiceModel } from '../../../../simulator/model.ts';
+import type { Scenario } from '../../../../simulator/scenario.ts';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
@@ -7,10 +14,6 @@ import { SecretText } from '../../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../../src/cli/alone.ts';
 import { connectWith } from '../../../../src/service/connection.ts';
 import type { UpgradeService } from '../../../../src/service/upgrade-service.ts';
-import { InProcessService } from '../../../../src/simulator/in-process.ts';
-import type { JournalEntry } from '../../../../src/simulator/journal.ts';
-import { ServiceModel } from '../../../../src/simulator/model.ts';
-import type { Scenario } from '../../../../src/simulator/scenario.ts';
 import { InProcessTransport } from '../../../support/in-process-transport.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -105,7 +108,7 @@ test('an upgrade, from the listing to its end, with ids past 2^53 kept whole', a
   expect(task.value).toMatchObject({ collectorId: firstCollector, toVersion: '19.500-1', status: 'succeeded' });
 });
 
-test('the journal shows what a request was sent at', async () => {
+test('the journal contains the sending time of a request', async () => {
   const { clock, journal, service, run } = await world();
   await clock.advance(500);
   const { sentAtMs } = await run(service.listBuilds());

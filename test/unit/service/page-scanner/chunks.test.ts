@@ -1,11 +1,11 @@
-/** However a page is cut into chunks, the rows, the values and the byte at which it is refused are the same (2.5). */
+/** Rows, values and the offset of an error do not depend on the division of a page into chunks (2.5). */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
 import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scanner/trial.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Pages, and what is none, in which all that may be cut occurs. */
+/** Valid and invalid pages that contain every construct which a chunk boundary can divide. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],
@@ -34,7 +34,7 @@ describe.each(pages)('%s', (_name, text) => {
   const page = Buffer.from(text, 'latin1');
   const reference = readReference(page);
 
-  /** The first of these ways that is scanned wrong, and how. */
+  /** The first division with a wrong result, and that result. */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
       const found = [true, false].flatMap((together) => differences(page, reference, scan(page, cuts, together)));
@@ -48,7 +48,7 @@ describe.each(pages)('%s', (_name, text) => {
     expect(wrongCuts([[]])).toBe(undefined);
   });
 
-  test('in pieces of one size, whatever it is, with empty ones between', () => {
+  test('in chunks of any fixed size, with empty chunks between them', () => {
     const sizes = Array.from({ length: page.length }, (_, index) => index + 1);
     expect(wrongCuts(sizes.map((size) => everyNth(size, page.length)))).toBe(undefined);
     expect(wrongCuts([everyNth(1, page.length).flatMap((cut) => [cut, cut])])).toBe(undefined);

@@ -1,6 +1,6 @@
 /**
- * Random pages, and what damage made of them, against JSON.parse and the tokenizer of @streamparser/json (2.5, E9); and that these cases
- * tell a wrong scanner. `node test/fuzz/page-scanner.ts` tries more of them, and replays a seed.
+ * Random pages, valid and damaged, compared with JSON.parse and the tokenizer of @streamparser/json (2.5, E9). Also checks that
+ * these cases detect wrong scanners. `node test/fuzz/page-scanner.ts` runs more cases and replays a seed.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -17,13 +17,13 @@ test.each(starts)('the thousand random cases from seed %d on', (start) => {
   const seeds = Array.from({ length: casesAtOnce }, (_, index) => start + index);
   const trials = seeds.map((seed) => ({ seed, ...runTrial(seed) }));
   expect(trials.filter(({ violations }) => violations.length > 0)).toEqual([]);
-  // There is much of each kind.
+  // There are many cases of each kind.
   expect(trials.filter(({ isPage }) => isPage).length).toBeGreaterThan(casesAtOnce / 5);
   expect(trials.filter(({ isPage }) => !isPage).length).toBeGreaterThan(casesAtOnce / 5);
   expect(trials.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(casesAtOnce / 2);
 });
 
-describe('a scanner is told from one in which', () => {
+describe('the cases detect a scanner in which', () => {
   let worker: Worker;
 
   beforeAll(() => {

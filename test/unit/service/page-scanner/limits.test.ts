@@ -1,4 +1,4 @@
-/** What the scanner bounds (2.5, 8), where bytes of rows live, and what is left of it after it threw. */
+/** Limits of the scanner (2.5, 8), the memory of rows, and the state after an error. */
 import { describe, expect, test } from 'vitest';
 import { PageError } from '../../../../src/service/page-error.ts';
 import type { PageRow } from '../../../../src/service/page-row.ts';
@@ -12,7 +12,7 @@ function rowOf(bytes: number): string {
   return `{${values},"_raw":"${'x'.repeat(bytes - frame)}"}`;
 }
 
-/** Writes it in chunks of this size, and says how many rows it had, or what was wrong. */
+/** Writes the page in chunks of this size. Returns its number of rows, or the error. */
 function scan(
   page: string,
   chunk: number,
@@ -51,7 +51,7 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
     });
   });
 
-  test('what is skipped may be of any length', () => {
+  test('skipped content may have any length', () => {
     expect(scan(`{"x":["${'x'.repeat(5_000)}"],"messages":[]}`, chunk, { maxRowBytes: 100 })).toBe(0);
   });
 
@@ -71,7 +71,7 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
   });
 });
 
-test('a row inside of one chunk is given out without a copy', () => {
+test('a row inside a chunk is passed on without a copy', () => {
   const chunk = Buffer.from(`${start}{${values}}}]}`);
   let memory: ArrayBufferLike | undefined;
   const row = ({ bytes }: PageRow) => {
@@ -81,7 +81,7 @@ test('a row inside of one chunk is given out without a copy', () => {
   expect(memory).toBe(chunk.buffer);
 });
 
-test('a limit of 16 MiB is what rows have', () => {
+test('the default limit of rows is 16 MiB', () => {
   const mebibyte = 1024 * 1024;
   expect(scan(`${start}${rowOf(16 * mebibyte)}}]}`, 65_536, {})).toBe(1);
   expect(scan(`${start}${rowOf(16 * mebibyte + 1)}}]}`, 65_536, {})).toMatchObject({
@@ -100,7 +100,7 @@ describe('rows given out', () => {
     expect(scanner.rows).toBe(2);
   });
 
-  test('do not count the one whose taker threw, and nothing goes on after it', () => {
+  test('exclude the row whose sink threw, and stop after it', () => {
     const full = new Error('full');
     let given = 0;
     const row = () => {
@@ -115,7 +115,7 @@ describe('rows given out', () => {
     expect(given).toBe(2);
   });
 
-  test('are none once the page was found wrong', () => {
+  test('stop after an error of the page', () => {
     const scanner = new PageScanner({ row() {} });
     expect(() => scanner.write(Buffer.from('{]'))).toThrow(PageError);
     expect(() => scanner.write(Buffer.from(`{"messages":[${rows}]}`))).toThrow('at byte 1');

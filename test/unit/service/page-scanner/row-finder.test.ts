@@ -1,4 +1,4 @@
-/** Rows that are found sixteen bytes at a time: only whole ones, only right ones, and where their id and times stand. */
+/** Rows that are found with sixteen-byte operations: only complete and valid ones, with the positions of their ids and times. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { entryLength, found, RowFinder } from '../../../../src/service/row-finder.ts';
@@ -16,7 +16,7 @@ function rowOf(index: number, text = 'all is well'): Record<string, string> {
 
 interface FoundRow {
   readonly text: string;
-  /** Where it ends in the page. */
+  /** End of the row in the page. */
   readonly end: number;
   readonly messageId: string | undefined;
   readonly messageTime: string | undefined;
@@ -50,7 +50,7 @@ function findAll(finder: RowFinder, page: Buffer, from = before.length): FoundRo
 }
 
 describe('rows as the service writes them', () => {
-  test('are found but for the last one, with their id and times', () => {
+  test('are found except for the last one, with their ids and times', () => {
     const maps = Array.from({ length: 20_000 }, (_, index) => rowOf(index, 'x'.repeat(index % 70)));
     const rows = findAll(new RowFinder(), pageOf(maps));
     expect(rows.map(({ text }) => JSON.parse(text))).toEqual(maps.slice(0, -1));
@@ -59,7 +59,7 @@ describe('rows as the service writes them', () => {
     expect(rows.every(({ receiptTime }) => receiptTime === undefined)).toBe(true);
   });
 
-  test('have names in capitals, too, and of a name that stands twice the last one counts', () => {
+  test('may have upper-case names, and the last of repeated names counts', () => {
     const first =
       '{"_MessageTime":"1","_messageTIME":"2","_MESSAGEID":"3","_ReceiptTime":"4","x_messageid":"5","_SiZe":"6"}';
     const page = Buffer.from(`${before}${first}},{"map":{}}]}`);
@@ -83,7 +83,7 @@ describe('rows as the service writes them', () => {
   });
 });
 
-test('whatever byte behind its beginning is another one, what is found is JSON and what JSON.parse reads', () => {
+test('found rows are valid JSON with the values of JSON.parse, whichever byte is changed', () => {
   const finder = new RowFinder();
   const texts = fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { minLength: 2, maxLength: 6 });
   const change = fc.tuple(fc.nat(10_000), fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('"\\{},:u'))));

@@ -1,4 +1,4 @@
-/** What is a page of messages (2.5), what its rows say (E9), and at which byte it is refused, with which words. */
+/** Valid pages of messages (2.5), the values of their rows (E9), and the offset and message of errors. */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json-members.ts';
 import { PageError } from '../../../../src/service/page-error.ts';
@@ -39,7 +39,7 @@ function errorOf(page: string | Uint8Array): PageError {
   throw new Error('the page was taken');
 }
 
-/** A page with one row of these members. */
+/** Page with one row with these members. */
 const pageOf = (members: string) => `{"messages":[{"map":{${members}}}]}`;
 const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';
@@ -185,7 +185,7 @@ describe('E9: a row without a readable time or id', () => {
   });
 });
 
-describe('what is no page', () => {
+describe('invalid pages', () => {
   test.each([
     ['', 0, /^the page: expected a value, found the end of the page, at byte 0$/],
     ['[]', 0, /^the page: expected an object, found an array/],
@@ -217,7 +217,7 @@ describe('what is no page', () => {
     expect(error.message).toMatch(message);
   });
 
-  // As the value of a member that is skipped, where nothing but the syntax counts.
+  // As the value of a skipped member, where only the syntax counts.
   test.each([
     ['01', 1],
     ['-', 1],
@@ -255,7 +255,7 @@ describe('what is no page', () => {
     expect(errorOf(page).offset).toBe(5 + place);
   });
 
-  test('an error is one of answers that cannot be read', () => {
+  test('an error has the code of unreadable answers', () => {
     const error = errorOf('{}');
     expect(error).toBeInstanceOf(DecodeError);
     expect(error).toMatchObject({

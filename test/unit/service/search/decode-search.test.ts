@@ -1,4 +1,7 @@
-/** Answers about search jobs as types: states, counts, what is missing, null or unknown, and warnings without their notice (2.2 to 2.6). */
+/**
+ * Decoding of answers about search jobs: states, counts, missing, null and unknown members, and warnings without the notice (2.2 to
+ * 2.6).
+ */
 import { describe, expect, test } from 'vitest';
 import { newsOf, withoutCookieNotice } from '../../../../src/service/cookie-notice.ts';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/decode-search.ts';
@@ -34,7 +37,7 @@ describe('the state (3.1)', () => {
     expect(decodeJobStatus(bytes(JSON.stringify({ state: text, messageCount: 0 }))).state).toEqual(state);
   });
 
-  test('that nobody knows is kept, and not without bounds', () => {
+  test('an unknown state is kept up to a maximum length', () => {
     const { state } = decodeJobStatus(bytes(JSON.stringify({ state: 'X'.repeat(9_999), messageCount: 0 })));
     expect(state).toEqual({ unknown: 'X'.repeat(100) });
   });

@@ -1,4 +1,4 @@
-/** A search job of a service that a test plays: each operation is a function that it may change at any time. */
+/** Search job of a fake service. Each operation is a function that a test can replace at any time. */
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { JobPermit } from '../../../../src/service/job-admission.ts';
 import { parseJson } from '../../../../src/service/json.ts';
@@ -31,7 +31,7 @@ export const running: JobStatus = {
 
 export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
 
-/** One row with the id and the time of its number. */
+/** Row with this number as its id and time. */
 export function rowOf(index: number): PageRow {
   const bytes = Buffer.from(`{"_messageid":"${index}"}`);
   return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
@@ -59,14 +59,14 @@ export class FakeJob implements OpenJob {
   readonly id = 'A1';
   warning: string | undefined;
   heardAtMs: number;
-  /** When each status was asked for. */
+  /** Time of each status request. */
   readonly asked: number[] = [];
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
   deletions = 0;
-  /** A status, or what goes wrong; keeps the job alive where it is answered. */
+  /** Returns or throws the result of a status request. An answer keeps the job alive. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
-  /** Gives rows to the receiver. */
+  /** Passes rows to the receiver. */
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
   records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
   deletion: () => void = () => {};
@@ -109,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Counts how often it was ended, and when first. */
+/** Counts its ends, and records the first one. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -123,7 +123,7 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Gives out the rows of `query` of a job that has `total`, at most `most` of them. */
+/** Passes on the rows of `query` for a job with `total` rows, at most `most`. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));
@@ -132,7 +132,7 @@ export function serve(total: number, most = 10_000) {
   };
 }
 
-/** The ids of rows, as they came. */
+/** Ids of rows in order of arrival. */
 export class Ids implements RowReceiver {
   readonly ids: number[] = [];
 

@@ -1,4 +1,4 @@
-/** When a job is asked for its status: how often for a search of a given length, and how late its end is seen (B4). */
+/** Schedule of status requests: their number for searches of different lengths, and the delay until the end is noticed (B4). */
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
@@ -9,7 +9,7 @@ import {
   secondTryMs,
 } from '../../../../src/service/job-cadence.ts';
 
-/** Times of the looks at a search that is done after `durationMs`, the last of them the first that sees it done. */
+/** Times of the status requests for a search that ends after `durationMs`. The last one is the first to show the end. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstLookMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -19,7 +19,7 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** As the histogram shows it: in whole buckets, none of them before the first message. */
+/** Share that the histogram shows: whole buckets, and none before the first message. */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test('what is done counts from when the search began, not from its creation', () => {
+test('progress counts from the start of the search, not from the creation of the job', () => {
   const delayMs = nextLookMs({ elapsedMs: 20_000, searchingMs: 4_000, donePart: 0.5, looks: 4 });
   expect(delayMs).toBeGreaterThan(4_000);
   expect(delayMs).toBeLessThan(5_500);
@@ -101,7 +101,7 @@ test('a poll that failed is sent again at once, and once more, then less often (
   expect([1, 2, 3, 4, 5, 50].map(delayAfterFailure)).toEqual([0, 0, 1_000, 2_000, 4_000, 4_000]);
 });
 
-test('one that is merely not answered leaves room for two more before the 20 s of silence are over (B4)', () => {
+test('a request without an answer leaves time for two more within the 20 s of silence (B4)', () => {
   expect(secondTryMs).toBeGreaterThanOrEqual(keepAliveMs + patienceMs(1));
   expect(secondTryMs + patienceMs(2)).toBeLessThanOrEqual(18_000);
   expect([0, 1, 2, 3, 4, 50].map(patienceMs)).toEqual([2_000, 2_000, 2_000, 4_000, 8_000, 8_000]);

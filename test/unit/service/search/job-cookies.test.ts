@@ -1,4 +1,4 @@
-/** Cookies of a job: which of them go where, for how long, and what is passed over (5.1, 5.3, 10.2). */
+/** Cookies of a job: their hosts, their lifetime, and ignored cookies (5.1, 5.3, 10.2). */
 import { describe, expect, test } from 'vitest';
 import { JobCookies } from '../../../../src/service/job-cookies.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';

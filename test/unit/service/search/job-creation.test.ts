@@ -1,10 +1,10 @@
-/** What becomes of a job whose creation nobody waits for any more. */
+/** Jobs whose creation was cancelled by the caller. */
 import { expect, test } from 'vitest';
 import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** Opens a job; what that fails with comes once the clock runs. */
+/** Opens a job. Its error arrives when the clock runs. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,
@@ -40,7 +40,7 @@ test('a creation that was not sent is not, and takes no place', async () => {
   const aborted = new AbortController();
   aborted.abort(reason);
   expect(await world.run(opening(world, aborted))).toBe(reason);
-  // Four are sent in a second, and the fifth waits for its turn.
+  // Four requests are sent in a second, and the fifth waits.
   const opened = Promise.all([1, 2, 3, 4].map(() => world.jobs.open(world.order)));
   const waiting = new AbortController();
   const fifth = opening(world, waiting);
@@ -52,7 +52,7 @@ test('a creation that was not sent is not, and takes no place', async () => {
   expect(world.budget.jobs.active).toBe(4);
 });
 
-test('of one that failed is told what it failed with, whoever has given it up meanwhile', async () => {
+test('a failed creation rejects with its error, even after an abort', async () => {
   const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['createJob'] } } });
   const abort = new AbortController();
   const failure = opening(world, abort);

@@ -1,4 +1,7 @@
-/** What statuses bring together: histograms in both readings, errors and warnings that are handed out once, and what was lost (2.3, 10.2, E5). */
+/**
+ * Accumulated statuses: histograms in both interpretations, errors and warnings that are returned once, and lost statuses (2.3,
+ * 10.2, E5).
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering } from '../../../../src/service/job-gathering.ts';
@@ -19,7 +22,7 @@ const nothing: JobStatus = {
 const bucket = (startMs: number, count: number, lengthMs = 100): HistogramBucket => ({ startMs, lengthMs, count });
 
 describe('the histogram', () => {
-  test('adds up what is told once', () => {
+  test('adds counts that are returned once', () => {
     const histogram = new JobHistogram();
     histogram.add([bucket(900, 5), bucket(800, 2)]);
     histogram.add([bucket(700, 1)]);
@@ -30,14 +33,14 @@ describe('the histogram', () => {
     });
   });
 
-  /** How the true counts of buckets reach the client: from the end to the beginning, each poll a part of the way. */
+  /** Arrival of the true counts of buckets: from the end to the beginning, a part with each status. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** How much of all was found at each poll. */
+    /** Share of all messages found at each status. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 
-  /** Counts of each bucket after `found` messages, the newest bucket first. */
+  /** Counts of each bucket after `found` messages, newest bucket first. */
   function after(counts: readonly number[], found: number): number[] {
     let left = found;
     return counts.map((count) => {
@@ -76,7 +79,7 @@ describe('the histogram', () => {
   test('says so when a lost status took a bucket with it, and heals where each status has all of them', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // The status with [bucket(800, 3)] never came.
+    // The status with [bucket(800, 3)] was lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();
@@ -105,7 +108,7 @@ describe('the histogram', () => {
   });
 });
 
-describe('what statuses hand out once', () => {
+describe('data that statuses return once', () => {
   test('is kept, each text once', () => {
     const gathering = new JobGathering();
     gathering.take({ value: { ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, sentAtMs: 0 });
@@ -150,7 +153,7 @@ describe('how far a search is', () => {
     return gathering.donePart(range);
   };
 
-  test('is what its buckets have covered, from the end of the range on (2.3)', () => {
+  test('is the part that its buckets cover, from the end of the range (2.3)', () => {
     expect(donePart()).toBeUndefined();
     expect(donePart({ messageCount: 3 })).toBeUndefined();
     expect(donePart({ buckets: [bucket(700, 5)], messageCount: 6 })).toBeCloseTo(0.3);
@@ -185,7 +188,7 @@ describe('how far a search is', () => {
   });
 });
 
-test('figures are those of the last status, and stay where one leaves them out', () => {
+test('figures come from the last status, and stay if a status omits them', () => {
   const gathering = new JobGathering();
   gathering.take({ value: { ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 }, sentAtMs: 0 });
   gathering.take({ value: { ...nothing, state: { unknown: 'RESTING' }, messageCount: 12 }, sentAtMs: 0 });
@@ -205,7 +208,7 @@ test('a lost status taints the job for good (E5)', () => {
   expect(gathering.progress().isTainted).toBe(true);
 });
 
-test('of a status that comes after one that was asked for later, only what is handed out once counts (E5)', () => {
+test('a late status only adds data that is returned once (E5)', () => {
   const gathering = new JobGathering(1_000);
   expect(gathering.progress().dateMs).toBe(1_000);
   const late = { ...nothing, messageCount: 5, buckets: [bucket(800, 5)], pendingErrors: ['early'] };
@@ -222,7 +225,7 @@ test('of a status that comes after one that was asked for later, only what is ha
   expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
 });
 
-test('the clock of the service is what the last answer showed, and nothing older (E11)', () => {
+test('the service time is that of the last answer (E11)', () => {
   const gathering = new JobGathering(1_000);
   gathering.take({ value: nothing, sentAtMs: 20, dateMs: 3_000 });
   gathering.take({ value: nothing, sentAtMs: 10, dateMs: 2_000 });

@@ -1,4 +1,4 @@
-/** Pages of messages on their way through the client: rows as they come, time limits, back-pressure, and whose error is whose (4.3, B2, B3). */
+/** Pages of messages through the client: rows as they arrive, time limits, back-pressure, and the source of errors (4.3, B2, B3). */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../client/harness.ts';
@@ -59,7 +59,7 @@ describe('time is limited', () => {
   });
 });
 
-/** Takes rows up to `most`, then has no room until it is told. */
+/** Accepts rows up to `most`, then pauses until `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ class Gate extends RowLog {
   }
 }
 
-describe('a taker without room (B3)', () => {
+describe('a sink without room (B3)', () => {
   const inPieces = page({ pieceBytes: 1_000, pieceMs: 1 });
 
   test('holds the page up, and gets the rest when it has room again', async () => {
@@ -94,7 +94,7 @@ describe('a taker without room (B3)', () => {
     expect(await settled(clock, reading)).toMatchObject({ value: { rows: 100 } });
   });
 
-  test('that holds it up for 5 s is given up, and what it took stands', async () => {
+  test('that pauses a page for 5 s has the page cancelled and keeps its rows', async () => {
     const world = harness([inPieces]);
     const gate = new Gate(30);
     const error = await failureOf(world, world.job.listMessages(query, gate));
@@ -102,7 +102,7 @@ describe('a taker without room (B3)', () => {
     expect(gate.rows.length).toBeGreaterThanOrEqual(30);
     expect(world.clock.monotonic()).toBeLessThan(5_100);
     expect(world.budget.ends).toEqual([{ kind: 'abandoned' }]);
-    // The room that comes too late changes nothing.
+    // Accepting data too late has no effect.
     gate.open(1_000);
     const taken = gate.rows.length;
     await world.clock.advance(60_000);
@@ -128,7 +128,7 @@ describe('a taker without room (B3)', () => {
   });
 });
 
-test('what the taker of a row throws is its own, and gives the page up', async () => {
+test('an error of the sink cancels the page and is passed on unchanged', async () => {
   const { clock, job, budget } = harness([page({ pieceBytes: 1_000 })]);
   const fault = new Error('no such column');
   let rows = 0;

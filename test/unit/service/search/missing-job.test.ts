@@ -1,7 +1,6 @@
-/** Why the service does not know a job: one answer, six reasons (7.3, 10.2, 3.1, 5.3). */
+/** Causes of an unknown job: one answer with six possible causes (7.3, 10.2, 3.1, 5.3). */
 import { expect, test } from 'vitest';
-import type { JobRefusal } from '../../../../src/service/call.ts';
-import { type JobFacts, missingJob } from '../../../../src/service/missing-job.ts';
+import { type JobFacts, type JobRefusal, missingJob } from '../../../../src/service/missing-job.ts';
 import type { JobMissing } from '../../../../src/service/outcome.ts';
 
 const hour = 3_600_000;

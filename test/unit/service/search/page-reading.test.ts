@@ -1,4 +1,4 @@
-/** Results from one row to the last, whatever becomes of single pages (4.3, 4.4, 10.3, B3). */
+/** Reading results from the first row to the last, despite failures of single pages (4.3, 4.4, 10.3, B3). */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/search-job.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
@@ -16,7 +16,7 @@ async function finished(messageCount: number) {
 
 const offsets = (fake: FakeJob) => fake.queries.map(({ offset }) => offset);
 
-test('whole pages of ten thousand, and not one request more than that takes', async () => {
+test('full pages of ten thousand rows, without further requests', async () => {
   const { clock, fake, job, log } = await finished(25_000);
   fake.page = serve(25_000);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(25_000);
@@ -30,7 +30,7 @@ test('of no messages nothing is asked for', async () => {
   expect(fake.queries).toEqual([]);
 });
 
-test('a short page is not the last one: the next begins behind the rows that came', async () => {
+test('a short page is followed by a page that begins after the received rows', async () => {
   const { clock, fake, job, log } = await finished(1_000);
   fake.page = serve(1_000, 400);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
@@ -38,7 +38,7 @@ test('a short page is not the last one: the next begins behind the rows that cam
   expect(offsets(fake)).toEqual([0, 400, 800]);
 });
 
-test('begins where it is told, and ends where it is told', async () => {
+test('begins and ends at the given rows', async () => {
   const { clock, fake, job, log } = await finished(1_000);
   fake.page = serve(500, 100);
   const pages: number[] = [];
@@ -55,7 +55,7 @@ test('begins where it is told, and ends where it is told', async () => {
   ]);
 });
 
-test('rows beyond the count of the job are given out as well: whoever proves has to see them', async () => {
+test('rows beyond the count of the job are passed on, since the proof needs them', async () => {
   const { clock, fake, job, log } = await finished(10);
   fake.page = serve(13);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(13);
@@ -118,7 +118,7 @@ describe('a page that breaks off', () => {
     ['a person has to mend something', failure('forbidden', { stall: true })],
     ['the job is gone', failure('jobSilenced')],
     ['the client has been closed', failure('closed')],
-    ['the taker has thrown it', new Error('the disk is full')],
+    ['the sink has thrown it', new Error('the disk is full')],
   ])('because %s is not tried again', async (_name, error) => {
     const { clock, fake, job, log } = await finished(1_000);
     fake.page = (query, receiver) => {
@@ -152,7 +152,7 @@ describe('an empty page, while the job counts more', () => {
   });
 });
 
-describe('a taker without room', () => {
+describe('a sink without room', () => {
   test('is waited for before a page is asked for (B3)', async () => {
     const { clock, fake, job } = await finished(30);
     fake.page = serve(30, 10);
@@ -190,7 +190,7 @@ describe('a taker without room', () => {
     expect(offsets(fake)).toEqual([0, 10, 20]);
   });
 
-  test('is not waited for by who has given up', async () => {
+  test('is not awaited after an abort', async () => {
     const { clock, job, fake } = await finished(30);
     const controller = new AbortController();
     const log = Object.assign(new Ids(), { room: () => new Promise<void>(() => {}) });
@@ -204,7 +204,7 @@ describe('a taker without room', () => {
 describe('records', () => {
   const record = (index: number) => new Map([['n', String(index)]]);
 
-  test('come page by page, each when the one before has been taken', async () => {
+  test('arrive page by page, each after the one before was accepted', async () => {
     const { clock, fake, job } = await finished(25);
     fake.records = ({ offset, limit }) => ({
       fields: [],
@@ -255,7 +255,7 @@ describe('records', () => {
     expect(fake.queries).toHaveLength(1);
   });
 
-  test('are not read where nobody says how many there are', async () => {
+  test('are not read if their number is unknown', async () => {
     const { fake, job, clock } = await finished(25);
     fake.status = () => done(25);
     const other = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });

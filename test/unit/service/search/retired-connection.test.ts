@@ -1,4 +1,4 @@
-/** What a connection still does whose credentials have been let go of while a search job is open. */
+/** Requests of a connection whose credentials are no longer used, while a search job is open. */
 import { expect, test } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
@@ -37,7 +37,7 @@ test('serves the job to its end, sends nothing of upgrades, and is closed a litt
   expect(await world.run(late)).toMatchObject({ code: 'service.closed' });
 });
 
-test('is closed at once where there was no job, and does not wait for one where it has to be', async () => {
+test('is closed immediately without a job, and when it must be closed', async () => {
   const world = new SimulatedWorld();
   await connected(world).drain();
   const { searches, drain, close } = connected(world);

@@ -1,4 +1,4 @@
-/** One search job: when it is asked for its status, what comes of lost answers, how it ends, and what it leaves behind (B4, E5, 3.1, 4.5). */
+/** One search job: schedule of its status requests, lost answers, its end, and its remains (B4, E5, 3.1, 4.5). */
 import { describe, expect, test } from 'vitest';
 import { JobAdmission } from '../../../../src/service/job-admission.ts';
 import type { JobProgress } from '../../../../src/service/job-gathering.ts';
@@ -26,7 +26,7 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/** A status after `elapsedMs` of a search that goes through its range of 100 s at an even pace. */
+/** Status after `elapsedMs` of a search that covers its range of 100 s at a constant rate. */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;
@@ -68,7 +68,7 @@ describe('when it is asked (B4)', () => {
     expect(fake.asked).toEqual([6_500]);
   });
 
-  test('a long one every 12 s in the end, and each poll says when it was due', async () => {
+  test('a long search is polled every 12 s, and each keep-alive has its due time', async () => {
     const { clock, fake } = world();
     await clock.advance(70_000);
     expect(fake.asked).toEqual([2_000, 10_500, 21_000, 33_000, 45_000, 57_000, 69_000]);
@@ -126,7 +126,7 @@ describe('when it is asked (B4)', () => {
     ]);
   });
 
-  test('one that is written a second time does not push another out of its place in line', async () => {
+  test('a repeated request does not displace a waiting one', async () => {
     const { clock, fake } = world();
     const writes: ((() => void) | undefined)[] = [];
     fake.getStatus = ({ beforeSend } = {}) => {
@@ -187,7 +187,7 @@ describe('news of it', () => {
 describe('how records are described (2.6)', () => {
   const fields = [{ name: '_count', fieldType: 'int', keyField: false }];
 
-  test('shows by one page, also where there are none', async () => {
+  test('needs one page, even if there are no rows', async () => {
     const { clock, fake, job } = world(() => done(0));
     fake.records = () => ({ fields, records: [], warning: undefined });
     expect(await settled(clock, job.describeRecords())).toEqual(fields);
@@ -248,13 +248,13 @@ describe('a status that is not answered', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // What is handed out once is kept, whenever it comes; of the rest the one asked for last is the news.
+    // Data that is returned once is always kept. For the rest, the status that was requested last counts.
     expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
     expect(job.progress.errors.texts).toEqual(['second', 'first']);
     expect(job.progress.warnings.texts).toEqual(['slow']);
   });
 
-  test('is waited for before the search counts as finished, and what is asked later is not (E5)', async () => {
+  test('is awaited before the search counts as finished, unlike later requests (E5)', async () => {
     for (const isLost of [false, true]) {
       const { clock, fake, job } = world();
       let answer: (status: JobStatus | Promise<JobStatus>) => void = () => {};
@@ -352,7 +352,7 @@ describe('an end that is not ours', () => {
     expect([fake.asked.length, permit.endedAtMs]).toEqual([1, 32_000]);
   });
 
-  test('ends what is being read, with the reason why', async () => {
+  test('ends the current reading with its error', async () => {
     const { clock, fake, job } = world(() => done(10));
     fake.page = () => new Promise<number>(() => {});
     fake.listMessages = (_query, _receiver, options) =>
@@ -366,7 +366,7 @@ describe('an end that is not ours', () => {
     await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({ code: 'job.cancelled' });
   });
 
-  test('after it was done leaves its results unread, and what was seen', async () => {
+  test('after its end leaves the results unread and keeps the last status', async () => {
     const { clock, fake, job } = world(() => done(10));
     await clock.advance(2_000);
     fake.status = () => {
@@ -391,7 +391,7 @@ describe('closing', () => {
     expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'job.closed' });
   });
 
-  test('lets a status that is under way end, and withdraws one that was not sent', async () => {
+  test('lets a status request in flight end, and withdraws a waiting one', async () => {
     for (const isSent of [true, false]) {
       const { clock, fake, job } = world();
       let signal: AbortSignal | undefined;
@@ -478,7 +478,7 @@ describe('a bug on our side of the port', () => {
   });
 });
 
-test('whoever waits for the end may stop waiting, and the job goes on', async () => {
+test('a waiter can stop waiting without ending the job', async () => {
   const { clock, job, fake } = world();
   const controller = new AbortController();
   const waiting = job.whenFinished(controller.signal);
@@ -518,7 +518,7 @@ describe('opening', () => {
     };
   }
 
-  test('takes a permit before the creation, and the next job comes when one is closed (B4)', async () => {
+  test('takes a permit before the creation, and the next job follows when a job is closed (B4)', async () => {
     const { clock, jobs, permits, created } = opener(2);
     await clock.advance(5_000);
     const [first] = await Promise.all([jobs.open(order), jobs.open(order)]);
@@ -531,7 +531,7 @@ describe('opening', () => {
     expect([created.length, permits.active]).toEqual([3, 2]);
   });
 
-  test('who stops waiting for a permit leaves nothing behind', async () => {
+  test('an aborted wait for a permit leaves nothing behind', async () => {
     const { jobs, permits } = opener(1);
     await jobs.open(order);
     const controller = new AbortController();

@@ -1,7 +1,10 @@
-/** How many questions a short search takes, and when its end is seen, whatever its statuses show of it (B4, 2.3, 3.1). */
+/**
+ * Number of status requests for a short search, and the time until its end is noticed, for different contents of statuses (B4, 2.3,
+ * 3.1).
+ */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../../src/simulator/scenario.ts';
-import { RowData } from '../../simulator/search/row-data.ts';
+import type { Scenario } from '../../../../simulator/scenario.ts';
+import { RowData } from '../../../../simulator/test/search/row-data.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
 describe('a search that is done within ten seconds takes two looks, wherever its messages lie', () => {
@@ -48,7 +51,7 @@ describe('a search that is done within ten seconds takes two looks, wherever its
   }
 });
 
-test('one of 2 s is seen done at its first look, though its messages show little of what it has done', async () => {
+test('a search of 2 s is seen as done by its first status request, even if its histogram shows little progress', async () => {
   const world = new SimulatedWorld({ search: { duration: '2s' } }, 20, (startMs) => {
     return new RowData([{ at: startMs - 1_000, raw: 'message' }]);
   });

@@ -1,10 +1,13 @@
-/** Search jobs from their opening to their end, on the simulated service and in virtual time: what they cost, keep, gather and survive. */
+/**
+ * Search jobs from opening to end on the simulated service in virtual time: number of requests, keep-alives, accumulated statuses
+ * and faults.
+ */
 import { describe, expect, test } from 'vitest';
+import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
 import type { LogfleetError } from '../../../../src/base/errors.ts';
 import type { JobProgress } from '../../../../src/service/job-gathering.ts';
 import type { SearchJob } from '../../../../src/service/search-job.ts';
 import type { JobOrder } from '../../../../src/service/search-service.ts';
-import type { FaultScenario, Scenario } from '../../../../src/simulator/scenario.ts';
 import { RowLog } from '../client/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
@@ -18,7 +21,7 @@ async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
   return { job, progress, log, read };
 }
 
-test('a search of ten seconds costs one creation, two looks, its pages and a deletion', async () => {
+test('a search of ten seconds takes one creation, two status requests, its pages and a deletion', async () => {
   const world = new SimulatedWorld({ search: { duration: '10s', pages: { maxMessages: 100 } } });
   const { progress, log, read } = await search(world);
   expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount, isTainted: false });
@@ -85,7 +88,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // Of a bucket that the search is in the midst of, some messages are counted and the bucket is not told yet.
+    // Messages of an unfinished bucket are counted, but the bucket is not reported yet.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -124,7 +127,7 @@ test('the fields of messages are described by a page with a single row, tried ag
   await world.run(Promise.all([job.close(), none.close()]));
 });
 
-describe('what ends a search before its time', () => {
+describe('causes of an early end of a search', () => {
   test.each(['forcePaused', 'done', 'doneWithWarning'] as const)(
     'the message limit, shown as %s (10.2)',
     async (atMessageLimit) => {
@@ -176,7 +179,7 @@ describe('what ends a search before its time', () => {
     expect(log.ids).toHaveLength(messageCount);
   });
 
-  test('somebody else, by deleting it', async () => {
+  test('another client deletes the job', async () => {
     const world = new SimulatedWorld({
       search: { duration: '60s' },
       faults: { other: { kind: 'cancelJob', operations: ['getJob'], nth: [3] } },
@@ -186,7 +189,7 @@ describe('what ends a search before its time', () => {
     expect(world.budget.jobs.active).toBe(0);
   });
 
-  test('somebody else, while its status says CANCELLED for a while', async () => {
+  test('another client cancels the job, whose status is CANCELLED for a while', async () => {
     const world = new SimulatedWorld({
       search: { duration: '60s', cancelledFor: '1h' },
       faults: { other: { kind: 'cancelJob', operations: ['getJob'], nth: [3] } },
@@ -195,7 +198,7 @@ describe('what ends a search before its time', () => {
     expect(await world.failure(job.whenFinished())).toMatchObject({ reason: 'JobCancelled' });
   });
 
-  test('somebody else, right after it was done: whoever reads it hears so soon (7.3)', async () => {
+  test('another client deletes the finished job, and its reader gets an error soon (7.3)', async () => {
     const world = new SimulatedWorld({ search: { duration: '1s' } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
@@ -210,7 +213,7 @@ describe('what ends a search before its time', () => {
   test('a cookie that never comes through (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // A proxy that takes them away looks the same as a service that begins to want another one.
+    // A proxy that removes cookies looks like a service that requires other cookies.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -272,14 +275,14 @@ test('429 to creations while other calls pass means fewer jobs, and the rate sta
       }
     }
   };
-  // One is there, and its polls pass, before the others come.
+  // One job exists, and its keep-alives succeed, before the others are created.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // The rate has not suffered: four at once, and four more a second later.
+  // The rate is unchanged: four at once, and four more a second later.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -304,7 +307,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
       };
-      // Pages keep alive the jobs that are read, polls the others..
+      // Pages keep their jobs alive, and keep-alives the others.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -321,7 +324,7 @@ describe('many jobs', () => {
     },
   );
 
-  test('no more are opened than can be kept alive, and the next comes when one ends (B4)', async () => {
+  test('at most as many jobs are opened as can be kept alive, and the next one when a job ends (B4)', async () => {
     const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const opened: SearchJob[] = [];
     for (let job = 0; job < 40; job++) void world.jobs.open(world.order).then((one) => opened.push(one));
@@ -392,7 +395,7 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // A service that goes on with what was given up for longer than B2 allows for counts more.
+    // A service that works on cancelled requests for longer than B2 assumes counts more.
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

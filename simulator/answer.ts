@@ -1,0 +1,87 @@
+/** An answer of the service: status, headers, body and delivery. Errors have each shape that was observed on real services. */
+import type { Body } from './body.ts';
+import type { Why } from './journal.ts';
+import type { Settings } from './settings.ts';
+
+/**
+ * How an answer is delivered:
+ * - `whole`: completely.
+ * - `reset`: not at all; the connection is reset.
+ * - `stall`: never; the client has to give up.
+ * - `truncate`: half of the body, followed by a reset.
+ * - `drip`: slowly, in small pieces.
+ */
+export type Delivery =
+  | { readonly kind: 'whole' | 'reset' | 'stall' | 'truncate' }
+  | { readonly kind: 'drip'; readonly bytesPerSecond: number };
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of the `Set-Cookie` headers. */
+  readonly cookies?: readonly string[];
+  readonly body: Body;
+  /** Error identifier of chapter 7, for an error. */
+  readonly code: string | undefined;
+  readonly why?: Why | undefined;
+}
+
+/** An error of chapter 7, or an error of a proxy in front of the service. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the code belongs to search jobs. These codes have a prefix of their own. */
+  readonly ofSearch?: boolean;
+  /** Reason for the journal. The client does not get it. */
+  readonly why?: Why;
+}
+
+/** The answer 429 (7.1), for each kind of limit. `retryAfter` is in seconds. */
+export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
+  return {
+    status: 429,
+    code: 'rate.limit.exceeded',
+    message: 'More requests than the limit allows.',
+    why,
+    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
+  };
+}
+
+const json = { 'content-type': 'application/json' } as const;
+const html = { 'content-type': 'text/html; charset=utf-8' } as const;
+
+export function jsonAnswer(status: number, body: Body): Answer {
+  return { status, headers: json, body, code: undefined };
+}
+
+export function htmlAnswer(status: number, title: string): Answer {
+  const body = `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`;
+  return { status, headers: html, body, code: undefined };
+}
+
+export function emptyAnswer(status: number): Answer {
+  return { status, headers: {}, body: '', code: undefined };
+}
+
+/** Renders an error. `errorId` identifies the error in a support request. */
+export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
+  const { status, message } = refusal;
+  const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;
+  const answer = shaped(status, code, message, errorId, errors);
+  return { ...answer, headers: { ...answer.headers, ...refusal.headers }, code, why: refusal.why };
+}
+
+function shaped(status: number, code: string, message: string, id: string, { shape }: Settings['errors']): Answer {
+  switch (shape) {
+    case 'object':
+      return jsonAnswer(status, JSON.stringify({ status, id, code, message }));
+    case 'list':
+      return jsonAnswer(status, JSON.stringify({ id, errors: [{ code, message }] }));
+    case 'html':
+      return htmlAnswer(status, `${status} ${message}`);
+    case 'empty':
+      return emptyAnswer(status);
+  }
+}

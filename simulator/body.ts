@@ -1,0 +1,52 @@
+/**
+ * The body of an answer: a text, or pieces that are made while they are sent. So a page of 100 MB is never in memory as a whole.
+ *
+ * Invariant: a body can be iterated repeatedly, and always yields `bytes` bytes.
+ */
+import { Buffer } from 'node:buffer';
+import type { PieceMemory } from './piece-memory.ts';
+
+export interface PiecedBody {
+  /** Total length of the pieces. */
+  readonly bytes: number;
+  /** Yields the pieces. With `memory`, a piece is valid until the caller gives it back; without, it stays valid. */
+  pieces(memory?: PieceMemory): Iterable<Uint8Array>;
+}
+
+export type Body = string | PiecedBody;
+
+export function bytesOf(body: Body): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.bytes;
+}
+
+export function piecesOf(body: Body, memory?: PieceMemory): Iterable<Uint8Array> {
+  if (typeof body !== 'string') return body.pieces(memory);
+  return body === '' ? [] : [Buffer.from(body)];
+}
+
+/** Returns the whole body as text. */
+export function textOf(body: Body): string {
+  return typeof body === 'string' ? body : Buffer.concat([...body.pieces()]).toString('utf8');
+}
+
+/** Yields the first `bytes` bytes of the pieces. */
+export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Generator<Uint8Array> {
+  let left = bytes;
+  for (const piece of pieces) {
+    if (piece.length >= left) {
+      if (left > 0) yield piece.subarray(0, left);
+      return;
+    }
+    left -= piece.length;
+    yield piece;
+  }
+}
+
+/** Yields the same bytes in pieces of at most `pieceBytes`. */
+export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
+  for (const piece of pieces) {
+    for (let offset = 0; offset < piece.length; offset += pieceBytes) {
+      yield piece.subarray(offset, offset + pieceBytes);
+    }
+  }
+}

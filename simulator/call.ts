@@ -1,0 +1,79 @@
+/** A request inside the model, and its outcome. Each request belongs to one of two APIs, upgrades or searches. */
+import type { Answer, Refusal } from './answer.ts';
+import type { Operation } from './scenario.ts';
+import type { AccessKey, Fault, Settings } from './settings.ts';
+import type { Collector } from './upgrades/collector.ts';
+
+export interface ServiceRequest {
+  readonly method: string;
+  /** Path and query string. */
+  readonly path: string;
+  /** Headers by lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+  /** True if the body was above the maximum length and was dropped. */
+  readonly isTooLong?: boolean;
+}
+
+/** A request that passed credentials and limits. */
+export interface Call {
+  readonly key: AccessKey;
+  readonly settings: Settings;
+  readonly atMs: number;
+  readonly request: ServiceRequest;
+  readonly query: URLSearchParams;
+  /** Base path of the request's URL. */
+  readonly basePath: string;
+  /** The fault that applies to the request. The API applies only faults of single operations. */
+  readonly fault: Fault | undefined;
+}
+
+/** Objects that a request created. */
+export interface Made {
+  /** Decimal digits of the upgrade task. */
+  readonly taskId?: string;
+  /** Id of the search job. */
+  readonly jobId?: string;
+}
+
+export interface Done extends Answer, Made {}
+
+export interface Refused {
+  readonly refusal: Refusal;
+}
+
+/** An answer, or the reason why it is refused. */
+export type Outcome = Done | Refused;
+
+/** A request whose path and body are read, and which has had no effect yet. */
+export interface Understood {
+  readonly operation: Operation;
+  /** Collector of the task that is created or read. */
+  readonly collector?: Collector | undefined;
+  /** Collector id in the body of a task creation. The collector need not exist. */
+  readonly collectorId?: string | undefined;
+  /** Id of the requested search job. The job need not exist. */
+  readonly jobId?: string;
+  /** Query of the search job that is created or requested. */
+  readonly searchText?: string | undefined;
+  act(call: Call): Outcome;
+}
+
+/** Operations of a path, by method. Never empty. */
+export type Methods = Readonly<Record<string, (request: ServiceRequest) => Understood>>;
+
+/**
+ * One API of the service, upgrades or searches. Returns the operations of a path below the base path, or undefined for an unknown path.
+ */
+export interface Api {
+  methodsAt(path: string): Methods | undefined;
+}
+
+export function refuse(status: number, code: string, message: string): Refused {
+  return { refusal: { status, code, message } };
+}
+
+/** Refuses with a code of search jobs (7.2 to 7.4). These codes have their own prefix. */
+export function refuseSearch(status: number, code: string, message: string): Refused {
+  return { refusal: { status, code, message, ofSearch: true } };
+}

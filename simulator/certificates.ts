@@ -1,0 +1,103 @@
+/**
+ * The certificate of the server and of its authority, as files. They are made if absent and kept otherwise. They are valid for localhost
+ * only, and the private key of the authority is not stored.
+ */
+import { X509Certificate } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { LogfleetError } from '../src/base/errors.ts';
+
+export interface Certificates {
+  /** Path of the authority's certificate, which clients have to trust. */
+  readonly caFile: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
+const validForMs = 10 * 365 * 86_400_000;
+
+/** Returns the files of `dir`, and makes them if none exists. Throws if only some exist, and overwrites nothing. */
+export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
+  await mkdir(dir, { recursive: true });
+  const file = (name: string) => path.join(dir, name);
+  const contents = await Promise.all([names.ca, names.cert, names.key].map((name) => readIfThere(file(name))));
+  if (contents.every((content) => content === undefined)) await make(dir, nowMs);
+  else checkWhole(dir, contents, nowMs);
+  const [cert, key] = await Promise.all([readFile(file(names.cert), 'utf8'), readFile(file(names.key), 'utf8')]);
+  return { caFile: file(names.ca), cert, key };
+}
+
+function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[], nowMs: number): void {
+  if (ca === undefined || cert === undefined || key === undefined) {
+    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}, and only some are there`);
+  }
+  if (new X509Certificate(cert).validToDate.getTime() < nowMs)
+    throw unusable(dir, `holds a ${names.cert} that has expired`);
+}
+
+function unusable(dir: string, what: string): LogfleetError {
+  return new LogfleetError({
+    code: 'simulator.tls',
+    message: `${dir} ${what}; add what is missing, or remove the three files to have new ones made`,
+    handling: { kind: 'stall' },
+  });
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function make(dir: string, nowMs: number): Promise<void> {
+  // Imported only when it is needed: making certificates is rare, and the library is large.
+  const { generate } = await import('selfsigned');
+  const common = {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(nowMs - 3_600_000),
+    notAfterDate: new Date(nowMs + validForMs),
+  } as const;
+  const authority = await generate([{ name: 'commonName', value: 'logfleet simulator CA' }], {
+    ...common,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  const server = await generate([{ name: 'commonName', value: 'localhost' }], {
+    ...common,
+    ca: { key: authority.private, cert: authority.cert },
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+          { type: 7, ip: '::1' },
+        ],
+      },
+    ],
+  });
+  await put(dir, names.key, server.private, 0o600);
+  await put(dir, names.cert, server.cert, 0o644);
+  await put(dir, names.ca, authority.cert, 0o644);
+}
+
+/** Creates a file atomically. Never replaces a file. */
+async function put(dir: string, name: string, content: string, mode: number): Promise<void> {
+  const temporary = path.join(dir, `.${name}.${process.pid}`);
+  await writeFile(temporary, content, { mode });
+  try {
+    await link(temporary, path.join(dir, name));
+  } finally {
+    await rm(temporary);
+  }
+}

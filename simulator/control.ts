@@ -1,0 +1,64 @@
+/**
+ * The control address beside the service, where tests and people read and change the state. It takes the credentials of the service. Its
+ * requests are neither counted nor limited.
+ */
+import type { ServiceRequest } from './call.ts';
+import type { ServiceModel } from './model.ts';
+import { ScenarioError } from './scenario-error.ts';
+
+export interface ControlAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export const controlPath = '/simulator';
+
+export function isControl(path: string): boolean {
+  return path === controlPath || path.startsWith(`${controlPath}/`);
+}
+
+export function control(model: ServiceModel, request: ServiceRequest, atMs: number): ControlAnswer {
+  if (!model.knows(request.headers['authorization'])) {
+    return problem(401, 'The credentials are those of the service.', { 'www-authenticate': 'Basic realm="simulator"' });
+  }
+  if (request.path.split('?')[0] !== `${controlPath}/state`)
+    return problem(404, `Not found. The only path is ${controlPath}/state.`);
+  if (request.isTooLong) return problem(413, 'The body is longer than 1 MiB.');
+  switch (request.method) {
+    case 'GET':
+      return answer(200, model.snapshot(atMs));
+    case 'PATCH':
+      return patch(model, request.body, atMs);
+    default:
+      return problem(405, 'Use GET to read the state, or PATCH with a merge patch on the scenario.', {
+        allow: 'GET, PATCH',
+      });
+  }
+}
+
+/** Applies a merge patch, and answers with the new scenario. */
+function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return problem(400, 'The body is not JSON in UTF-8; send a merge patch on the scenario (RFC 7396).');
+  }
+  try {
+    model.patch(value, atMs);
+  } catch (error) {
+    if (error instanceof ScenarioError) return problem(400, error.message);
+    throw error;
+  }
+  return answer(200, model.scenario);
+}
+
+function problem(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ControlAnswer {
+  const { body, headers: json } = answer(status, { message });
+  return { status, headers: { ...json, ...headers }, body };
+}
+
+function answer(status: number, value: unknown): ControlAnswer {
+  return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(value)}\n` };
+}

@@ -1,0 +1,22 @@
+/** Authentication of requests by basic credentials (5.1). */
+import { Buffer } from 'node:buffer';
+import type { AccessKey } from './settings.ts';
+
+/** Returns why an access ID cannot be used and what to write, or undefined for a usable one. */
+export function accessIdProblem(accessId: string): string | undefined {
+  const isUsable = accessId !== '' && !accessId.includes(':');
+  return isUsable ? undefined : 'is empty or has a colon, which basic credentials cannot carry; write another one';
+}
+
+/** Returns the access key that the header proves, or undefined for status 401. */
+export function authenticate(
+  authorization: string | undefined,
+  keys: ReadonlyMap<string, AccessKey>,
+): AccessKey | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const pair = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  const key = colon < 0 ? undefined : keys.get(pair.slice(0, colon));
+  return key?.accessKey === pair.slice(colon + 1) ? key : undefined;
+}

@@ -1,0 +1,141 @@
+/** Delivery of an answer over a connection, with its faults: late, slow, truncated, reset or never. */
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../src/base/clock.ts';
+import { bytesOf, cutUp, firstBytes, piecesOf } from './body.ts';
+import type { ServedAnswer } from './model.ts';
+import type { PieceMemory } from './piece-memory.ts';
+
+export interface Wire {
+  readonly response: ServerResponse;
+  readonly clock: Clock;
+  /** The TCP connection below TLS, which can be reset. */
+  readonly socket: Socket | undefined;
+  /** Memory for the pieces that are being sent. */
+  readonly memory: PieceMemory;
+  /** Called when the request is over. `answered` is true if the client received everything. */
+  readonly done: (answered: boolean) => void;
+}
+
+/** Length of a body that is sent with one write. The request is over when the write is handed over. */
+const smallBytes = 16 * 1024;
+const dripsPerSecond = 10;
+
+export function deliver(answer: ServedAnswer, wire: Wire): void {
+  if (answer.delivery.kind === 'stall') {
+    wire.response.once('close', () => wire.done(false));
+    return;
+  }
+  if (answer.delayMs <= 0) send(answer, wire);
+  else wire.clock.after(answer.delayMs, () => send(answer, wire));
+}
+
+function send(answer: ServedAnswer, wire: Wire): void {
+  const { response, done } = wire;
+  if (response.destroyed) {
+    done(false);
+    return;
+  }
+  const { delivery } = answer;
+  switch (delivery.kind) {
+    case 'whole':
+      sendWhole(answer, wire);
+      return;
+    case 'drip':
+      drip(answer, delivery.bytesPerSecond, wire);
+      return;
+    case 'truncate':
+      sendHalf(answer, wire);
+      return;
+    case 'reset':
+    case 'stall':
+      response.once('close', () => done(false));
+      reset(wire);
+      return;
+  }
+}
+
+function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void {
+  const bytes = writeHead(answer, response);
+  if (typeof answer.body === 'string' && bytes <= smallBytes) {
+    response.end(answer.body);
+    done(true);
+    return;
+  }
+  response.once('close', () => done(response.writableFinished));
+  const giveBack = (piece: Uint8Array) => memory.giveBack(piece);
+  writeAll(piecesOf(answer.body, memory), response, () => response.end(), giveBack);
+}
+
+/** Writes pieces at the pace of the connection. A piece is made when the one before it is sent. `onSent` receives each sent piece. */
+function writeAll(
+  pieces: Iterable<Uint8Array>,
+  response: ServerResponse,
+  onWritten: () => void,
+  onSent: (piece: Uint8Array) => void = () => {},
+): void {
+  const iterator = pieces[Symbol.iterator]();
+  const go = () => {
+    while (!response.destroyed) {
+      const { done, value } = iterator.next();
+      if (done) {
+        onWritten();
+        return;
+      }
+      const sent = (error: unknown) => {
+        // A broken connection may still use the piece.
+        if (!error) onSent(value);
+      };
+      if (!response.write(value, sent)) {
+        response.once('drain', go);
+        return;
+      }
+    }
+  };
+  go();
+}
+
+function sendHalf(answer: ServedAnswer, wire: Wire): void {
+  const { response, done } = wire;
+  response.once('close', () => done(false));
+  const half = Math.floor(writeHead(answer, response) / 2);
+  if (half === 0) {
+    reset(wire);
+    return;
+  }
+  // The callback of an empty write runs after all earlier writes.
+  const breakOff = () => response.write('', () => response.socket?.destroy());
+  writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
+}
+
+function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, done }: Wire): void {
+  writeHead(answer, response);
+  response.flushHeaders();
+  response.once('close', () => done(response.writableFinished));
+  const dropBytes = Math.max(1, Math.floor(bytesPerSecond / dripsPerSecond));
+  const drops = cutUp(piecesOf(answer.body), dropBytes);
+  const next = () => {
+    if (response.destroyed) return;
+    const { done: dry, value } = drops.next();
+    if (dry) {
+      response.end();
+      return;
+    }
+    response.write(value);
+    clock.after((dropBytes / bytesPerSecond) * 1000, next);
+  };
+  clock.after((dropBytes / bytesPerSecond) * 1000, next);
+}
+
+/** Writes status and headers. Returns the length of the body. */
+function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
+  const bytes = bytesOf(body);
+  const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};
+  response.writeHead(status, { ...headers, ...setCookie, 'content-length': bytes });
+  return bytes;
+}
+
+function reset({ socket, response }: Wire): void {
+  socket?.resetAndDestroy();
+  response.socket?.destroy();
+}

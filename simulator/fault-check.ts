@@ -1,0 +1,96 @@
+/**
+ * Checks of faults beyond the schema: a fault must be able to apply to some request. Otherwise a typing error would make a test that
+ * tests nothing. Patterns of collectors and queries are not checked, because matching ones may be created later.
+ */
+import { onlyFor } from './faults.ts';
+import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
+import type { ScenarioProblem } from './scenario-error.ts';
+import { defaultCredentials } from './settings.ts';
+import { durationMs } from './span.ts';
+
+/** Operations that concern a collector, and operations that concern a query. */
+const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
+const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
+
+const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
+
+/** Returns the problems of `faults` in a scenario that fits the schema. */
+export function faultProblems(scenario: Scenario): ScenarioProblem[] {
+  return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
+    problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),
+  );
+}
+
+function problemsOf(fault: FaultScenario, scenario: Scenario): ScenarioProblem[] {
+  const empty = lists.filter((list) => fault[list]?.length === 0);
+  if (empty.length > 0) {
+    return empty.map((list) => ({ path: [list], text: 'is empty; write at least one, or leave it out' }));
+  }
+  const misfits = operationProblems(fault);
+  return [
+    ...(misfits.length > 0 ? misfits : subjectProblems(fault)),
+    ...userProblems(fault, scenario),
+    ...timeProblems(fault),
+    ...redirectProblems(fault, scenario),
+  ];
+}
+
+function operationProblems({ kind, operations: asked = [] }: FaultScenario): ScenarioProblem[] {
+  const struck = onlyFor[kind];
+  if (!struck) return [];
+  return asked.flatMap((operation, index) =>
+    struck.includes(operation)
+      ? []
+      : [
+          {
+            path: ['operations', index],
+            text: `${kind} never applies to ${operation}; write one of ${struck.join(', ')}`,
+          },
+        ],
+  );
+}
+
+/** A fault with patterns of collectors applies only to requests that concern a collector. The same holds for queries. */
+function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
+  const { collectors, queries } = fault;
+  if (collectors && queries) {
+    return [{ path: ['queries'], text: 'no request has both a collector and a query; leave one of them out' }];
+  }
+  if (collectors) return subjectProblem(fault, 'collectors', 'tasks', aboutTasks);
+  return queries ? subjectProblem(fault, 'queries', 'search jobs', aboutJobs) : [];
+}
+
+function subjectProblem(
+  { kind, operations: asked = operations }: FaultScenario,
+  member: 'collectors' | 'queries',
+  what: string,
+  having: readonly Operation[],
+): ScenarioProblem[] {
+  const struck = having.filter((operation) => onlyFor[kind]?.includes(operation) !== false);
+  if (asked.some((operation) => struck.includes(operation))) return [];
+  const advice =
+    struck.length === 0
+      ? `, which ${kind} never applies to; leave it out`
+      : `; write operations among ${struck.join(', ')}, or leave it out`;
+  return [{ path: [member], text: `only requests for ${what} have one${advice}` }];
+}
+
+function userProblems({ users: asked = [] }: FaultScenario, { users }: Scenario): ScenarioProblem[] {
+  const known = users ? Object.keys(users) : [defaultCredentials.accessId];
+  return asked.flatMap((user, index) =>
+    known.includes(user)
+      ? []
+      : [{ path: ['users', index], text: `there is no user ${user}; write one of ${known.join(', ')}` }],
+  );
+}
+
+function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] {
+  if (until === undefined || (durationMs(from) ?? 0) < (durationMs(until) ?? 0)) return [];
+  return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
+}
+
+/** A redirect to the request's own base path never applies. */
+function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
+  if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
+  return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];
+}

@@ -1,0 +1,209 @@
+/**
+ * Faults: the choice of the fault that applies to a request, and its effect on the answer.
+ *
+ * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault has its own counter, which restarts when
+ * the fault changes.
+ */
+import type { Random } from '../src/base/random.ts';
+import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
+import { textOf } from './body.ts';
+import { matchesGlob } from './glob.ts';
+import { parseLosslessJson } from './lossless-json.ts';
+import type { FaultKind, Operation } from './scenario.ts';
+import type { Fault, Settings } from './settings.ts';
+import type { Collector } from './upgrades/collector.ts';
+import { matchesCollector } from './upgrades/fleet.ts';
+
+/** Properties of a request that faults are matched against. */
+export interface FaultSubject {
+  readonly operation: Operation;
+  readonly user: string;
+  /** Collector of the task that is created or read. */
+  readonly collector: Collector | undefined;
+  /** Query of the search job that is created or requested. */
+  readonly searchText: string | undefined;
+  readonly basePath: string;
+  /** Time since the start of the service. */
+  readonly elapsedMs: number;
+}
+
+/** Whether the request takes effect, unless the fault says otherwise. */
+const takesEffect: Readonly<Record<FaultKind, boolean>> = {
+  reset: false,
+  stall: false,
+  status: false,
+  redirect: false,
+  drip: true,
+  delay: true,
+  html: true,
+  empty: true,
+  truncate: true,
+  wrongTypes: true,
+  lag: true,
+  pendingError: true,
+  pendingWarning: true,
+  unknownState: true,
+  shortPage: true,
+  cancelJob: true,
+};
+
+const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
+
+/** Operations that a kind is limited to. Other kinds apply to every operation. */
+export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
+  lag: ['listCollectors', ...jobReads, 'deleteJob'],
+  pendingError: ['getJob'],
+  pendingWarning: ['getJob'],
+  unknownState: ['getJob'],
+  shortPage: ['listMessages', 'listRecords'],
+  cancelJob: [...jobReads, 'deleteJob'],
+};
+
+interface Tally {
+  readonly rule: string;
+  seen: number;
+  struck: number;
+}
+
+export class Faults {
+  readonly #random: Random;
+  readonly #tallies = new Map<string, Tally>();
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  strike(subject: FaultSubject, settings: Settings): Fault | undefined {
+    return settings.faults.find((fault) => matches(fault, subject) && this.#isDue(fault));
+  }
+
+  #isDue(fault: Fault): boolean {
+    const tally = this.#tallyOf(fault);
+    tally.seen++;
+    if (fault.times !== undefined && tally.struck >= fault.times) return false;
+    if (fault.nth && !fault.nth.includes(tally.seen)) return false;
+    if (fault.probability !== undefined && this.#random.next() >= fault.probability) return false;
+    tally.struck++;
+    return true;
+  }
+
+  #tallyOf(fault: Fault): Tally {
+    const { rule } = fault;
+    const known = this.#tallies.get(fault.name);
+    if (known?.rule === rule) return known;
+    const tally = { rule, seen: 0, struck: 0 };
+    this.#tallies.set(fault.name, tally);
+    return tally;
+  }
+}
+
+export function hasEffect(fault: Fault): boolean {
+  return fault.effect ?? takesEffect[fault.kind];
+}
+
+function matches(fault: Fault, subject: FaultSubject): boolean {
+  if (fault.operations && !fault.operations.includes(subject.operation)) return false;
+  if (onlyFor[fault.kind]?.includes(subject.operation) === false) return false;
+  if (fault.users && !fault.users.includes(subject.user)) return false;
+  if (subject.elapsedMs < fault.fromMs || subject.elapsedMs >= fault.untilMs) return false;
+  // The client has already followed the redirect.
+  if (fault.kind === 'redirect' && fault.to === subject.basePath) return false;
+  if (fault.queries && !matchesQuery(fault.queries, subject.searchText)) return false;
+  if (!fault.collectors) return true;
+  return subject.collector !== undefined && matchesCollector(fault.collectors, subject.collector);
+}
+
+function matchesQuery(patterns: readonly string[], text: string | undefined): boolean {
+  return text !== undefined && patterns.some((pattern) => matchesGlob(pattern, text));
+}
+
+export interface SpoiltAnswer {
+  readonly answer: Answer;
+  readonly delivery: Delivery;
+}
+
+export interface Spoilage {
+  /** The answer without the fault. Undefined if the request took no effect. */
+  readonly answer: Answer | undefined;
+  readonly errorId: string;
+  readonly settings: Settings;
+  /** Target URL of a redirect, from the text in place of the base path. */
+  readonly locationAt: (to: string) => string;
+}
+
+const whole: Delivery = { kind: 'whole' };
+
+export function spoil(fault: Fault, { answer, errorId, settings, locationAt }: Spoilage): SpoiltAnswer {
+  const real = answer ?? emptyAnswer(200);
+  switch (fault.kind) {
+    case 'reset':
+    case 'stall':
+    case 'truncate':
+      return { answer: real, delivery: { kind: fault.kind } };
+    case 'drip':
+      return { answer: real, delivery: { kind: 'drip', bytesPerSecond: fault.bytesPerSecond ?? 1 } };
+    case 'delay':
+    case 'lag':
+    case 'pendingError':
+    case 'pendingWarning':
+    case 'unknownState':
+    case 'shortPage':
+    case 'cancelJob':
+      return { answer: real, delivery: whole };
+    case 'html':
+      return { answer: htmlAnswer(200, 'Please sign in'), delivery: whole };
+    case 'empty':
+      return { answer: emptyAnswer(real.status), delivery: whole };
+    case 'wrongTypes':
+      return { answer: { ...real, body: withWrongTypes(textOf(real.body)) }, delivery: whole };
+    case 'status':
+      return { answer: statusAnswer(fault, errorId, settings), delivery: whole };
+    case 'redirect': {
+      const headers = { location: locationAt(fault.to ?? '') };
+      const refusal = { status: 301, code: 'moved', message: 'Use the address in the Location header.', headers };
+      return { answer: errorAnswer(refusal, errorId, settings.errors), delivery: whole };
+    }
+  }
+}
+
+const statusCodes: Readonly<Record<number, string>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'notfound',
+  405: 'method.unsupported',
+  415: 'contenttype.invalid',
+  429: 'rate.limit.exceeded',
+  500: 'internal.error',
+  503: 'service.unavailable',
+};
+
+function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer {
+  const status = fault.status ?? 500;
+  const code = fault.code ?? statusCodes[status] ?? 'generic';
+  const message = fault.message ?? `A fault of the scenario: ${fault.name}.`;
+  const headers: Record<string, string> = {};
+  if (fault.retryAfter !== undefined) headers['retry-after'] = String(fault.retryAfter);
+  switch (fault.body ?? 'error') {
+    case 'error':
+      return errorAnswer({ status, code, message, headers }, errorId, settings.errors);
+    case 'html': {
+      const page = htmlAnswer(status, message);
+      return { ...page, headers: { ...page.headers, ...headers }, code };
+    }
+    case 'empty':
+      return { ...emptyAnswer(status), headers, code };
+  }
+}
+
+/** Changes the type of each value. A list stays a list, so that the client has to check its elements. */
+function withWrongTypes(body: string): string {
+  if (body === '') return '[]';
+  const twist = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(twist);
+    if (typeof value === 'string') return { text: value };
+    if (typeof value === 'boolean') return 'maybe';
+    if (typeof value !== 'object' || value === null) return [String(value)];
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, twist(member)]));
+  };
+  return JSON.stringify(twist(parseLosslessJson(body)));
+}

@@ -1,0 +1,185 @@
+/**
+ * The service on a virtual clock, without sockets. Requests and answers take time on their way, and answers can be late, stalled or
+ * reset.
+ */
+import { Buffer } from 'node:buffer';
+import type { Clock } from '../src/base/clock.ts';
+import type { Random } from '../src/base/random.ts';
+import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
+import type { ServedAnswer, ServiceModel } from './model.ts';
+
+export interface Network {
+  /** Latency of one direction. */
+  readonly latencyMs?: number;
+  /** Maximum of the extra latency, drawn for each direction. */
+  readonly jitterMs?: number;
+  /** Required with `jitterMs`. */
+  readonly random?: Random;
+}
+
+export interface InProcessRequest {
+  readonly method: string;
+  /** Path and query string. */
+  readonly path: string;
+  /** Headers. The case of the names does not matter. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /**
+   * Aborts the request. `request` rejects at once with the signal's reason. The service continues its work, and counts the request as in
+   * flight until it is finished. It learns of the abort of a stalled request one latency later.
+   */
+  readonly signal?: AbortSignal;
+}
+
+export interface InProcessAnswer {
+  readonly status: number;
+  /** Headers by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of `Set-Cookie`. They are not in `headers`. */
+  readonly cookies: readonly string[];
+  readonly body: string;
+}
+
+/** A reset connection (`ECONNRESET`), before the answer or within its body. */
+export class ConnectionReset extends Error {
+  override readonly name = 'ConnectionReset';
+  readonly code = 'ECONNRESET';
+  /** The part of the answer that arrived before the reset. */
+  readonly begun: BegunAnswer | undefined;
+
+  constructor(begun?: BegunAnswer) {
+    super('read ECONNRESET');
+    this.begun = begun;
+  }
+}
+
+/** An answer with a truncated body. The body may end within a character. */
+export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
+  readonly bytes: Uint8Array;
+}
+
+export class InProcessService {
+  readonly model: ServiceModel;
+  readonly #clock: Clock;
+  readonly #network: Network;
+  /** Difference between the model's time and the clock's monotonic time. */
+  readonly #offsetMs: number;
+
+  /** The model's time starts now. It equals the clock's wall time if `startMs` of the model does. */
+  constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
+    this.model = model;
+    this.#clock = clock;
+    this.#network = network;
+    this.#offsetMs = model.startMs - clock.monotonic();
+  }
+
+  /** Returns the model's time. */
+  nowMs(): number {
+    return this.#clock.monotonic() + this.#offsetMs;
+  }
+
+  request(request: InProcessRequest): Promise<InProcessAnswer> {
+    const { signal } = request;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const exchange = new Exchange(resolve, reject);
+      const giveUp = () => {
+        exchange.end(() => reject(signal?.reason));
+        this.#later(this.#wayMs(), () => exchange.hangUp(this.model, this.nowMs()));
+      };
+      signal?.addEventListener('abort', giveUp, { once: true });
+      exchange.onEnd = () => signal?.removeEventListener('abort', giveUp);
+      this.#later(this.#wayMs(), () => this.#arrive(request, exchange));
+    });
+  }
+
+  /** Handles a request that has arrived at the service, even if its client has given up. */
+  #arrive(request: InProcessRequest, exchange: Exchange): void {
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    const { method, path, body = '' } = request;
+    const answer = this.model.handle({ method, path, headers, body }, this.nowMs());
+    exchange.arrived(answer);
+    if (answer.delivery.kind === 'stall') {
+      if (exchange.ended) exchange.hangUp(this.model, this.nowMs());
+      return;
+    }
+    this.#later(answer.delayMs + transferMs(answer), () => {
+      exchange.leave(this.model, this.nowMs(), isWhole(answer));
+      this.#later(this.#wayMs(), () => exchange.deliver(answer));
+    });
+  }
+
+  #wayMs(): number {
+    const { latencyMs = 0, jitterMs = 0, random } = this.#network;
+    return latencyMs + (jitterMs > 0 && random ? random.next() * jitterMs : 0);
+  }
+
+  #later(delayMs: number, callback: () => void): void {
+    this.#clock.after(delayMs, callback);
+  }
+}
+
+/** One request: the promise of the client, and the in-flight count of the service. */
+class Exchange {
+  ended = false;
+  onEnd: () => void = () => {};
+  #answer: ServedAnswer | undefined;
+  readonly #resolve: (answer: InProcessAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(resolve: (answer: InProcessAnswer) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  arrived(answer: ServedAnswer): void {
+    this.#answer = answer;
+  }
+
+  /** Ends the request at the service. Does nothing if it has ended or never arrived. */
+  leave(model: ServiceModel, atMs: number, answered = false): void {
+    if (!this.#answer) return;
+    model.finish(this.#answer.token, atMs, answered && !this.ended);
+    this.#answer = undefined;
+  }
+
+  /** Tells the service that the client is gone. Only a stalled request ends early. */
+  hangUp(model: ServiceModel, atMs: number): void {
+    if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
+  }
+
+  /** Ends the request at the client. */
+  end(settle: () => void): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.onEnd();
+    settle();
+  }
+
+  deliver(answer: ServedAnswer): void {
+    const { status, headers, cookies = [], body } = answer;
+    this.end(() => {
+      if (isWhole(answer)) this.#resolve({ status, headers, cookies, body: textOf(body) });
+      else this.#reject(new ConnectionReset(begunOf(answer)));
+    });
+  }
+}
+
+function begunOf({ delivery, status, headers, cookies = [], body }: ServedAnswer): BegunAnswer | undefined {
+  if (delivery.kind !== 'truncate') return undefined;
+  const half = firstBytes(piecesOf(body), Math.floor(bytesOf(body) / 2));
+  return { status, headers, cookies, bytes: Buffer.concat([...half]) };
+}
+
+function isWhole({ delivery }: ServedAnswer): boolean {
+  return delivery.kind === 'whole' || delivery.kind === 'drip';
+}
+
+function transferMs({ delivery, body }: ServedAnswer): number {
+  return delivery.kind === 'drip' ? (bytesOf(body) / delivery.bytesPerSecond) * 1000 : 0;
+}

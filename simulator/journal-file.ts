@@ -1,0 +1,19 @@
+/** The journal as an NDJSON file. A line is written before the next request is handled, so that tests can read the file meanwhile. */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import type { JournalEntry } from './journal.ts';
+
+export interface JournalFile {
+  write(entry: JournalEntry): void;
+  close(): void;
+}
+
+/** Truncates the file. */
+export function openJournal(file: string): JournalFile {
+  const descriptor = openSync(file, 'w');
+  return {
+    write: (entry) => {
+      writeSync(descriptor, `${JSON.stringify(entry)}\n`);
+    },
+    close: () => closeSync(descriptor),
+  };
+}

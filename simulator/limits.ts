@@ -1,0 +1,84 @@
+/**
+ * The limits of section 8 for every request: requests per second of a user, and concurrent requests of an access key. It also counts all
+ * arrivals, which tests of a client check.
+ *
+ * A second is half-open: with a limit of four, a request may start exactly one second after the fourth last one.
+ */
+import type { AccessKey, Settings } from './settings.ts';
+
+const secondMs = 1_000;
+
+/** Times of the arrivals within the last second. Older times are dropped. */
+class ArrivalCounter {
+  #times: number[] = [];
+  #first = 0;
+
+  /** Returns the number of arrivals in the second that ends now. */
+  countAt(atMs: number): number {
+    while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= atMs - secondMs) this.#first++;
+    if (this.#first > 1_024 && this.#first * 2 > this.#times.length) {
+      this.#times = this.#times.slice(this.#first);
+      this.#first = 0;
+    }
+    return this.#times.length - this.#first;
+  }
+
+  add(atMs: number): void {
+    this.#times.push(atMs);
+  }
+}
+
+export interface Arrival {
+  /** The first limit that the request exceeds, or undefined if it is admitted. */
+  readonly exceeded: 'rate' | 'concurrency' | undefined;
+  /** Number of unanswered requests of the access key, with this one. */
+  readonly inFlight: number;
+  /** Number of arrivals of the user within the last second, with this one. */
+  readonly perSecond: number;
+}
+
+export class Limits {
+  readonly #arrivals = new Map<string, ArrivalCounter>();
+  readonly #counted = new Map<string, ArrivalCounter>();
+  readonly #inFlight = new Map<string, number>();
+  maxInFlight = 0;
+  maxPerSecond = 0;
+
+  /** Counts an arrival. The caller has to call `leave` when the request is over. */
+  arrive(key: AccessKey, limits: Settings['limits'], atMs: number): Arrival {
+    const arrivals = counterOf(this.#arrivals, key.user);
+    const counted = counterOf(this.#counted, key.user);
+    arrivals.add(atMs);
+    const perSecond = arrivals.countAt(atMs);
+    const inFlight = (this.#inFlight.get(key.accessId) ?? 0) + 1;
+    this.#inFlight.set(key.accessId, inFlight);
+    this.maxPerSecond = Math.max(this.maxPerSecond, perSecond);
+    this.maxInFlight = Math.max(this.maxInFlight, inFlight);
+    const exceeded = !isWithin(counted.countAt(atMs) + 1, limits.requestsPerSecond)
+      ? 'rate'
+      : isWithin(inFlight, limits.concurrentRequests)
+        ? undefined
+        : 'concurrency';
+    if (exceeded === undefined || limits.countRefused) counted.add(atMs);
+    return { exceeded, inFlight, perSecond };
+  }
+
+  leave(accessId: string): void {
+    const inFlight = this.#inFlight.get(accessId) ?? 0;
+    if (inFlight > 1) this.#inFlight.set(accessId, inFlight - 1);
+    else this.#inFlight.delete(accessId);
+  }
+}
+
+function isWithin(count: number, limit: number): boolean {
+  return limit === 0 || count <= limit;
+}
+
+function counterOf(counters: Map<string, ArrivalCounter>, user: string): ArrivalCounter {
+  let counter = counters.get(user);
+  if (!counter) {
+    counter = new ArrivalCounter();
+    counters.set(user, counter);
+  }
+  return counter;
+}

@@ -1,0 +1,73 @@
+/** The log data of a run: the choice between flags and scenario, and the messages of NDJSON files. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import type { LogData } from './log-data/log-data.ts';
+import { LogFileError, LogFiles } from './log-data/stored/log-files.ts';
+import { FlagError, type SimulateOptions, type SimulatorContext } from './options.ts';
+import type { Scenario } from './scenario.ts';
+import type { LogScenario } from './search/log-scenario.ts';
+import { parseMoment } from './search/log-scenario.ts';
+import { logProblems } from './search/log-source.ts';
+
+/** Returns the scenario's `logs` as changed by the flags. */
+export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
+  const { logData, messages, from, to } = options;
+  if (logData) return { logs: { files: logData } };
+  if (messages === undefined && from === undefined && to === undefined) return {};
+  const { files: _files, perSecond, ...others } = base.logs ?? {};
+  const logs: LogScenario = {
+    ...others,
+    ...(messages === undefined ? (perSecond === undefined ? {} : { perSecond }) : { messages }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+  for (const [flag, moment] of Object.entries({ from, to })) {
+    if (moment === undefined || parseMoment(moment, startMs) !== undefined) continue;
+    throw new FlagError(
+      `--${flag} is '${moment}'; write a time, as in 2026-11-01, 2026-11-01T12:00:00Z or -24h (before the start)`,
+    );
+  }
+  const [problem] = logProblems(logs, startMs);
+  if (problem) throw new FlagError(`--${problem.path.join('.')} ${problem.text}`);
+  return { logs };
+}
+
+/** Reads the NDJSON files of the flag or of the scenario. The scenario's file names are relative to its directory. */
+export function logDataFor(
+  { logs }: Scenario,
+  options: SimulateOptions,
+  { cwd }: SimulatorContext,
+): LogData | undefined {
+  if (!logs?.files) return undefined;
+  const base = options.logData || options.scenario === undefined ? cwd : path.resolve(cwd, options.scenario, '..');
+  const files = new LogFiles(logs.fieldCase);
+  for (const file of logs.files) {
+    try {
+      files.add(file, piecesOfFile(path.resolve(base, file)));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === 'ENOENT' ? `there is no such file in ${base}` : message;
+      throw new FlagError(`cannot read the messages of ${file}: ${why}; write the path of a file of NDJSON`);
+    }
+  }
+  try {
+    return files.data();
+  } catch (error) {
+    if (error instanceof LogFileError) throw new FlagError(error.message);
+    throw error;
+  }
+}
+
+const readBytes = 1024 * 1024;
+
+function* piecesOfFile(file: string): Generator<Uint8Array> {
+  const descriptor = openSync(file, 'r');
+  try {
+    const buffer = Buffer.alloc(readBytes);
+    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+      yield buffer.subarray(0, read);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The search of all log data. It walks from the end of its range to the beginning, until it reaches a time, a number of matches
+ * or the end of its effort. A finder finds the matches: by looking at each message, or by counting whole blocks of messages.
+ */
+import { Effort } from './effort.ts';
+import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
+import { PagePlan, type RowWriter } from './message-page.ts';
+
+/** Finds matches by time, latest first. Its figures are those of `Search`. */
+export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
+  /** Goes some way towards `targetMs`, until `maxMatches` are found at most. The search repeats it. */
+  step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
+  /** Calls `take` with the rank of each match after the first `skip`, newest message first, until `take` returns false. */
+  each(skip: number, take: (rank: number) => boolean): void;
+}
+
+export class DataSearch implements Search {
+  readonly #rows: RowWriter;
+  readonly #range: SearchRange;
+  readonly #finder: Finder;
+
+  constructor(rows: RowWriter, range: SearchRange, finder: Finder) {
+    this.#rows = rows;
+    this.#range = range;
+    this.#finder = finder;
+  }
+
+  get found(): number {
+    return this.#finder.found;
+  }
+
+  get reachedMs(): number {
+    return this.#finder.reachedMs;
+  }
+
+  get isGivenUp(): boolean {
+    return this.#finder.isGivenUp;
+  }
+
+  get scannedBytes(): number {
+    return this.#finder.scannedBytes;
+  }
+
+  advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort = new Effort()): void {
+    const finder = this.#finder;
+    const targetMs = Math.max(downToMs, this.#range.fromMs);
+    while (finder.reachedMs > targetMs && finder.found < maxMatches && !finder.isGivenUp && !effort.isSpent) {
+      finder.step(targetMs, maxMatches, listener, effort);
+    }
+  }
+
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+    const plan = new PagePlan(this.#rows, limit, maxBytes, withRaw);
+    this.#finder.each(offset, (rank) => plan.add(rank));
+    return plan.page();
+  }
+}

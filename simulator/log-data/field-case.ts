@@ -1,0 +1,38 @@
+/** The spelling of message fields (2.5) in pages. Real services differ in the case of letters (10.3). */
+import { messageFields } from '../query/message-fields.ts';
+import type { FieldDescriptor } from '../query/row.ts';
+
+/**
+ * Spellings:
+ * - `specified`: as in 2.5, `_messagetime` and `_sourceName`.
+ * - `camel`: `_messageTime` and `_sourceName`.
+ * - `lower`: `_messagetime` and `_sourcename`.
+ */
+export const fieldCases = ['specified', 'camel', 'lower'] as const;
+export type FieldCase = (typeof fieldCases)[number];
+
+const camelNames: Readonly<Record<string, string>> = {
+  _messageid: '_messageId',
+  _sourceid: '_sourceId',
+  _messagetime: '_messageTime',
+  _receipttime: '_receiptTime',
+  _messagecount: '_messageCount',
+  _blockid: '_blockId',
+};
+
+/** Returns the spelling of a field. `name` is its name in 2.5. */
+export function spelt(name: string, fieldCase: FieldCase): string {
+  switch (fieldCase) {
+    case 'specified':
+      return name;
+    case 'camel':
+      return camelNames[name] ?? name;
+    case 'lower':
+      return name.toLowerCase();
+  }
+}
+
+/** Returns the fields of 2.5, in the order of 2.5. */
+export function speltFields(fieldCase: FieldCase): readonly FieldDescriptor[] {
+  return messageFields.map((field) => ({ ...field, name: spelt(field.name, fieldCase) }));
+}

@@ -1,0 +1,170 @@
+/**
+ * Generated messages by rank: their fields and their JSON.
+ *
+ * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored; it is computed
+ * from templates and layouts.
+ */
+import { assert } from '../../../src/base/assert.ts';
+import type { Piece } from '../../piece-memory.ts';
+import type { Row } from '../../query/row.ts';
+import { blockId } from '../message-defaults.ts';
+import { MessageIds } from '../message-ids.ts';
+import type { RowWriter } from '../message-page.ts';
+import { writeBlock, writeNine, writeTime } from './digits.ts';
+import { Layouts } from './layouts.ts';
+import type { MadeUpSettings } from './made-up-settings.ts';
+import { type Template, Templates, varyingFields } from './templates.ts';
+import { type Block, rowsPerBlock, Timeline } from './timeline.ts';
+
+export class MadeUpRows implements RowWriter {
+  readonly settings: MadeUpSettings;
+  readonly templates: Templates;
+  readonly layouts: Layouts;
+  readonly timeline: Timeline;
+  readonly #ids: MessageIds;
+
+  constructor(settings: MadeUpSettings) {
+    this.settings = settings;
+    this.templates = new Templates(settings);
+    this.layouts = new Layouts(settings, rowsPerBlock(settings), this.templates);
+    this.timeline = new Timeline(settings, this.layouts);
+    this.#ids = new MessageIds(settings.seed);
+  }
+
+  templateOf(rank: number): number {
+    return templateIn(this.timeline.block(rank), rank);
+  }
+
+  receiptOf(rank: number): number {
+    const block = this.timeline.block(rank);
+    return block.timeOf(rank) + delayIn(block, rank);
+  }
+
+  rawBytesOf(rank: number): number {
+    return this.templates.at(this.templateOf(rank)).rawBytes;
+  }
+
+  /** Approximate mean length of `_raw` in bytes. */
+  get meanRawBytes(): number {
+    return this.layouts.layout(0).rawBytes / this.layouts.rows;
+  }
+
+  /** Returns the bytes of `_raw` of the ranks [from, to). */
+  rawBytes(from: number, to: number): number {
+    const { layouts, templates } = this;
+    let bytes = 0;
+    for (const { block, blocks, first, end } of this.timeline.stretches(from, to)) {
+      for (let next = block; next < block + blocks; next++) bytes += layouts.layout(layouts.numberOf(next)).rawBytes;
+      if (blocks > 0) continue;
+      const layout = layouts.layout(layouts.numberOf(block));
+      for (let entry = first; entry < end; entry++) bytes += templates.at(layout.templates[entry] as number).rawBytes;
+    }
+    return bytes;
+  }
+
+  row(rank: number): Row {
+    const block = this.timeline.block(rank);
+    const template = this.templates.at(templateIn(block, rank));
+    const timeMs = block.timeOf(rank);
+    const id = () => template.idStart + this.#ids.digits(rank);
+    return new MadeUpRow(template, timeMs, timeMs + delayIn(block, rank), id, blockId(block.number));
+  }
+
+  /**
+   * Returns a row with the fields that all messages of a template share, for all messages or for a slice from `sliceStartMs`. Reading
+   * another field is a bug of the caller.
+   */
+  templateRow(template: number, sliceStartMs?: number): Row {
+    return new TemplateRow(this.templates.at(template), sliceStartMs);
+  }
+
+  bytesOf(rank: number, withRaw: boolean): number {
+    const template = this.templates.at(this.templateOf(rank));
+    return (withRaw ? template.whole : template.withoutRaw).bytes.length;
+  }
+
+  write(rank: number, withRaw: boolean, { bytes: into, view }: Piece, offset: number): number {
+    const block = this.timeline.block(rank);
+    const template = this.templates.at(templateIn(block, rank));
+    const { bytes, idAt, timeAt, receiptAt, blockAt } = withRaw ? template.whole : template.withoutRaw;
+    const end = offset + bytes.length;
+    if (end > into.length) return -1;
+    into.set(bytes, offset);
+    const ids = this.#ids;
+    ids.shuffle(rank);
+    writeNine(view, offset + idAt, ids.high);
+    writeNine(view, offset + idAt + 9, ids.low);
+    const timeMs = block.timeOf(rank);
+    writeTime(view, offset + timeAt, timeMs);
+    writeTime(view, offset + receiptAt, timeMs + delayIn(block, rank));
+    writeBlock(view, offset + blockAt, block.number);
+    return end;
+  }
+}
+
+function templateIn({ layout, firstRank }: Block, rank: number): number {
+  return layout.templates[rank - firstRank] as number;
+}
+
+function delayIn({ layout, firstRank }: Block, rank: number): number {
+  return layout.delaysMs[rank - firstRank] as number;
+}
+
+class MadeUpRow implements Row {
+  readonly messageTimeMs: number;
+  readonly receiptTimeMs: number;
+  readonly #template: Template;
+  readonly #id: () => string;
+  readonly #blockId: string;
+
+  constructor(template: Template, messageTimeMs: number, receiptTimeMs: number, id: () => string, blockId: string) {
+    this.messageTimeMs = messageTimeMs;
+    this.receiptTimeMs = receiptTimeMs;
+    this.#template = template;
+    this.#id = id;
+    this.#blockId = blockId;
+  }
+
+  field(name: string): string | undefined {
+    const lower = name.toLowerCase();
+    switch (lower) {
+      case '_messageid':
+        return this.#id();
+      case '_messagetime':
+        return String(this.messageTimeMs);
+      case '_receipttime':
+        return String(this.receiptTimeMs);
+      case '_blockid':
+        return this.#blockId;
+      default:
+        return this.#template.fields.get(lower);
+    }
+  }
+}
+
+class TemplateRow implements Row {
+  readonly #template: Template;
+  readonly #sliceStartMs: number | undefined;
+
+  constructor(template: Template, sliceStartMs: number | undefined) {
+    this.#template = template;
+    this.#sliceStartMs = sliceStartMs;
+  }
+
+  get messageTimeMs(): number {
+    return this.#sliceStartMs ?? notRead('_messagetime');
+  }
+
+  get receiptTimeMs(): number {
+    return notRead('_receipttime');
+  }
+
+  field(name: string): string | undefined {
+    const lower = name.toLowerCase();
+    return varyingFields.has(lower) ? notRead(lower) : this.#template.fields.get(lower);
+  }
+}
+
+function notRead(name: string): never {
+  assert(false, `${name} is read by what did not say so`);
+}

@@ -1,0 +1,181 @@
+/**
+ * Settings of generated messages: number, times, sizes and contents. Everything else is random by `seed`. Durations are in ms; shares are
+ * from 0 to 1.
+ */
+import type { FieldCase } from '../field-case.ts';
+
+export interface MadeUpSettings {
+  readonly seed: number;
+  /** Range [fromMs, toMs) of the message times, in ms since the epoch with thirteen digits. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly amount: Amount;
+  /** Milliseconds with a given number of messages. They have no other messages. */
+  readonly dense: readonly DensePoint[];
+  /** Messages that share their millisecond with others, at random times. */
+  readonly crowds: Crowds;
+  readonly receipt: ReceiptSettings;
+  readonly size: SizeSettings;
+  /** Share of messages with escapes, quotes, control characters, and characters of two to four bytes in `_raw`. */
+  readonly oddShare: number;
+  /** Share of messages with half a surrogate pair in `_raw`. JSON can write it only as an escape, and UTF-8 cannot encode it. */
+  readonly loneSurrogateShare: number;
+  /** Number of sources. Each has a collector, a host and a category. */
+  readonly sources: number;
+  /** Number of messages that differ in more than ids and times. */
+  readonly variety: number;
+  readonly fieldCase: FieldCase;
+}
+
+/** Number of messages: a rate to which those of `dense` are added, or a total that includes them. */
+export type Amount = { readonly perSecond: number } | { readonly messages: number };
+
+export interface DensePoint {
+  readonly atMs: number;
+  readonly count: number;
+}
+
+export interface Crowds {
+  readonly share: number;
+  /** Number of messages in a shared millisecond. */
+  readonly count: number;
+}
+
+export interface ReceiptSettings {
+  /** Maximum delay of most messages between their own time and their receipt. */
+  readonly promptMs: number;
+  /** Share of the messages with a longer delay, up to `lateMs`. */
+  readonly lateShare: number;
+  readonly lateMs: number;
+}
+
+/** Bytes of the JSON of a message (2.5). */
+export interface SizeSettings {
+  /** Mean size of the messages that are not large. */
+  readonly typicalBytes: number;
+  readonly largeShare: number;
+  /** Maximum size of a large message. */
+  readonly largestBytes: number;
+}
+
+/** Settings with optional members. */
+export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
+  Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
+    readonly crowds?: Partial<Crowds>;
+    readonly receipt?: Partial<ReceiptSettings>;
+    readonly size?: Partial<SizeSettings>;
+    readonly fieldCase?: FieldCase;
+  };
+
+export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
+  return {
+    seed: options.seed ?? 1,
+    fromMs: options.fromMs,
+    toMs: options.toMs,
+    amount: options.amount,
+    dense: options.dense ?? [],
+    crowds: { share: 0, count: 20, ...options.crowds },
+    receipt: { promptMs: 2_000, lateShare: 0.01, lateMs: 10 * 60_000, ...options.receipt },
+    size: { typicalBytes: 900, largeShare: 0, largestBytes: 256 * 1024, ...options.size },
+    oddShare: options.oddShare ?? 0.05,
+    loneSurrogateShare: options.loneSurrogateShare ?? 0,
+    sources: options.sources ?? 40,
+    variety: options.variety ?? 500,
+    fieldCase: options.fieldCase ?? 'specified',
+  };
+}
+
+/** Times between these bounds have thirteen digits: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. */
+export const earliestMs = 1_000_000_000_000;
+export const latestMs = 10_000_000_000_000;
+const dayMs = 24 * 60 * 60_000;
+/** Keeps the work of one millisecond small. */
+const maxPerMs = 1_000_000;
+/** Keeps message numbers safe integers, and block numbers within their digits. */
+const maxMessages = 1_000_000_000_000;
+const smallestTypicalBytes = 600;
+const largestTypicalBytes = 65_536;
+/** Minimum of `largestBytes`. */
+export const smallestLargeBytes = 16 * 1024;
+const maxDensePoints = 10_000;
+
+/** Name of a setting, or of a member of a setting. */
+export type SettingsMember =
+  | keyof MadeUpSettings
+  | `crowds.${keyof Crowds}`
+  | `receipt.${keyof ReceiptSettings}`
+  | `size.${keyof SizeSettings}`;
+
+export interface SettingsProblem {
+  readonly member: SettingsMember;
+  /** The problem and its remedy. */
+  readonly text: string;
+}
+
+/** Returns all problems of `settings`. Without problems, messages can be generated. */
+export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
+  const problems: SettingsProblem[] = [];
+  const check = (member: SettingsMember, holds: boolean, text: string) => {
+    if (!holds) problems.push({ member, text });
+  };
+  const { fromMs, toMs, receipt, size, crowds, dense } = settings;
+  check(
+    'fromMs',
+    isWhole(fromMs, earliestMs, latestMs),
+    'is out of bounds; write a time from 2001-09-10 to 2286-11-19',
+  );
+  check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of bounds; write a time from 2001-09-10 to 2286-11-19');
+  check('toMs', toMs > fromMs, 'is not later than the beginning; write a later time');
+  if (problems.length > 0) return problems;
+  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; write 24h at most');
+  check('receipt.promptMs', isWhole(receipt.promptMs, 0, receipt.lateMs), 'is longer than late ones take; write less');
+  check('receipt.lateShare', isShare(receipt.lateShare), 'is no share; write a number from 0 to 1');
+  check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
+  const checkWhole = (member: SettingsMember, value: number, least: number, most: number, unit = '') =>
+    check(member, isWhole(value, least, most), `is ${value}; write ${least} to ${most}${unit}`);
+  checkWhole('size.typicalBytes', size.typicalBytes, smallestTypicalBytes, largestTypicalBytes, ' bytes');
+  checkWhole('size.largestBytes', size.largestBytes, smallestLargeBytes, 1_048_576, ' bytes');
+  check('size.largeShare', isShare(size.largeShare), 'is no share; write a number from 0 to 1');
+  check('crowds.share', isShare(crowds.share), 'is no share; write a number from 0 to 1');
+  checkWhole('crowds.count', crowds.count, 1, 1_000, ', or state a dense millisecond');
+  check('oddShare', isShare(settings.oddShare), 'is no share; write a number from 0 to 1');
+  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is no share; write a number from 0 to 1');
+  checkWhole('sources', settings.sources, 1, 10_000);
+  checkWhole('variety', settings.variety, 1, 20_000);
+  check('dense', dense.length <= maxDensePoints, `are too many; write ${maxDensePoints} at most`);
+  for (const { atMs, count } of dense) {
+    check('dense', isWhole(atMs, fromMs, toMs - 1), `has a time outside the range, ${atMs}; write one within it`);
+    check('dense', isWhole(count, 1, 1_000_000_000), `has ${count} messages; write 1 to 1000000000`);
+  }
+  const times = new Set(dense.map(({ atMs }) => atMs));
+  check('dense', times.size === dense.length, 'has a millisecond twice; write each once');
+  const denseMessages = dense.reduce((sum, { count }) => sum + count, 0);
+  const amount = 'perSecond' in settings.amount ? settings.amount.perSecond : settings.amount.messages;
+  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is no number of messages; write one from 0 on');
+  check(
+    'amount',
+    'perSecond' in settings.amount || Number.isInteger(amount),
+    'is no whole number; write one of messages',
+  );
+  if (problems.some(({ member }) => member === 'amount')) return problems;
+  const others = otherMessages(settings);
+  const freeMs = toMs - fromMs - times.size;
+  check('amount', others >= 0, `is less than the ${denseMessages} of the dense milliseconds; write more`);
+  check('amount', others + denseMessages <= maxMessages, `is too much; write ${maxMessages} messages at most`);
+  check('amount', others <= freeMs * maxPerMs, 'is too much for so short a range; write fewer, or a longer one');
+  return problems;
+}
+
+/** Returns the number of messages outside the dense milliseconds. */
+export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
+  if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
+  return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);
+}
+
+function isWhole(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function isShare(value: number): boolean {
+  return value >= 0 && value <= 1;
+}

@@ -1,0 +1,86 @@
+/**
+ * An index of the matches in a range of ranks that grows at its older end. It finds the rank of a match by its number.
+ *
+ * Invariant: it stores the number of matches before at most a thousand marks. When the range grows beyond that, every second mark is
+ * dropped. Between two marks, matches are counted again.
+ */
+import type { MadeUpRows } from './made-up-rows.ts';
+import type { TemplateMatches } from './matches.ts';
+
+const maxMarks = 1_024;
+/** Distance between two marks at first. */
+const minStrideBlocks = 64;
+
+export class MatchIndex {
+  /** Start of the range [start, end). */
+  readonly start: number;
+  readonly #rows: MadeUpRows;
+  readonly #matches: TemplateMatches;
+  #end: number;
+  #found = 0;
+  /** Ranks of the marks. `#counts[i]` matches are before `#ranks[i]`. The first mark is the start. */
+  #ranks: number[];
+  #counts: number[] = [0];
+  /** Distance between two marks. */
+  #strideBlocks = minStrideBlocks;
+
+  constructor(rows: MadeUpRows, matches: TemplateMatches, start: number) {
+    this.start = start;
+    this.#rows = rows;
+    this.#matches = matches;
+    this.#end = start;
+    this.#ranks = [start];
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  get found(): number {
+    return this.#found;
+  }
+
+  /** Extends the range to `end`, or to the match that makes `maxFound`. */
+  extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
+    while (this.#end < end && this.#found < maxFound) {
+      const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
+      const next = Math.min(end, mark);
+      const count = this.#matches.count(this.#end, next);
+      if (this.#found + count >= maxFound) {
+        this.#end = this.#matches.find(this.#end, next, maxFound - this.#found - 1) + 1;
+        this.#found = maxFound;
+        return;
+      }
+      this.#end = next;
+      this.#found += count;
+      if (next === mark) this.#mark();
+    }
+  }
+
+  /** Returns the rank of match `index`, counted from 0, or the end of the range. */
+  find(index: number): number {
+    if (index >= this.#found) return this.#end;
+    const mark = this.#lastMark(index);
+    return this.#matches.find(this.#ranks[mark] as number, this.#end, index - (this.#counts[mark] as number));
+  }
+
+  #mark(): void {
+    this.#ranks.push(this.#end);
+    this.#counts.push(this.#found);
+    if (this.#ranks.length <= maxMarks) return;
+    this.#ranks = this.#ranks.filter((_, index) => index % 2 === 0);
+    this.#counts = this.#counts.filter((_, index) => index % 2 === 0);
+    this.#strideBlocks *= 2;
+  }
+
+  /** Returns the last mark with at most `count` matches before it. */
+  #lastMark(count: number): number {
+    let [low, high] = [0, this.#ranks.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#counts[middle] as number) <= count) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Counts matches by kind. Templates that agree in all read fields are one kind, so that any message represents its kind.
+ *
+ * Invariant: whole blocks are counted by layout, and the kinds of a layout are computed once.
+ */
+import { layoutCount } from './layouts.ts';
+import type { MadeUpRows } from './made-up-rows.ts';
+
+/** Number of messages of each kind in a layout. */
+interface LayoutKinds {
+  readonly kinds: readonly number[];
+  readonly counts: readonly number[];
+}
+
+export class MatchTally {
+  readonly #rows: MadeUpRows;
+  /** Kind of each template: the number of the first template of that kind. */
+  readonly #kinds: Uint32Array;
+  /** Number of matches of each kind. */
+  readonly #times: Float64Array;
+  /** Kinds with matches. */
+  #present: number[] = [];
+  readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
+
+  /** Creates a tally. `reads` are lower-case names of fields that a template determines. */
+  constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
+    this.#rows = rows;
+    this.#kinds = kindsOf(rows, reads);
+    this.#times = new Float64Array(rows.templates.count);
+  }
+
+  /** Number of kinds. */
+  get kindCount(): number {
+    return new Set(this.#kinds).size;
+  }
+
+  add(template: number, times: number): void {
+    this.#addKind(this.#kinds[template] as number, times);
+  }
+
+  /** Adds whole blocks of one layout. `isMatch` has 1 for each template that matches, and must not change between calls. */
+  addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
+    const { kinds, counts } = this.#kindsIn(layout, isMatch);
+    for (let index = 0; index < kinds.length; index++) {
+      this.#addKind(kinds[index] as number, (counts[index] as number) * blocks);
+    }
+  }
+
+  /** Calls `each` with a template and the count of each kind, and resets the counts. */
+  take(each: (template: number, times: number) => void): void {
+    for (const kind of this.#present) {
+      each(kind, this.#times[kind] as number);
+      this.#times[kind] = 0;
+    }
+    this.#present = [];
+  }
+
+  #addKind(kind: number, times: number): void {
+    const before = this.#times[kind] as number;
+    if (before === 0) this.#present.push(kind);
+    this.#times[kind] = before + times;
+  }
+
+  #kindsIn(layout: number, isMatch: Uint8Array): LayoutKinds {
+    const known = this.#layouts[layout];
+    if (known) return known;
+    const counts = new Map<number, number>();
+    for (const template of this.#rows.layouts.layout(layout).templates) {
+      const kind = this.#kinds[template] as number;
+      if (isMatch[template] === 1) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    }
+    const found = { kinds: [...counts.keys()], counts: [...counts.values()] };
+    this.#layouts[layout] = found;
+    return found;
+  }
+}
+
+function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
+  const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
+  // Texts are almost always different, and comparing them is slow.
+  if (reads.has('_raw')) return kinds;
+  const names = [...reads];
+  const firsts = new Map<string, number>();
+  return kinds.map((template) => {
+    const { fields } = templates.at(template);
+    const values = JSON.stringify(names.map((name) => fields.get(name) ?? null));
+    const first = firsts.get(values) ?? template;
+    firsts.set(values, first);
+    return first;
+  });
+}

@@ -1,0 +1,112 @@
+/** Reports new matches to a listener: one by one, or equal ones together with their number. */
+import { unitsPerLook } from '../effort.ts';
+import type { MatchListener } from '../log-data.ts';
+import type { MadeUpRows } from './made-up-rows.ts';
+import { MatchTally } from './match-tally.ts';
+import { isSettledByTemplate, type TemplateMatches } from './matches.ts';
+
+/** Reports the matches of a search, step by step. */
+export interface NewMatches {
+  /** Approximate number of messages that are looked at one by one for each match, at most 1. */
+  readonly looksPerMatch: number;
+  readonly unitsPerMatch: number;
+  /** Adds a single match. */
+  at(rank: number): void;
+  /** Adds all matches in [from, to). */
+  between(from: number, to: number): void;
+  /** Ends the step. */
+  end(): void;
+}
+
+export function newMatches(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener): NewMatches {
+  return listener.reads && isSettledByTemplate(listener.reads)
+    ? new CountedByKind(rows, matches, listener, listener.reads)
+    : new OneByOne(rows, matches, listener);
+}
+
+class OneByOne implements NewMatches {
+  readonly looksPerMatch = 1;
+  readonly unitsPerMatch: number;
+  readonly #rows: MadeUpRows;
+  readonly #matches: TemplateMatches;
+  readonly #listener: MatchListener;
+
+  constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener) {
+    this.#rows = rows;
+    this.#matches = matches;
+    this.#listener = listener;
+    this.unitsPerMatch = unitsPerLook(listener, rows.meanRawBytes);
+  }
+
+  at(rank: number): void {
+    this.#listener.each(this.#rows.row(rank), 1);
+  }
+
+  between(from: number, to: number): void {
+    this.#matches.each(from, to, (rank) => {
+      this.at(rank);
+      return true;
+    });
+  }
+
+  end(): void {}
+}
+
+/** Counts matches by kind. Matches come newest first, so that a slice ends when a match of another slice comes. */
+class CountedByKind implements NewMatches {
+  readonly looksPerMatch: number;
+  readonly unitsPerMatch: number;
+  readonly #rows: MadeUpRows;
+  readonly #matches: TemplateMatches;
+  readonly #listener: MatchListener;
+  readonly #tally: MatchTally;
+  readonly #sliceMs: number | undefined;
+  /** Start of the current slice. Undefined before the first match, and without slices. */
+  #sliceStartMs: number | undefined;
+
+  constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
+    this.#rows = rows;
+    this.#matches = matches;
+    this.#listener = listener;
+    this.#tally = new MatchTally(rows, reads);
+    this.#sliceMs = listener.sliceMs;
+    // The start of each slice is looked up, too.
+    this.looksPerMatch =
+      this.#sliceMs === undefined
+        ? 0
+        : Math.min(1, (this.#tally.kindCount + 1) / Math.max(1, rows.timeline.rowsPerMs * this.#sliceMs));
+    this.unitsPerMatch = this.looksPerMatch * unitsPerLook(listener, rows.meanRawBytes);
+  }
+
+  at(rank: number): void {
+    if (this.#sliceMs !== undefined) this.#enterSlice(rank, this.#sliceMs);
+    this.#tally.add(this.#rows.templateOf(rank), 1);
+  }
+
+  between(from: number, to: number): void {
+    const sliceMs = this.#sliceMs;
+    if (sliceMs === undefined) {
+      this.#matches.addTo(this.#tally, from, to);
+      return;
+    }
+    for (let rank = from; rank < to; ) {
+      const end = Math.min(to, this.#rows.timeline.rankAt(this.#enterSlice(rank, sliceMs)));
+      this.#matches.addTo(this.#tally, rank, end);
+      rank = end;
+    }
+  }
+
+  end(): void {
+    this.#tally.take((template, times) =>
+      this.#listener.each(this.#rows.templateRow(template, this.#sliceStartMs), times),
+    );
+  }
+
+  /** Enters the slice of a rank, and returns its start. */
+  #enterSlice(rank: number, sliceMs: number): number {
+    const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
+    if (startMs !== this.#sliceStartMs) this.end();
+    this.#sliceStartMs = startMs;
+    return startMs;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Matches in a period, by message time or by receipt time. Ranks are ordered by message time, and a message is received at most
+ * `lateMs` after its own time. So messages received in a period have their own time in the period or up to `lateMs` before it.
+ *
+ * In the middle of these ranks, every message is in the period. Towards both ends, messages are checked one by one, but only the late
+ * messages of a block where possible. By message time no message is late, and every rank of the period is in it.
+ */
+import type { Layout } from './layouts.ts';
+import type { MadeUpRows } from './made-up-rows.ts';
+import type { TemplateMatches } from './matches.ts';
+
+/** The times [fromMs, toMs), and a part of the millisecond before `fromMs`. */
+export interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Last rank of the millisecond `fromMs - 1` that is in the period; -1 if there is none. */
+  readonly partRank: number;
+}
+
+/** Ranks [begin, end) that may be in a period. Those of [sure, doubtful) certainly are. */
+export interface PeriodRanks {
+  readonly begin: number;
+  readonly sure: number;
+  readonly doubtful: number;
+  readonly end: number;
+}
+
+export class PeriodMatches {
+  /** Maximum delays of prompt and of late messages. By message time they are 0. */
+  readonly promptMs: number;
+  readonly lateMs: number;
+  readonly #rows: MadeUpRows;
+  readonly #matches: TemplateMatches;
+  readonly #byReceiptTime: boolean;
+
+  constructor(rows: MadeUpRows, matches: TemplateMatches, byReceiptTime: boolean) {
+    this.#rows = rows;
+    this.#matches = matches;
+    this.#byReceiptTime = byReceiptTime;
+    const { promptMs, lateMs } = rows.settings.receipt;
+    this.promptMs = byReceiptTime ? promptMs : 0;
+    this.lateMs = byReceiptTime ? lateMs : 0;
+  }
+
+  /** Returns whether a message is in a period. */
+  isWithin(period: Period, rank: number): boolean {
+    const timeMs = this.#timeOf(rank);
+    if (timeMs >= period.toMs) return false;
+    return timeMs >= period.fromMs || (timeMs === period.fromMs - 1 && rank <= period.partRank);
+  }
+
+  ranks({ fromMs, toMs, partRank }: Period): PeriodRanks {
+    const { timeline } = this.#rows;
+    const { lateMs } = this;
+    const begin = timeline.rankAt(toMs);
+    const doubtful = Math.max(begin, timeline.rankAt(fromMs));
+    const sure = Math.min(doubtful, timeline.rankAt(toMs - lateMs));
+    if (!this.#byReceiptTime) return { begin, sure, doubtful, end: Math.max(doubtful, partRank + 1) };
+    const earliestMs = partRank < 0 ? fromMs : fromMs - 1;
+    return { begin, sure, doubtful, end: Math.max(doubtful, timeline.rankAt(earliestMs - lateMs)) };
+  }
+
+  count(period: Period): number {
+    const { begin, sure, doubtful, end } = this.ranks(period);
+    const middle = this.#matches.count(sure, doubtful);
+    return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
+  }
+
+  /** Counts the matches of the ranks [from, to) that are in the period. */
+  countAmong(from: number, to: number, period: Period): number {
+    let count = 0;
+    this.#eachBlock(from, to, (block) => {
+      count += this.#countInBlock(block, period);
+      return true;
+    });
+    return count;
+  }
+
+  /** Calls `take` for these matches, newest first, without the first `skip`, until it returns false. Returns whether it never did. */
+  each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
+    let left = skip;
+    return this.#eachBlock(from, to, (block) => {
+      if (left > 0) {
+        const count = this.#countInBlock(block, period);
+        if (count <= left) {
+          left -= count;
+          return true;
+        }
+      }
+      return this.#eachCandidate(block, period, (rank) => left-- > 0 || take(rank));
+    });
+  }
+
+  #countInBlock(block: BlockPart, period: Period): number {
+    let count = 0;
+    if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
+      // Only late messages can be outside the period.
+      count = this.#matches.count(block.rank, block.rank + block.end - block.first);
+      this.#eachLate(block, (rank) => {
+        if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
+        return true;
+      });
+      return count;
+    }
+    this.#eachCandidate(block, period, () => {
+      count++;
+      return true;
+    });
+    return count;
+  }
+
+  #eachCandidate(block: BlockPart, period: Period, take: (rank: number) => boolean): boolean {
+    const takeWithin = (rank: number) => !this.isWithin(period, rank) || !this.#matches.has(rank) || take(rank);
+    if (block.newestMs + this.promptMs < period.fromMs - 1) return this.#eachLate(block, takeWithin);
+    for (let entry = block.first; entry < block.end; entry++) {
+      if (!takeWithin(block.rank + entry - block.first)) return false;
+    }
+    return true;
+  }
+
+  #eachLate({ layout, rank, first, end }: BlockPart, take: (rank: number) => boolean): boolean {
+    for (const entry of layout.late) {
+      if (entry >= first && entry < end && !take(rank + entry - first)) return false;
+    }
+    return true;
+  }
+
+  #timeOf(rank: number): number {
+    return this.#byReceiptTime ? this.#rows.receiptOf(rank) : this.#rows.timeline.timeOf(rank);
+  }
+
+  #eachBlock(from: number, to: number, take: (block: BlockPart) => boolean): boolean {
+    const { timeline, layouts } = this.#rows;
+    for (const stretch of timeline.stretches(from, to)) {
+      for (let passed = 0; passed < Math.max(1, stretch.blocks); passed++) {
+        const rank = stretch.rank + passed * layouts.rows;
+        const [first, end] = stretch.blocks > 0 ? [0, layouts.rows] : [stretch.first, stretch.end];
+        const newestMs = timeline.timeOf(rank);
+        const oldestMs = timeline.timeOf(rank + end - first - 1);
+        const layout = layouts.layout(layouts.numberOf(stretch.block + passed));
+        if (!take({ layout, rank, first, end, newestMs, oldestMs })) return false;
+      }
+    }
+    return true;
+  }
+}
+
+/** Entries [first, end) of a block. `rank` is the rank of the first entry. */
+interface BlockPart {
+  readonly layout: Layout;
+  readonly rank: number;
+  readonly first: number;
+  readonly end: number;
+  readonly newestMs: number;
+  readonly oldestMs: number;
+}

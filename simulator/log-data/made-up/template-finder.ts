@@ -1,0 +1,188 @@
+/**
+ * The finder for filters that read only fields of templates. It counts matches by whole blocks, and stores none of them. Its matches are
+ * those in a period, and each step moves the start of the period back. Pages are sorted by message time (4.3), so that by receipt time
+ * the rows at an offset may change while the search runs.
+ */
+import type { Finder } from '../data-search.ts';
+import { type Effort, unitsPerBlock } from '../effort.ts';
+import type { MatchListener, SearchRange } from '../log-data.ts';
+import type { MadeUpRows } from './made-up-rows.ts';
+import { MatchIndex } from './match-index.ts';
+import type { TemplateMatches } from './matches.ts';
+import { type NewMatches, newMatches } from './new-matches.ts';
+import { type Period, PeriodMatches } from './period-matches.ts';
+
+/** Effort of a whole block by receipt time, relative to message time. Messages at the edges of a period are checked one by one. */
+const receiptFactor = 4;
+/** Effort of looking up the receipt time of a late message. */
+const unitsPerLate = 0.1;
+/** Effort of reporting a single message, because messages beside it are in another period. */
+const unitsPerTold = 0.03;
+
+/** Minimum length of a repeated step, as a share of the step with too many matches. Messages may be dense at the end of a step. */
+const minShare = 1 / 16;
+
+export class TemplateFinder implements Finder {
+  isGivenUp = false;
+  /** Bytes of `_raw` of the messages whose own time is reached. */
+  scannedBytes = 0;
+  readonly #rows: MadeUpRows;
+  readonly #range: SearchRange;
+  readonly #matches: TemplateMatches;
+  readonly #within: PeriodMatches;
+  /** Index of the matches that are in the period wherever it begins. It is extended as far as pages need it. */
+  readonly #index: MatchIndex;
+  readonly #maxLooks: number;
+  readonly #unitsPerBlock: number;
+  #news: NewMatches | undefined;
+  #period: Period;
+  /** Number of matches in the period, without its partial millisecond. */
+  #full = 0;
+  /** Number of matches in the partial millisecond. */
+  #part = 0;
+
+  /** Creates a finder. It gives up when `listener` needs more than `maxLooks` single messages. */
+  constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxLooks: number) {
+    this.#rows = rows;
+    this.#range = range;
+    this.#matches = matches;
+    this.#maxLooks = maxLooks;
+    this.#unitsPerBlock = unitsPerBlock * (range.byReceiptTime ? receiptFactor : 1);
+    this.#within = new PeriodMatches(rows, matches, range.byReceiptTime);
+    this.#index = new MatchIndex(rows, matches, rows.timeline.rankAt(range.toMs - this.#within.lateMs));
+    this.#period = { fromMs: range.toMs, toMs: range.toMs, partRank: -1 };
+  }
+
+  get found(): number {
+    return this.#full + this.#part;
+  }
+
+  get reachedMs(): number {
+    return this.#period.fromMs;
+  }
+
+  step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void {
+    if (!this.#matches.prepare(effort)) return;
+    if (listener) this.#news ??= newMatches(this.#rows, this.#matches, listener);
+    const { looksPerMatch = 0, unitsPerMatch = 0 } = this.#news ?? {};
+    const most = looksPerMatch > 0 ? Math.min(maxMatches, Math.floor(this.#maxLooks / looksPerMatch)) : maxMatches;
+    if (this.found < most) {
+      const blocks = effort.allows(this.#unitsPerBlock);
+      const matches = effort.allows(unitsPerMatch);
+      this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
+    }
+    this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
+    // Frees the memory of its layouts.
+    if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
+  }
+
+  /** Returns the message time `blocks` blocks before the reached time, at least a millisecond before. */
+  #timeBehind(blocks: number): number {
+    const { timeline, layouts } = this.#rows;
+    const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
+    return rank < timeline.rows ? Math.min(timeline.timeOf(rank), this.reachedMs - 1) : Number.NEGATIVE_INFINITY;
+  }
+
+  #goOn(targetMs: number, maxMatches: number, effort: Effort): void {
+    const [former, foundBefore] = [this.#period, this.found];
+    this.#moveTo(targetMs, maxMatches, effort);
+    this.scannedBytes += this.#rows.rawBytes(this.#rankBehind(former), this.#rankBehind(this.#period));
+    if (!this.#news) return;
+    this.#tell(former, this.#news);
+    const { begin, sure, doubtful, end } = this.#within.ranks({ ...this.#period, toMs: former.fromMs });
+    effort.spend((sure - begin + end - doubtful) * unitsPerTold);
+    effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
+  }
+
+  /** Returns the first rank whose own time is not reached. */
+  #rankBehind(period: Period): number {
+    const { doubtful, end } = this.#within.ranks(period);
+    return this.#range.byReceiptTime ? doubtful : end;
+  }
+
+  /**
+   * Moves the start of the period to `targetMs`, or to the match that makes `maxMatches`. The steps double until one has too many
+   * matches. Then each step gets the length that probably has the missing matches. The method stops early when the effort is spent, but
+   * not before it has moved.
+   */
+  #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
+    const { toMs } = this.#range;
+    let fromMs = this.#period.fromMs;
+    // The first step is long enough if every message matches.
+    const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
+    let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
+    let isTooLong = false;
+    let hasMoved = false;
+    this.#part = 0;
+    while (fromMs > targetMs && !(hasMoved && effort.isSpent)) {
+      const nextMs = Math.max(targetMs, fromMs - stepMs);
+      const step: Period = { fromMs: nextMs, toMs: fromMs, partRank: -1 };
+      const count = this.#within.count(step);
+      effort.spend(this.#unitsFor(step));
+      if (this.#full + count < maxMatches) {
+        this.#full += count;
+        fromMs = nextMs;
+        hasMoved = true;
+        if (!isTooLong) stepMs *= 2;
+      } else if (nextMs === fromMs - 1) {
+        this.#part = maxMatches - this.#full;
+        this.#period = { fromMs, toMs, partRank: this.#rankOf(step, this.#part - 1) };
+        return;
+      } else {
+        isTooLong = true;
+        const triedMs = fromMs - nextMs;
+        const share = Math.max((maxMatches - this.#full) / count, minShare);
+        stepMs = Math.max(1, Math.min(triedMs - 1, Math.floor(triedMs * share)));
+      }
+    }
+    this.#period = { fromMs, toMs, partRank: -1 };
+  }
+
+  /** Returns the effort of going through a period once. */
+  #unitsFor(period: Period): number {
+    const { layouts, settings } = this.#rows;
+    const { begin, sure, doubtful, end } = this.#within.ranks(period);
+    const late = (sure - begin + end - doubtful) * settings.receipt.lateShare;
+    return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
+  }
+
+  /** Returns the rank of match `index` in a period of one millisecond. */
+  #rankOf(period: Period, index: number): number {
+    const { begin, end } = this.#within.ranks(period);
+    let found = end;
+    this.#within.each(begin, end, period, index, (rank) => {
+      found = rank;
+      return false;
+    });
+    return found;
+  }
+
+  /** Reports the matches that are new in the period. */
+  #tell(former: Period, news: NewMatches): void {
+    const step: Period = { ...this.#period, toMs: former.fromMs };
+    const tell = (rank: number) => {
+      if (!this.#within.isWithin(former, rank)) news.at(rank);
+      return true;
+    };
+    const { begin, doubtful, end } = this.#within.ranks(step);
+    // Messages from this rank on are not in the former period.
+    const fresh = Math.min(end, this.#within.ranks(former).end);
+    const afterFresh = Math.max(fresh, doubtful);
+    if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, tell);
+    news.between(fresh, afterFresh);
+    this.#within.each(afterFresh, end, step, 0, tell);
+    news.end();
+  }
+
+  each(skip: number, take: (rank: number) => boolean): void {
+    const period = this.#period;
+    const { begin, sure, doubtful, end } = this.#within.ranks(period);
+    const before = this.#within.countAmong(begin, sure, period);
+    if (skip < before && !this.#within.each(begin, sure, period, skip, take)) return;
+    const within = Math.max(0, skip - before);
+    this.#index.extend(doubtful, within + 1);
+    const isReached = within < this.#index.found;
+    if (isReached && !this.#matches.each(this.#index.find(within), doubtful, take)) return;
+    this.#within.each(doubtful, end, period, isReached ? 0 : within - this.#index.found, take);
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Times of generated messages: from a rank to a block and a time, and from a time back to a rank. Rank 0 is the newest.
+ *
+ * The range is divided into spans at the dense milliseconds, and each of these is a span. A span is divided into blocks with equal
+ * numbers of messages and equal width. Only its last, oldest block may have fewer messages and less width. Widths are fractions of
+ * milliseconds; times of messages are rounded.
+ *
+ * Invariant: only the spans are stored, and times never grow with ranks.
+ */
+import type { Layout, Layouts } from './layouts.ts';
+import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
+
+interface Span {
+  readonly toMs: number;
+  /** Length in whole milliseconds, at least 1. */
+  readonly lengthMs: number;
+  readonly firstRank: number;
+  readonly rows: number;
+  readonly firstBlock: number;
+  /** Width of a full block. */
+  readonly blockMs: number;
+}
+
+/** Whole blocks side by side, or a part of one block. */
+export interface Stretch {
+  readonly rank: number;
+  readonly block: number;
+  /** Number of whole blocks; 0 for a part of a block. */
+  readonly blocks: number;
+  /** Range [first, end) of the messages in the block, for a part. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Large enough for a representative layout, and small enough for indices of two bytes. */
+const maxRowsPerBlock = 2_048;
+
+/** Returns the number of messages in a full block. A smaller span has one block that is not full. */
+export function rowsPerBlock(settings: MadeUpSettings): number {
+  const counts = settings.dense.map(({ count }) => count);
+  const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
+  return Math.max(1, Math.min(maxRowsPerBlock, largest));
+}
+
+/** One block, or the part of it within its span. */
+export class Block {
+  readonly number: number;
+  readonly layout: Layout;
+  /** Range [firstRank, endRank) of its ranks. */
+  readonly firstRank: number;
+  readonly endRank: number;
+  readonly #span: Span;
+  readonly #inSpan: number;
+  /** Factor for the positions of the layout. Below 1 for a block that is not full, and so is its width. */
+  readonly #narrowing: number;
+
+  constructor(span: Span, inSpan: number, layout: Layout) {
+    const rows = layout.ages.length;
+    this.number = span.firstBlock + inSpan;
+    this.layout = layout;
+    this.firstRank = span.firstRank + inSpan * rows;
+    const rowsLeft = span.rows - inSpan * rows;
+    this.endRank = this.firstRank + Math.min(rows, rowsLeft);
+    this.#span = span;
+    this.#inSpan = inSpan;
+    const firstUnused = layout.ages[rowsLeft] ?? 1;
+    this.#narrowing = rowsLeft >= rows || firstUnused === 0 ? 1 : rowsLeft / rows / firstUnused;
+  }
+
+  timeOf(rank: number): number {
+    const { toMs, lengthMs, blockMs } = this.#span;
+    const age = (this.layout.ages[rank - this.firstRank] as number) * this.#narrowing;
+    const ageMs = Math.floor((this.#inSpan + age) * blockMs);
+    return toMs - 1 - Math.min(ageMs, lengthMs - 1);
+  }
+}
+
+export class Timeline {
+  /** Spans with messages, newest first. */
+  readonly #spans: readonly Span[];
+  /** Mean number of messages in a millisecond. */
+  readonly rowsPerMs: number;
+  /** Number of messages of all spans. */
+  readonly rows: number;
+  readonly #layouts: Layouts;
+  /** The block of the last call. Callers mostly go through the ranks in order. */
+  #lastBlock: Block | undefined;
+
+  constructor(settings: MadeUpSettings, layouts: Layouts) {
+    this.#layouts = layouts;
+    this.#spans = spansOf(settings, layouts.rows);
+    const oldest = this.#spans.at(-1);
+    this.rows = oldest ? oldest.firstRank + oldest.rows : 0;
+    this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
+  }
+
+  /** Returns the block of a rank. */
+  block(rank: number): Block {
+    const last = this.#lastBlock;
+    if (last && rank >= last.firstRank && rank < last.endRank) return last;
+    const span = this.#spanOf(rank);
+    const inSpan = Math.floor((rank - span.firstRank) / this.#layouts.rows);
+    const block = new Block(span, inSpan, this.#layouts.layout(this.#layouts.numberOf(span.firstBlock + inSpan)));
+    this.#lastBlock = block;
+    return block;
+  }
+
+  timeOf(rank: number): number {
+    return this.block(rank).timeOf(rank);
+  }
+
+  #spanOf(rank: number): Span {
+    let [low, high] = [0, this.#spans.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#spans[middle] as Span).firstRank <= rank) low = middle;
+      else high = middle - 1;
+    }
+    return this.#spans[low] as Span;
+  }
+
+  /** Returns the number of messages of `timeMs` or later, which is the rank of the newest older message. */
+  rankAt(timeMs: number): number {
+    for (const span of this.#spans) {
+      if (timeMs >= span.toMs) return span.firstRank;
+      if (timeMs > span.toMs - span.lengthMs) return span.firstRank + this.#rowsSince(span, timeMs);
+    }
+    return this.rows;
+  }
+
+  /** Returns the number of messages of a span of `timeMs` or later. */
+  #rowsSince(span: Span, timeMs: number): number {
+    const { rows } = this.#layouts;
+    const blocks = Math.ceil(span.rows / rows);
+    let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
+    const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
+    // Rounding may have chosen a neighbour of the block.
+    while (block > 0 && newestOf(block) < timeMs) block--;
+    while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
+    const { firstRank, endRank } = this.block(span.firstRank + block * rows);
+    let [low, high] = [0, endRank - firstRank];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.timeOf(firstRank + middle) >= timeMs) low = middle + 1;
+      else high = middle;
+    }
+    return block * rows + low;
+  }
+
+  /** Returns the ranks [from, to) as stretches, newest first. */
+  stretches(from: number, to: number): readonly Stretch[] {
+    const { rows } = this.#layouts;
+    const found: Stretch[] = [];
+    let rank = from;
+    while (rank < to) {
+      const span = this.#spanOf(rank);
+      const end = Math.min(to, span.firstRank + span.rows);
+      const within = rank - span.firstRank;
+      const inSpan = Math.floor(within / rows);
+      const block = span.firstBlock + inSpan;
+      const first = within - inSpan * rows;
+      const blocks = first === 0 ? Math.floor((end - rank) / rows) : 0;
+      const taken = blocks > 0 ? blocks * rows : Math.min(rows - first, end - rank);
+      found.push({ rank, block, blocks, first, end: first + taken });
+      rank += taken;
+    }
+    return found;
+  }
+
+  /** Returns the end of the block that is `blocks` behind the block of `rank`, or the end of its span. */
+  blockEnd(rank: number, blocks: number): number {
+    const span = this.#spanOf(rank);
+    const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;
+    return span.firstRank + Math.min(span.rows, block * this.#layouts.rows);
+  }
+}
+
+function spansOf(settings: MadeUpSettings, rowsOfBlock: number): readonly Span[] {
+  const { fromMs, toMs, dense } = settings;
+  const others = otherMessages(settings);
+  const freeMs = toMs - fromMs - dense.length;
+  const spans: Span[] = [];
+  let firstRank = 0;
+  let firstBlock = 0;
+  const add = (spanToMs: number, lengthMs: number, rows: number) => {
+    if (rows === 0) return;
+    const blockMs = (rowsOfBlock / rows) * lengthMs;
+    spans.push({ toMs: spanToMs, lengthMs, firstRank, rows, firstBlock, blockMs });
+    firstRank += rows;
+    firstBlock += Math.ceil(rows / rowsOfBlock);
+  };
+  let endMs = toMs;
+  let passedMs = 0;
+  let passedRows = 0;
+  const addOthers = (beginMs: number) => {
+    passedMs += endMs - beginMs;
+    const until = freeMs > 0 ? Math.floor(others * (passedMs / freeMs)) : 0;
+    if (endMs > beginMs) add(endMs, endMs - beginMs, until - passedRows);
+    passedRows = until;
+  };
+  for (const { atMs, count } of dense.toSorted((left, right) => right.atMs - left.atMs)) {
+    addOthers(atMs + 1);
+    add(atMs + 1, 1, count);
+    endMs = atMs;
+  }
+  addOthers(fromMs);
+  return spans;
+}

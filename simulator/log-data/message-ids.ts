@@ -1,0 +1,50 @@
+/**
+ * Unique message ids. Number n of a data set becomes eighteen digits by a one-to-one shuffle of all numbers with eighteen digits. A sign
+ * and a leading digit extend them to 64 bits, as on real services (10.3).
+ */
+
+const half = 1_000_000_000;
+
+export class MessageIds {
+  /** First and last nine digits of the last shuffled number. */
+  high = 0;
+  low = 0;
+  readonly #keys: readonly [number, number, number, number];
+
+  constructor(seed: number) {
+    const key = (salt: number) => mixed(seed | 0, salt);
+    this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
+  }
+
+  /** Shuffles a whole number from 0 on, and sets `high` and `low`. Each of four rounds adds a hash of one half to the other half. */
+  shuffle(number: number): void {
+    const [first, second, third, fourth] = this.#keys;
+    let high = Math.floor(number / half);
+    let low = number - high * half;
+    high = added(high, mixed(low, first));
+    low = added(low, mixed(high, second));
+    high = added(high, mixed(low, third));
+    low = added(low, mixed(high, fourth));
+    this.high = high;
+    this.low = low;
+  }
+
+  /** Returns the eighteen digits of a number. */
+  digits(number: number): string {
+    this.shuffle(number);
+    return String(this.high).padStart(9, '0') + String(this.low).padStart(9, '0');
+  }
+}
+
+function added(value: number, word: number): number {
+  const sum = value + (word % half);
+  return sum >= half ? sum - half : sum;
+}
+
+/** Returns a 32-bit hash of two numbers. */
+export function mixed(value: number, key: number): number {
+  let hash = Math.imul(value ^ key, 0x9e3779b1);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,73 @@
+/**
+ * Pages of messages. The rows of a page are chosen at once, and their JSON is written while it is sent.
+ *
+ * Rows are identified by rank: 0 is the newest message, and ranks grow towards older messages. Invariant: a page stores only ranks, eight
+ * bytes a row. A piece never changes after it was returned, unless it was given back to its memory.
+ */
+import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
+import type { MessagePage } from './log-data.ts';
+
+export interface RowWriter {
+  /** Returns the length of a row as `{"map":{…}},`, with the comma. */
+  bytesOf(rank: number, withRaw: boolean): number;
+  /** Writes these bytes at `offset`, and returns their end; -1 if the piece is too short. */
+  write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
+}
+
+export class PagePlan {
+  readonly #ranks: number[] = [];
+  readonly #writer: RowWriter;
+  readonly #limit: number;
+  readonly #maxBytes: number;
+  readonly #withRaw: boolean;
+  /** Length of the rows with a comma after each. */
+  #bytes = 0;
+
+  constructor(writer: RowWriter, limit: number, maxBytes: number, withRaw: boolean) {
+    this.#writer = writer;
+    this.#limit = limit;
+    this.#maxBytes = maxBytes;
+    this.#withRaw = withRaw;
+  }
+
+  /** Adds a row. Returns false if the page is full with it or without it. */
+  add(rank: number): boolean {
+    if (this.#ranks.length >= this.#limit) return false;
+    const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);
+    if (bytes - 1 > this.#maxBytes && this.#ranks.length > 0) return false;
+    this.#bytes = bytes;
+    this.#ranks.push(rank);
+    return this.#ranks.length < this.#limit && bytes < this.#maxBytes;
+  }
+
+  page(): MessagePage {
+    const ranks = this.#ranks;
+    const bytes = Math.max(0, this.#bytes - 1);
+    return { rows: ranks.length, bytes, pieces: (memory) => pieces(ranks, bytes, this.#writer, this.#withRaw, memory) };
+  }
+}
+
+function* pieces(
+  ranks: readonly number[],
+  totalBytes: number,
+  writer: RowWriter,
+  withRaw: boolean,
+  memory: PieceMemory | undefined,
+): Generator<Uint8Array> {
+  // Includes the last comma, which no page has.
+  let leftBytes = totalBytes + 1;
+  let next = 0;
+  while (next < ranks.length) {
+    const rowBytes = writer.bytesOf(ranks[next] as number, withRaw);
+    const least = Math.max(rowBytes, Math.min(pieceBytes, leftBytes));
+    const piece = memory ? memory.lend(least) : freshPiece(least);
+    let end = 0;
+    for (; next < ranks.length; next++) {
+      const written = writer.write(ranks[next] as number, withRaw, piece, end);
+      if (written < 0) break;
+      end = written;
+    }
+    leftBytes -= end;
+    yield piece.bytes.subarray(0, next < ranks.length ? end : end - 1);
+  }
+}

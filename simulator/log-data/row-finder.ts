@@ -1,0 +1,86 @@
+/**
+ * The finder for filters that read fields of single messages. It looks at one message after the other, and stores the ranks of its
+ * matches.
+ */
+import type { Filter, Row } from '../query/row.ts';
+import type { Finder } from './data-search.ts';
+import { type Effort, unitsPerLook } from './effort.ts';
+import type { MatchListener, SearchRange } from './log-data.ts';
+import { RankChunks } from './rank-chunks.ts';
+
+/** Messages by rank. Rank 0 is the newest message. */
+export interface SearchedRows {
+  /** Returns the length of `_raw` in bytes. */
+  rawBytesOf(rank: number): number;
+  row(rank: number): Row;
+}
+
+/** Returns the rank of the next message in the order of the range's time, latest first, or -1 after the last message. */
+export type NextRank = (effort: Effort) => number;
+
+export class RowFinder implements Finder {
+  reachedMs: number;
+  isGivenUp = false;
+  scannedBytes = 0;
+  readonly #rows: SearchedRows;
+  readonly #nextRank: NextRank;
+  readonly #byReceiptTime: boolean;
+  readonly #filter: Filter;
+  readonly #matches = new RankChunks();
+  #looksLeft: number;
+  /** Message of the next step. Undefined before the first step and after the last message. */
+  #row: Row | undefined;
+  #rank: number | undefined;
+
+  /** Creates a finder that gives up after `maxLooks` messages. */
+  constructor(rows: SearchedRows, nextRank: NextRank, range: SearchRange, filter: Filter, maxLooks: number) {
+    this.#rows = rows;
+    this.#nextRank = nextRank;
+    this.#byReceiptTime = range.byReceiptTime;
+    this.#filter = filter;
+    this.#looksLeft = maxLooks;
+    this.reachedMs = range.toMs;
+  }
+
+  get found(): number {
+    return this.#matches.size;
+  }
+
+  step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void {
+    let timeMs = this.#rank === undefined ? this.#readNext(effort) : this.#timeMs;
+    while (this.#row && timeMs >= targetMs && this.#looksLeft > 0 && this.found < maxMatches && !effort.isSpent) {
+      this.#look(this.#rank as number, this.#row, listener, effort);
+      timeMs = this.#readNext(effort);
+    }
+    this.isGivenUp = timeMs >= targetMs && this.#looksLeft <= 0;
+    this.reachedMs = Math.max(targetMs, timeMs + 1);
+  }
+
+  /** Reads the next message, and returns its time. */
+  #readNext(effort: Effort): number {
+    this.#rank = this.#nextRank(effort);
+    this.#row = this.#rank < 0 ? undefined : this.#rows.row(this.#rank);
+    return this.#timeMs;
+  }
+
+  get #timeMs(): number {
+    if (!this.#row) return Number.NEGATIVE_INFINITY;
+    return this.#byReceiptTime ? this.#row.receiptTimeMs : this.#row.messageTimeMs;
+  }
+
+  #look(rank: number, row: Row, listener: MatchListener | undefined, effort: Effort): void {
+    this.#looksLeft--;
+    const bytes = this.#rows.rawBytesOf(rank);
+    this.scannedBytes += bytes;
+    effort.spend(unitsPerLook(this.#filter, bytes));
+    if (!this.#filter.matches(row)) return;
+    this.#matches.add(rank);
+    if (!listener) return;
+    effort.spend(unitsPerLook(listener, bytes));
+    listener.each(row, 1);
+  }
+
+  each(skip: number, take: (rank: number) => boolean): void {
+    this.#matches.each(skip, take);
+  }
+}

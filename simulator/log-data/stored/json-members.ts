@@ -1,0 +1,104 @@
+/**
+ * Positions of the members in the text of a JSON object, or of the error in an invalid one. JSON.parse gives neither. JSON.parse remains
+ * the judge of validity. This scanner reads lines that JSON.parse refuses, and values that are needed as they are written.
+ */
+
+export interface Member {
+  readonly name: string;
+  /** Range [start, end) of the value in the text. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The members of the outermost object in the order of the text, or the first error. */
+export type Scan = { readonly members: readonly Member[] } | Fault;
+
+interface Fault {
+  readonly at: number;
+  readonly expected: string;
+}
+
+const maxNested = 500;
+const blanks = /[ \t\n\r]*/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings must not contain these characters unescaped
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+export function scanObject(text: string): Scan {
+  const scanner = new Scanner(text);
+  const members: Member[] = [];
+  const fault = scanner.peek() === '{' ? scanner.object(0, members) : scanner.expected('an object');
+  if (fault) return fault;
+  return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
+}
+
+/** Each method reads the element of its name, or returns what it expects at the position. */
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Skips blanks. Returns the next character, or `''` at the end. */
+  peek(): string {
+    this.#take(blanks);
+    return this.#text.charAt(this.#at);
+  }
+
+  expected(expected: string): Fault {
+    this.#take(blanks);
+    return { at: this.#at, expected };
+  }
+
+  object(depth: number, members: Member[]): Fault | undefined {
+    return this.#list('}', () => {
+      this.#take(blanks);
+      const name = this.#take(string);
+      if (name === undefined) return this.expected('the name of a member in double quotes');
+      if (!this.#takeSign(':')) return this.expected('a colon');
+      this.#take(blanks);
+      const start = this.#at;
+      const fault = this.#value(depth);
+      members.push({ name: JSON.parse(name) as string, start, end: this.#at });
+      return fault;
+    });
+  }
+
+  #value(depth: number): Fault | undefined {
+    if (depth >= maxNested) return this.expected('less nesting');
+    switch (this.peek()) {
+      case '{':
+        return this.object(depth + 1, []);
+      case '[':
+        return this.#list(']', () => this.#value(depth + 1));
+      default:
+        return (this.#take(string) ?? this.#take(scalar)) ? undefined : this.expected('a value');
+    }
+  }
+
+  /** Reads a list from its opening to its closing bracket. */
+  #list(closing: string, element: () => Fault | undefined): Fault | undefined {
+    this.#at++;
+    if (this.#takeSign(closing)) return undefined;
+    do {
+      const fault = element();
+      if (fault) return fault;
+    } while (this.#takeSign(','));
+    return this.#takeSign(closing) ? undefined : this.expected(`a comma or ${closing}`);
+  }
+
+  #takeSign(sign: string): boolean {
+    if (this.peek() !== sign) return false;
+    this.#at++;
+    return true;
+  }
+
+  #take(token: RegExp): string | undefined {
+    token.lastIndex = this.#at;
+    const [text] = token.exec(this.#text) ?? [];
+    if (text !== undefined) this.#at += text.length;
+    return text;
+  }
+}

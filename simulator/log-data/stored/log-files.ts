@@ -1,0 +1,114 @@
+/**
+ * Log data from NDJSON files, one message a line (`log-line.ts`). Missing fields get default values that depend only on the files and
+ * their order. The caller reads the files and passes their bytes.
+ */
+import { Buffer } from 'node:buffer';
+import { LogfleetError } from '../../../src/base/errors.ts';
+import { messageFields } from '../../query/message-fields.ts';
+import type { FieldDescriptor } from '../../query/row.ts';
+import { DataSearch } from '../data-search.ts';
+import { type FieldCase, spelt, speltFields } from '../field-case.ts';
+import type { LogData } from '../log-data.ts';
+import { RowFinder } from '../row-finder.ts';
+import { filledIn } from './filled-line.ts';
+import { type LogLine, parseLogLine } from './log-line.ts';
+import { StoredRowsBuilder } from './stored-rows.ts';
+
+/** Invalid lines of log files, one message line each: `file:line:column: problem; remedy`. */
+export class LogFileError extends LogfleetError {
+  override readonly name = 'LogFileError';
+
+  constructor(lines: readonly string[]) {
+    super({
+      code: 'log-data.invalid',
+      message: lines.join('\n'),
+      handling: { kind: 'stall' },
+      reason: 'InvalidLogData',
+    });
+  }
+}
+
+/** Maximum number of reported problems. More of them mean that it is the wrong file. */
+const maxProblems = 20;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+export class LogFiles {
+  readonly #fieldCase: FieldCase;
+  readonly #rows = new StoredRowsBuilder();
+  /** Names of fields outside 2.5, in the order of their first appearance. */
+  readonly #others = new Set<string>();
+  readonly #problems: string[] = [];
+
+  constructor(fieldCase: FieldCase = 'specified') {
+    this.#fieldCase = fieldCase;
+  }
+
+  /** Adds a file, in pieces that may end anywhere. `file` is its name in problems. */
+  add(file: string, pieces: Iterable<Uint8Array>): void {
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    let number = 0;
+    for (const line of linesOf(pieces)) {
+      number++;
+      if (this.#problems.length >= maxProblems) return;
+      let text: string;
+      try {
+        text = decoder.decode(line);
+      } catch {
+        this.#problems.push(`${file}:${number}:1: the line is not UTF-8; write the file in UTF-8`);
+        continue;
+      }
+      if (text.trim() === '') continue;
+      const parsed = parseLogLine(text);
+      if ('column' in parsed) this.#problems.push(`${file}:${number}:${parsed.column}: ${parsed.text}`);
+      else this.#store(parsed, file, number);
+    }
+  }
+
+  /** Returns the data of all added files. Throws `LogFileError`. */
+  data(): LogData {
+    if (this.#problems.length > 0) throw new LogFileError(this.#problems);
+    const rows = this.#rows.build();
+    const others = [...this.#others].map((name): FieldDescriptor => ({ name, fieldType: 'string', keyField: false }));
+    return {
+      fields: [...speltFields(this.#fieldCase), ...others],
+      search: (range, filter, maxLooks = Number.POSITIVE_INFINITY) =>
+        new DataSearch(rows, range, new RowFinder(rows, rows.ordered(range), range, filter, maxLooks)),
+    };
+  }
+
+  #store(line: LogLine, file: string, number: number): void {
+    const place = { file, number, index: this.#rows.rows };
+    const values = new Map<string, string>();
+    for (const { name } of messageFields) values.set(spelt(name, this.#fieldCase), filledIn(line, place, name));
+    for (const [name, value] of line.others) {
+      values.set(name, value);
+      this.#others.add(name);
+    }
+    this.#rows.add({ messageTimeMs: line.messageTimeMs, receiptTimeMs: line.receiptTimeMs, values });
+  }
+}
+
+/** Yields the lines without `\n` or `\r\n`. The last line needs no line break. */
+function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  let begun: Uint8Array[] = [];
+  for (const piece of pieces) {
+    let start = 0;
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      yield withoutReturn(joined([...begun, piece.subarray(start, end)]));
+      begun = [];
+      start = end + 1;
+    }
+    // The reader may overwrite its buffer, so that a copy is needed.
+    if (start < piece.length) begun.push(new Uint8Array(piece.subarray(start)));
+  }
+  if (begun.length > 0) yield withoutReturn(joined(begun));
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+}
+
+function withoutReturn(line: Uint8Array): Uint8Array {
+  return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+}

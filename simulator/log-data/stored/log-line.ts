@@ -1,0 +1,150 @@
+/**
+ * One line of a log file: a JSON object with `_raw` and `_messagetime`, other fields of 2.5, and other fields. `filled-line.ts` adds the
+ * missing fields of 2.5.
+ */
+import { messageField } from '../../query/message-fields.ts';
+import { type Member, scanObject } from './json-members.ts';
+
+export interface LogLine {
+  readonly messageTimeMs: number;
+  /** Receipt time. The message time if the line has none. */
+  readonly receiptTimeMs: number;
+  /** Values of the fields of 2.5 by their names there, with `_raw`. */
+  readonly given: ReadonlyMap<string, string>;
+  /** Values of all other fields by name. */
+  readonly others: ReadonlyMap<string, string>;
+}
+
+/** The problem of an invalid line. `column` counts from 1. */
+export interface LineProblem {
+  readonly column: number;
+  /** The problem and its remedy. */
+  readonly text: string;
+}
+
+const example = '{"_raw":"GET /index.html 200","_messagetime":1767225600000}';
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+const latestMs = 8_640_000_000_000_000;
+const ids: ReadonlySet<string> = new Set(['_messageid', '_sourceid', '_collectorId', '_blockid']);
+const counts: ReadonlySet<string> = new Set(['_size', '_messagecount']);
+
+/** Parses a line. `text` has no line break. */
+export function parseLogLine(text: string): LogLine | LineProblem {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalidJson(text);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { column: 1, text: `the line is not a JSON object; write one, as in ${example}` };
+  }
+  return new LineReader(text, value as Readonly<Record<string, unknown>>).read();
+}
+
+function invalidJson(text: string): LineProblem {
+  const scan = scanObject(text);
+  if ('members' in scan) return { column: 1, text: `the line is not JSON; write an object, as in ${example}` };
+  const found = scan.at < text.length ? `not ${text.charAt(scan.at)}` : 'not the end of the line';
+  return { column: scan.at + 1, text: `the line is not JSON; write ${scan.expected} here, ${found}` };
+}
+
+class LineReader {
+  readonly #text: string;
+  readonly #value: Readonly<Record<string, unknown>>;
+  readonly #given = new Map<string, string>();
+  readonly #others = new Map<string, string>();
+  readonly #times = new Map<string, number>();
+  #members: readonly Member[] | undefined;
+
+  constructor(text: string, value: Readonly<Record<string, unknown>>) {
+    this.#text = text;
+    this.#value = value;
+  }
+
+  read(): LogLine | LineProblem {
+    for (const [name, value] of Object.entries(this.#value)) {
+      const field = messageField(name)?.name;
+      if (field === undefined) {
+        this.#others.set(name, this.#textOf(name, value));
+        continue;
+      }
+      const problem = this.#readField(name, field, value);
+      if (problem !== undefined) return { column: this.#columnOf(name), text: `${name} ${problem}` };
+    }
+    const messageTimeMs = this.#times.get('_messagetime');
+    if (messageTimeMs === undefined) {
+      return { column: 1, text: '_messagetime is missing; write ms since the epoch, or a time with an offset' };
+    }
+    if (!this.#given.has('_raw')) return { column: 1, text: '_raw is missing; write the message as a text' };
+    const receiptTimeMs = this.#times.get('_receipttime') ?? messageTimeMs;
+    return { messageTimeMs, receiptTimeMs, given: this.#given, others: this.#others };
+  }
+
+  /** Reads a field. Returns the problem and its remedy, if any. */
+  #readField(name: string, field: string, value: unknown): string | undefined {
+    if (field === '_messagetime' || field === '_receipttime') {
+      const timeMs = timeOf(value);
+      if (timeMs === undefined) {
+        return 'is no time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z';
+      }
+      this.#times.set(field, timeMs);
+      return undefined;
+    }
+    if (field === '_raw' && typeof value !== 'string') return 'is no text; write the message between double quotes';
+    const text = this.#textOf(name, value);
+    if (ids.has(field) && text !== '' && !isLong(text)) {
+      return 'is no id; write a whole number of 64 bits, as in -6917529027641081856';
+    }
+    if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is no count; write a whole number, as in 120';
+    this.#given.set(field, text);
+    return undefined;
+  }
+
+  /** Returns a value as text (2.5). Numbers and nested values stay as they are written. */
+  #textOf(name: string, value: unknown): string {
+    switch (typeof value) {
+      case 'string':
+        return value;
+      case 'boolean':
+        return String(value);
+      case 'number':
+        return Number.isSafeInteger(value) ? String(value) : this.#written(name);
+      default:
+        return value === null ? '' : this.#written(name);
+    }
+  }
+
+  #written(name: string): string {
+    const member = this.#member(name);
+    return member ? this.#text.slice(member.start, member.end) : JSON.stringify(this.#value[name]);
+  }
+
+  #columnOf(name: string): number {
+    return (this.#member(name)?.start ?? 0) + 1;
+  }
+
+  /** Returns a member by name. As in JSON.parse, the last of several equal names counts. */
+  #member(name: string): Member | undefined {
+    if (!this.#members) {
+      const scan = scanObject(this.#text);
+      this.#members = 'members' in scan ? scan.members : [];
+    }
+    return this.#members.findLast((member) => member.name === name);
+  }
+}
+
+function timeOf(value: unknown): number | undefined {
+  if (typeof value === 'string' && isoTime.test(value)) {
+    const timeMs = Date.parse(value);
+    return Number.isNaN(timeMs) ? undefined : timeMs;
+  }
+  if (typeof value === 'string' && !/^-?\d{1,16}$/.test(value)) return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const timeMs = Number(value);
+  return Number.isInteger(timeMs) && Math.abs(timeMs) <= latestMs ? timeMs : undefined;
+}
+
+function isLong(text: string): boolean {
+  return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+}

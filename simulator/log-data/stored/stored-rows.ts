@@ -1,0 +1,219 @@
+/**
+ * Messages of log files: the bytes of their JSON (2.5), and their two times. They are added in any order, and sorted once: newest first,
+ * messages of one millisecond in the order of the files.
+ *
+ * Invariant: a message takes its JSON and forty bytes. Its fields are parsed when they are read.
+ */
+import { Buffer } from 'node:buffer';
+import type { Piece } from '../../piece-memory.ts';
+import type { Row } from '../../query/row.ts';
+import type { SearchRange } from '../log-data.ts';
+import type { RowWriter } from '../message-page.ts';
+import type { NextRank } from '../row-finder.ts';
+
+/** A message with its fields as pages show them. */
+export interface StoredMessage {
+  readonly messageTimeMs: number;
+  readonly receiptTimeMs: number;
+  /** Values by the names of pages, in their order. `_raw` exists, and is not the first. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+const chunkBytes = 4 * 1024 * 1024;
+
+/** Properties of the messages, with one list for each property. */
+class Columns {
+  readonly messageTimesMs: number[] = [];
+  readonly receiptTimesMs: number[] = [];
+  /** Length of `_raw` in bytes. */
+  readonly rawBytes: number[] = [];
+  /** Position of `{"map":{…}},` in a chunk, and of `,"_raw":"…"` within it. */
+  readonly chunks: number[] = [];
+  readonly starts: number[] = [];
+  readonly lengths: number[] = [];
+  readonly rawStarts: number[] = [];
+  readonly rawEnds: number[] = [];
+}
+
+export class StoredRowsBuilder {
+  readonly #columns = new Columns();
+  /** Memory of the messages. Each message is within one chunk. */
+  readonly #chunks: Buffer[] = [];
+  #used = 0;
+
+  get rows(): number {
+    return this.#columns.starts.length;
+  }
+
+  add({ messageTimeMs, receiptTimeMs, values }: StoredMessage): void {
+    let [before, raw, after] = ['', '', ''];
+    for (const [name, value] of values) {
+      const member = `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+      if (name === '_raw') raw = member;
+      else if (raw === '') before += member;
+      else after += member;
+    }
+    const start = `{"map":{${before.slice(1)}`;
+    const end = `${after}}},`;
+    const columns = this.#columns;
+    const length = this.#store(start + raw + end);
+    columns.lengths.push(length);
+    columns.rawStarts.push(Buffer.byteLength(start));
+    columns.rawEnds.push(length - Buffer.byteLength(end));
+    columns.messageTimesMs.push(messageTimeMs);
+    columns.receiptTimesMs.push(receiptTimeMs);
+    columns.rawBytes.push(Buffer.byteLength(values.get('_raw') ?? ''));
+  }
+
+  build(): StoredRows {
+    const { messageTimesMs } = this.#columns;
+    const order = Uint32Array.from(messageTimesMs.keys()).sort(
+      (left, right) => (messageTimesMs[right] as number) - (messageTimesMs[left] as number) || left - right,
+    );
+    return new StoredRows(this.#columns, this.#chunks, order);
+  }
+
+  /** Stores a text, and returns its length in bytes. */
+  #store(json: string): number {
+    const length = Buffer.byteLength(json);
+    if (this.#used + length > (this.#chunks.at(-1)?.length ?? 0)) {
+      this.#chunks.push(Buffer.allocUnsafeSlow(Math.max(length, chunkBytes)));
+      this.#used = 0;
+    }
+    const chunk = this.#chunks.length - 1;
+    this.#chunks[chunk]?.write(json, this.#used);
+    this.#columns.chunks.push(chunk);
+    this.#columns.starts.push(this.#used);
+    this.#used += length;
+    return length;
+  }
+}
+
+/** Messages by rank. Rank 0 is the newest message. */
+export class StoredRows implements RowWriter {
+  readonly count: number;
+
+  /** All ranks by receipt time, latest first. Ranks of one millisecond are ascending. */
+  readonly #byReceipt: Uint32Array;
+  readonly #messageTimesMs: Float64Array;
+  readonly #receiptTimesMs: Float64Array;
+  readonly #rawBytes: Uint32Array;
+  readonly #chunks: readonly Buffer[];
+  readonly #chunkOf: Uint32Array;
+  readonly #starts: Uint32Array;
+  readonly #lengths: Uint32Array;
+  readonly #rawStarts: Uint32Array;
+  readonly #rawEnds: Uint32Array;
+
+  /** Sorts the columns. `order` has the index in `columns` of each rank. */
+  constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
+    const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
+    const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
+    this.count = order.length;
+    this.#chunks = chunks;
+    this.#messageTimesMs = orderedTimes(columns.messageTimesMs);
+    this.#receiptTimesMs = orderedTimes(columns.receiptTimesMs);
+    this.#rawBytes = ordered(columns.rawBytes);
+    this.#chunkOf = ordered(columns.chunks);
+    this.#starts = ordered(columns.starts);
+    this.#lengths = ordered(columns.lengths);
+    this.#rawStarts = ordered(columns.rawStarts);
+    this.#rawEnds = ordered(columns.rawEnds);
+    this.#byReceipt = order
+      .map((_, rank) => rank)
+      .sort((left, right) => this.receiptTimeOf(right) - this.receiptTimeOf(left) || left - right);
+  }
+
+  messageTimeOf(rank: number): number {
+    return this.#messageTimesMs[rank] as number;
+  }
+
+  receiptTimeOf(rank: number): number {
+    return this.#receiptTimesMs[rank] as number;
+  }
+
+  /** Returns the ranks in the order of a range's time, from the end of the range on. */
+  ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
+    const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
+    const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
+    let [next, high] = [0, this.count];
+    while (next < high) {
+      const middle = (next + high) >>> 1;
+      if ((timesMs[rankAt(middle)] as number) >= toMs) next = middle + 1;
+      else high = middle;
+    }
+    return () => (next < this.count ? rankAt(next++) : -1);
+  }
+
+  rawBytesOf(rank: number): number {
+    return this.#rawBytes[rank] as number;
+  }
+
+  row(rank: number): Row {
+    return new StoredRow(this, rank);
+  }
+
+  /** Returns a JSON object with the message's fields without `_raw`, or with `_raw` alone. */
+  textOf(rank: number, part: 'raw' | 'rest'): string {
+    const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
+    const start = this.#starts[rank] as number;
+    const rawStart = start + (this.#rawStarts[rank] as number);
+    const rawEnd = start + (this.#rawEnds[rank] as number);
+    if (part === 'raw') return `{${chunk.toString('utf8', rawStart + 1, rawEnd)}}`;
+    const end = start + (this.#lengths[rank] as number) - '},'.length;
+    return chunk.toString('utf8', start + '{"map":'.length, rawStart) + chunk.toString('utf8', rawEnd, end);
+  }
+
+  bytesOf(rank: number, withRaw: boolean): number {
+    const bytes = this.#lengths[rank] as number;
+    return withRaw ? bytes : bytes - (this.#rawEnds[rank] as number) + (this.#rawStarts[rank] as number);
+  }
+
+  write(rank: number, withRaw: boolean, { bytes: into }: Piece, offset: number): number {
+    const end = offset + this.bytesOf(rank, withRaw);
+    if (end > into.length) return -1;
+    const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
+    const start = this.#starts[rank] as number;
+    const chunkEnd = start + (this.#lengths[rank] as number);
+    if (withRaw) {
+      chunk.copy(into, offset, start, chunkEnd);
+    } else {
+      const head = this.#rawStarts[rank] as number;
+      chunk.copy(into, offset, start, start + head);
+      chunk.copy(into, offset + head, start + (this.#rawEnds[rank] as number), chunkEnd);
+    }
+    return end;
+  }
+}
+
+class StoredRow implements Row {
+  readonly messageTimeMs: number;
+  readonly receiptTimeMs: number;
+  readonly #rows: StoredRows;
+  readonly #rank: number;
+  #raw: string | undefined;
+  /** Values by lower-case name, without `_raw`. */
+  #values: ReadonlyMap<string, string> | undefined;
+
+  constructor(rows: StoredRows, rank: number) {
+    this.#rows = rows;
+    this.#rank = rank;
+    this.messageTimeMs = rows.messageTimeOf(rank);
+    this.receiptTimeMs = rows.receiptTimeOf(rank);
+  }
+
+  field(name: string): string | undefined {
+    const lower = name.toLowerCase();
+    if (lower === '_raw') {
+      this.#raw ??= (JSON.parse(this.#rows.textOf(this.#rank, 'raw')) as { readonly _raw: string })._raw;
+      return this.#raw;
+    }
+    this.#values ??= this.#read();
+    return this.#values.get(lower);
+  }
+
+  #read(): ReadonlyMap<string, string> {
+    const values = JSON.parse(this.#rows.textOf(this.#rank, 'rest')) as Readonly<Record<string, string>>;
+    return new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
+  }
+}

@@ -1,0 +1,18 @@
+/** JSON with exact integers. Ids have 64 bits, and a double has only 53. */
+
+/** Parses JSON. Unlike JSON.parse, integers beyond 2^53 become bigint. Throws SyntaxError. */
+export function parseLosslessJson(text: string): unknown {
+  return JSON.parse(text, keepWhole as (key: string, value: unknown) => unknown);
+}
+
+function keepWhole(_key: string, value: unknown, context: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  const { source } = context;
+  return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+/** Returns the decimal digits of a positive 64-bit integer in a number, bigint or string, or undefined. */
+export function decimalId(value: unknown): string | undefined {
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+  return typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) ? text : undefined;
+}

@@ -1,0 +1,20 @@
+/** The simulator as a program of its own: `node simulator/main.ts --help`. It ends on SIGINT, SIGTERM and SIGHUP. */
+import { Command } from 'commander';
+import { LogfleetError } from '../src/base/errors.ts';
+import { defineSimulate } from './command.ts';
+import { FlagError } from './options.ts';
+
+const exitStatus = { failed: 1, usage: 2 } as const;
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(signal));
+
+const context = { stdout: process.stdout, env: {}, cwd: process.cwd(), signal: stop.signal };
+const program = defineSimulate(new Command('simulator'), context, (run) => run);
+try {
+  await program.exitOverride((error) => process.exit(error.exitCode && exitStatus.usage)).parseAsync();
+} catch (error) {
+  if (!(error instanceof LogfleetError)) throw error;
+  process.stderr.write(`simulator: ${error.message}\n`);
+  process.exitCode = error instanceof FlagError ? exitStatus.usage : exitStatus.failed;
+}

@@ -1,0 +1,372 @@
+/**
+ * The simulated service: it answers a request at a given time. It has no sockets, no clock and no disk, so that it runs on a virtual
+ * clock as well as behind a server.
+ *
+ * Invariant: time never goes back. Events between two calls (upgrades that end, events of the scenario) happen at their own time, before
+ * the later call. The caller calls `finish` for each `handle`, because requests in flight are counted.
+ */
+import { type Random, seededRandom } from '../src/base/random.ts';
+import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
+import type { Api, Call, Made, Outcome, ServiceRequest, Understood } from './call.ts';
+import { authenticate } from './credentials.ts';
+import { Faults, hasEffect, spoil } from './faults.ts';
+import type { JournalEntry } from './journal.ts';
+import { Limits } from './limits.ts';
+import { Effort } from './log-data/effort.ts';
+import type { LogData } from './log-data/log-data.ts';
+import { mergePatch } from './merge-patch.ts';
+import { type Routing, routeOf } from './routes.ts';
+import type { Scenario } from './scenario.ts';
+import { checkScenario } from './scenario-check.ts';
+import { ScenarioError } from './scenario-error.ts';
+import { ScheduledEvents } from './scheduled-events.ts';
+import { logDataOf } from './search/log-source.ts';
+import { SearchApi } from './search/search-api.ts';
+import { type AccessKey, type Fault, type Settings, settingsOf } from './settings.ts';
+import { type Counters, collectorState, jobState, type SimulatorState, taskState } from './snapshot.ts';
+import { pickFrom, type Span } from './span.ts';
+import { Timeline } from './timeline.ts';
+import { UpgradeApi } from './upgrades/upgrade-api.ts';
+
+export interface ServedAnswer extends Answer {
+  /** Time before the answer begins. */
+  readonly delayMs: number;
+  readonly delivery: Delivery;
+  /** Argument for `finish`. */
+  readonly token: RequestToken;
+}
+
+export interface RequestToken {
+  readonly entry: Omit<JournalEntry, 'end' | 'status'>;
+  readonly status: number;
+  readonly accessId: string | undefined;
+}
+
+export interface ModelOptions {
+  /** Wall time at the start, in ms since the epoch. All times of the model are on this scale. */
+  readonly startMs: number;
+  readonly journal?: (entry: JournalEntry) => void;
+  /** Messages to search if the scenario generates none. */
+  readonly logData?: LogData;
+}
+
+interface Reply {
+  readonly answer: Answer;
+  readonly delivery: Delivery;
+  readonly delay: Span | undefined;
+  readonly fault: Fault | undefined;
+  readonly made: Made;
+}
+
+export class ServiceModel {
+  readonly #timeline = new Timeline();
+  readonly #upgrades: UpgradeApi;
+  readonly #searches: SearchApi;
+  readonly #effort: Effort;
+  readonly #apis: readonly Api[];
+  readonly #limits = new Limits();
+  readonly #events: ScheduledEvents;
+  readonly #faults: Faults;
+  readonly #random: Random;
+  readonly #startMs: number;
+  readonly #journal: (entry: JournalEntry) => void;
+  readonly #fileData: LogData | undefined;
+  #data: LogData;
+  #scenario: Scenario;
+  #settings: Settings;
+  #nowMs: number;
+  #requests = 0;
+  #rejected429 = 0;
+  #errors = 0;
+
+  constructor(scenario: Scenario, { startMs, journal = () => {}, logData }: ModelOptions) {
+    this.#scenario = scenario;
+    this.#settings = settingsOf(scenario);
+    this.#startMs = startMs;
+    this.#nowMs = startMs;
+    this.#journal = journal;
+    this.#fileData = logData;
+    this.#data = this.#dataOf(scenario);
+    this.#random = seededRandom(this.#settings.seed);
+    this.#faults = new Faults(this.#random);
+    this.#upgrades = new UpgradeApi(this.#settings, this.#timeline);
+    this.#effort = new Effort();
+    this.#searches = new SearchApi(this.#settings, this.#timeline, () => this.#data, this.#effort);
+    this.#apis = [this.#upgrades, this.#searches];
+    const { fleet, upgrades } = this.#upgrades;
+    this.#events = new ScheduledEvents({
+      timeline: this.#timeline,
+      fleet,
+      upgrades,
+      settings: () => this.#settings,
+      patch: (patch, atMs) => this.#apply(mergePatch(this.#scenario, patch) as Scenario, atMs),
+    });
+    fleet.declare(scenario, startMs, true);
+    this.#events.declare(scenario, startMs, startMs);
+  }
+
+  /** Wall time at the start, in ms since the epoch. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
+  /** First base path, for example `/api`. */
+  get basePath(): string {
+    return this.#settings.basePaths[0] as string;
+  }
+
+  get scenario(): Scenario {
+    return this.#scenario;
+  }
+
+  /** Returns whether the credentials are valid. */
+  knows(authorization: string | undefined): boolean {
+    return authenticate(authorization, this.#settings.accessKeys) !== undefined;
+  }
+
+  /** Executes everything that is due by `atMs`. An earlier time than in the last call counts as the time of that call. */
+  advance(atMs: number): number {
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    this.#timeline.advance(this.#nowMs);
+    return this.#nowMs;
+  }
+
+  /**
+   * Applies a merge patch (RFC 7396) to the scenario. Only what it changes takes effect. Throws ScenarioError for an invalid scenario,
+   * and then changes nothing.
+   */
+  patch(patch: unknown, atMs: number): void {
+    const nowMs = this.advance(atMs);
+    const scenario = checkScenario(mergePatch(this.#scenario, patch), this.#startMs);
+    const files = JSON.stringify(scenario.logs?.files);
+    if (files !== undefined && files !== JSON.stringify(this.#scenario.logs?.files)) {
+      throw new ScenarioError([
+        'logs.files: is read at the start; start with the files that searches are to go through',
+      ]);
+    }
+    this.#apply(scenario, nowMs);
+    this.#timeline.advance(nowMs);
+  }
+
+  handle(request: ServiceRequest, atMs: number): ServedAnswer {
+    const nowMs = this.advance(atMs);
+    this.#effort.renew();
+    this.#requests++;
+    const key = authenticate(request.headers.authorization, this.#settings.accessKeys);
+    if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
+    const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
+    const routing = routeOf(request.method, request.path, this.#settings.basePaths, this.#apis);
+    const understood = routing.kind === 'found' && !request.isTooLong ? routing.read(request) : undefined;
+    if (arrival.exceeded) this.#rejected429++;
+    const reply = arrival.exceeded
+      ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter, arrival.exceeded))
+      : routing.kind === 'found' && understood
+        ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
+        : this.#refused(routing.kind === 'found' ? tooLong : unrouted(routing));
+    return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
+  }
+
+  /**
+   * Limits the effort of searches within one call, in units of about a microsecond. `search` continues them. Without a limit, each call
+   * does all due work, so that results depend on time alone.
+   */
+  limitTurns(units: number): void {
+    this.#effort.limit(units);
+  }
+
+  /**
+   * Continues searches that did not finish within a call. Returns when to call it again: at once, after some time, or never until a job
+   * is created.
+   */
+  search(atMs: number): 'now' | 'later' | 'never' {
+    const nowMs = this.advance(atMs);
+    this.#effort.renew();
+    const { jobs } = this.#searches;
+    if (!jobs.catchUp(nowMs, this.#effort)) return 'now';
+    return jobs.hasUnfinished ? 'later' : 'never';
+  }
+
+  /** Ends a request. `answered` is false if the client did not receive the whole answer. */
+  finish(token: RequestToken, atMs: number, answered = true): void {
+    const end = this.advance(atMs);
+    if (token.accessId !== undefined) this.#limits.leave(token.accessId);
+    const { at, user, method, path, ...rest } = token.entry;
+    const status = answered ? token.status : 0;
+    this.#journal({ at, end, user, method, path, status, ...rest });
+  }
+
+  counters(): Counters {
+    return {
+      requests: this.#requests,
+      rejected429: this.#rejected429 + this.#searches.refusedForJobs,
+      maxInFlight: this.#limits.maxInFlight,
+      maxPerSecond: this.#limits.maxPerSecond,
+      tasksAccepted: this.#upgrades.tasksAccepted,
+      createTaskRequests: this.#upgrades.createTaskRequests,
+      jobsCreated: this.#searches.jobs.created,
+      jobsActive: this.#searches.jobs.active(),
+      jobsLostToSilence: this.#searches.jobs.lostToSilence,
+    };
+  }
+
+  /** Returns the state at `atMs`. The cost is proportional to the size of the fleet. */
+  snapshot(atMs: number): SimulatorState {
+    const nowMs = this.advance(atMs);
+    this.#effort.renew();
+    const { fleet, upgrades } = this.#upgrades;
+    const present = [...fleet.all()].filter(({ now }) => now.present);
+    return {
+      time: nowMs,
+      builds: this.#settings.builds,
+      collectors: present.map((collector) => collectorState(collector, this.#settings, nowMs)),
+      tasks: [...upgrades.all()].map((task) => taskState(task, nowMs)),
+      jobs: [...this.#searches.jobs.all()].map((job) => jobState(job, this.#settings, nowMs)),
+      counters: this.counters(),
+    };
+  }
+
+  #apply(scenario: Scenario, atMs: number): void {
+    const before = this.#scenario;
+    this.#scenario = scenario;
+    this.#settings = settingsOf(scenario);
+    if (scenario.logs !== before.logs) this.#data = this.#dataOf(scenario);
+    this.#upgrades.declare(scenario, before, atMs);
+    this.#events.declare(scenario, this.#startMs, atMs);
+  }
+
+  #dataOf({ logs }: Scenario): LogData {
+    const { seed } = this.#settings;
+    return logDataOf(logs, { startMs: this.#startMs, seed, fileData: this.#fileData });
+  }
+
+  #reply(understood: Understood, asked: Omit<Call, 'settings' | 'fault'>): Reply {
+    const { operation, collector, searchText } = understood;
+    const { key, request, basePath, atMs } = asked;
+    const settings = this.#settings;
+    const elapsedMs = atMs - this.#startMs;
+    const fault = this.#faults.strike(
+      { operation, user: key.user, collector, searchText, basePath, elapsedMs },
+      settings,
+    );
+    const acts = !fault || hasEffect(fault);
+    const outcome = acts ? this.#act(understood, { ...asked, settings, fault }) : undefined;
+    const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
+    const made = outcome && !('refusal' in outcome) ? outcome : {};
+    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, made };
+    const spoilt = spoil(fault, {
+      answer,
+      errorId: this.#errorId(),
+      settings,
+      locationAt: (to) => locationOf(to, basePath, request),
+    });
+    return { ...spoilt, delay: fault.delay, fault, made };
+  }
+
+  #act({ operation, act }: Understood, call: Call): Outcome {
+    const { method, headers } = call.request;
+    const { forbidden } = call.key;
+    if (forbidden === true || (forbidden !== false && forbidden.includes(operation)))
+      return { refusal: forbiddenFor(operation) };
+    if (!acceptsJson(headers.accept)) return { refusal: wrongType('Accept', headers.accept) };
+    if (method === 'POST' && !isJson(headers['content-type']))
+      return { refusal: wrongType('Content-Type', headers['content-type']) };
+    return act(call);
+  }
+
+  #refused(refusal: Refusal): Reply {
+    return {
+      answer: this.#error(refusal),
+      delivery: { kind: 'whole' },
+      delay: undefined,
+      fault: undefined,
+      made: {},
+    };
+  }
+
+  #error(refusal: Refusal): Answer {
+    return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
+  }
+
+  /** Returns an error id in the service's format. Equal in each run. */
+  #errorId(): string {
+    let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
+    let text = '';
+    for (let place = 0; place < 15; place++) {
+      text += 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'[rest % 36] ?? '';
+      rest = Math.floor(rest / 36) || this.#errors + place;
+    }
+    return `${text.slice(0, 5)}-${text.slice(5, 10)}-${text.slice(10)}`;
+  }
+
+  #served(
+    request: ServiceRequest,
+    atMs: number,
+    arrived: { key: AccessKey; inFlight: number; perSecond: number; understood: Understood | undefined } | undefined,
+    { answer, delivery, delay, fault, made }: Reply,
+  ): ServedAnswer {
+    const entry = {
+      at: atMs,
+      user: arrived?.key.user ?? null,
+      method: request.method,
+      path: request.path,
+      code: answer.code ?? null,
+      why: answer.why ?? null,
+      inFlight: arrived?.inFlight ?? 0,
+      perSecond: arrived?.perSecond ?? 0,
+      operation: arrived?.understood?.operation ?? null,
+      fault: fault?.name ?? null,
+      collectorId: arrived?.understood?.collectorId ?? null,
+      taskId: made.taskId ?? null,
+      jobId: made.jobId ?? arrived?.understood?.jobId ?? null,
+    };
+    const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
+    const token = { entry, status: answer.status, accessId: arrived?.key.accessId };
+    return { ...answer, delayMs, delivery, token };
+  }
+
+  #drawMs(span: Span): number {
+    return span.minMs === span.maxMs ? span.minMs : pickFrom(span, this.#random.next());
+  }
+}
+
+const unauthorized: Refusal = {
+  status: 401,
+  code: 'unauthorized',
+  message: 'The credential could not be verified.',
+  headers: { 'www-authenticate': 'Basic realm="log service"' },
+};
+
+const tooLong: Refusal = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
+
+function forbiddenFor(operation: string): Refusal {
+  return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };
+}
+
+function wrongType(header: string, value: string | undefined): Refusal {
+  const message = `${header} is ${value === undefined ? 'missing' : JSON.stringify(value)}; it must be application/json.`;
+  return { status: 415, code: 'contenttype.invalid', message };
+}
+
+function unrouted(routing: Routing): Refusal {
+  if (routing.kind !== 'method') return { status: 404, code: 'notfound', message: 'There is nothing at this path.' };
+  const headers = { allow: routing.allow };
+  return { status: 405, code: 'method.unsupported', message: `This path takes ${routing.allow} only.`, headers };
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
+}
+
+/** A missing header accepts every type. */
+function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());
+  return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
+}
+
+/** Returns the URL of the request with `to` in place of the base path. Absolute if `to` or the request names a host. */
+function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
+  const rest = path.slice(basePath.length);
+  if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;
+  return `https://${headers.host}${to.replace(/\/$/, '')}${rest}`;
+}

@@ -1,0 +1,41 @@
+/** Input of the command `simulate`: its options, its process, and the error for wrong usage. */
+import { LogfleetError } from '../src/base/errors.ts';
+import type { ListenAddress } from '../src/base/flag-values.ts';
+
+/** Values of the flags. An option is absent when its flag is not given. */
+export interface SimulateOptions {
+  readonly listen: ListenAddress;
+  readonly tlsDir?: string;
+  readonly accessId?: string;
+  readonly accessKey?: string;
+  readonly scenario?: string;
+  readonly collectors?: number;
+  readonly seed?: number;
+  /** Names of at least one NDJSON file. */
+  readonly logData?: readonly string[];
+  readonly messages?: number;
+  /** Times in the notation of a scenario. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly journal?: string;
+  readonly timeScale: number;
+}
+
+/** The process around the simulator. Tests replace it. */
+export interface SimulatorContext {
+  readonly stdout: { write(text: string): void };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute path that relative file names start from. */
+  readonly cwd: string;
+  /** Ends the simulator when it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** A flag, or a file that a flag names, that the simulator cannot use. */
+export class FlagError extends LogfleetError {
+  override readonly name = 'FlagError';
+
+  constructor(message: string) {
+    super({ code: 'simulator.flag', message, handling: { kind: 'stall' }, reason: 'WrongUsage' });
+  }
+}

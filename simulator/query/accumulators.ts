@@ -1,0 +1,166 @@
+/**
+ * Accumulators of aggregate functions, value by value. They store only what the result needs. Only `count_distinct` stores the values.
+ *
+ * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers, and are `""` without any number.
+ */
+
+import { characterBytes, detached } from './aggregation-memory.ts';
+import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
+import type { FieldDescriptor } from './row.ts';
+
+/** One column of an aggregation, with a value for each group. The indices of groups count from 0 and come in order. */
+export interface Accumulators {
+  /** Adds a value `times` times, at least once. The first value of a group has to be added to each column. */
+  add(group: number, value: string | undefined, times: number): void;
+  result(group: number): string;
+}
+
+export interface AggregateFunction {
+  /** Creates a column. It reports stored bytes beyond `groupBytes` to `keep`. */
+  readonly start: (keep: (bytes: number) => void) => Accumulators;
+  /** Approximate memory of a group in bytes. */
+  readonly groupBytes: number;
+  /** Type of the result, from the type of the field. */
+  typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
+}
+
+export const aggregateFunctions = {
+  avg: { start: () => new Averages(), groupBytes: 80, typeFrom: () => 'double' },
+  count: { start: () => new Counts(), groupBytes: 10, typeFrom: () => 'int' },
+  count_distinct: { start: (keep) => new DistinctCounts(keep), groupBytes: 250, typeFrom: () => 'int' },
+  max: { start: () => new Extremes(1), groupBytes: 25, typeFrom: numberType },
+  min: { start: () => new Extremes(-1), groupBytes: 25, typeFrom: numberType },
+  sum: { start: () => new Sums(), groupBytes: 80, typeFrom: numberType },
+} as const satisfies Record<string, AggregateFunction>;
+
+export type FunctionName = keyof typeof aggregateFunctions;
+
+export const functionNames = Object.keys(aggregateFunctions) as readonly FunctionName[];
+
+/** Sums of whole numbers are whole. */
+function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'] {
+  return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
+}
+
+class Counts implements Accumulators {
+  readonly #counts: number[] = [];
+
+  add(group: number, value: string | undefined, times: number): void {
+    this.#counts[group] = (this.#counts[group] ?? 0) + (value === undefined ? 0 : times);
+  }
+
+  result(group: number): string {
+    return String(this.#counts[group] ?? 0);
+  }
+}
+
+/** Memory of a value in a set, without its characters. */
+const valueBytes = 80;
+
+class DistinctCounts implements Accumulators {
+  readonly #values: Set<string>[] = [];
+  readonly #keep: (bytes: number) => void;
+
+  constructor(keep: (bytes: number) => void) {
+    this.#keep = keep;
+  }
+
+  add(group: number, value: string | undefined): void {
+    const values = this.#values[group] ?? new Set();
+    this.#values[group] = values;
+    if (value === undefined || values.has(value)) return;
+    values.add(detached(value));
+    this.#keep(valueBytes + value.length * characterBytes);
+  }
+
+  result(group: number): string {
+    return String(this.#values[group]?.size ?? 0);
+  }
+}
+
+/** Minimum for the sign -1, maximum for 1. */
+class Extremes implements Accumulators {
+  readonly #sign: 1 | -1;
+  readonly #extremes: (Numeric | undefined)[] = [];
+
+  constructor(sign: 1 | -1) {
+    this.#sign = sign;
+  }
+
+  add(group: number, value: string | undefined): void {
+    const former = this.#extremes[group];
+    const number = parseNumeric(value ?? '');
+    const isBetter = number !== undefined && (former === undefined || compareNumerics(number, former) * this.#sign > 0);
+    this.#extremes[group] = isBetter ? number : former;
+  }
+
+  result(group: number): string {
+    return String(this.#extremes[group] ?? '');
+  }
+}
+
+class Totals {
+  readonly #totals: Total[] = [];
+
+  add(group: number, value: string | undefined, times: number): void {
+    this.of(group).add(parseNumeric(value ?? ''), times);
+  }
+
+  of(group: number): Total {
+    const total = this.#totals[group] ?? new Total();
+    this.#totals[group] = total;
+    return total;
+  }
+}
+
+class Sums extends Totals implements Accumulators {
+  result(group: number): string {
+    const { count, sum } = this.of(group);
+    return count === 0 ? '' : String(sum);
+  }
+}
+
+class Averages extends Totals implements Accumulators {
+  result(group: number): string {
+    const { count, sum } = this.of(group);
+    return count === 0 ? '' : String(Number(sum) / count);
+  }
+}
+
+/** A sum. Exact as long as only integers were added. */
+class Total {
+  /** A safe integer. Larger sums are in `#large`. */
+  #whole = 0;
+  #large = 0n;
+  #inexact = 0;
+  #isExact = true;
+  /** Number of added numbers. */
+  count = 0;
+
+  add(value: Numeric | undefined, times: number): void {
+    if (value === undefined) return;
+    this.count += times;
+    if (typeof value === 'bigint') this.#large += value * BigInt(times);
+    else if (Number.isSafeInteger(value)) this.#addWhole(value, times);
+    else {
+      this.#inexact += value * times;
+      this.#isExact = false;
+    }
+  }
+
+  get sum(): Numeric {
+    const exact = this.#large === 0n ? this.#whole : this.#large + BigInt(this.#whole);
+    return this.#isExact ? exact : Number(exact) + this.#inexact;
+  }
+
+  #addWhole(value: number, times: number): void {
+    const product = value * times;
+    const sum = this.#whole + product;
+    if (Number.isSafeInteger(product) && Number.isSafeInteger(sum)) {
+      this.#whole = sum;
+      return;
+    }
+    this.#large += BigInt(value) * BigInt(times) + BigInt(this.#whole);
+    this.#whole = 0;
+  }
+}

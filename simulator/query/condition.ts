@@ -1,0 +1,123 @@
+/**
+ * Conditions of `where`: comparisons of fields, numbers and texts, joined by `and`, `or`, `not` and parentheses.
+ *
+ * A missing field has the value `""`. Texts are compared without regard to case. A number is compared only with numbers.
+ */
+import { unreachable } from '../../src/base/assert.ts';
+import { parseBoolean } from './boolean-expression.ts';
+import type { Cursor } from './cursor.ts';
+import { compareNumerics, compareTexts, type Numeric, parseNumeric } from './numeric.ts';
+import type { Fields, Predicate } from './predicate.ts';
+import { expectQuoted, takeName, takeQuoted } from './quoted.ts';
+import { cutAtWildcards, wildcardTest, withoutWildcards } from './wildcard.ts';
+
+type Operand =
+  | { readonly kind: 'field'; readonly name: string }
+  | { readonly kind: 'number'; readonly value: Numeric }
+  | { readonly kind: 'text'; readonly text: string };
+
+const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
+type Comparison = (typeof comparisons)[number];
+
+const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
+/** The numbers that `parseNumeric` accepts. */
+const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
+const cost = 2;
+
+/** Parses a condition. `checkField` throws for an impossible field name. */
+export function parseCondition(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
+  return parseBoolean(cursor, { parse: () => parseComparison(cursor, checkField), sideBySide: false });
+}
+
+function parseComparison(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
+  const left = parseOperand(cursor, checkField);
+  if (cursor.takeKeyword('matches')) {
+    const fits = wildcardTest(cutAtWildcards(expectQuoted(cursor, 'a text in quotes, as "web-*"')));
+    const text = textOf(left);
+    return { reads: readsOf([left]), cost, holds: (fields) => fits(text(fields)) };
+  }
+  const comparison = comparisons.find((symbol) => cursor.take(symbol));
+  if (comparison === undefined) throw cursor.expected('one of =, !=, <, <=, >, >= or matches');
+  const right = parseOperand(cursor, checkField);
+  return { reads: readsOf([left, right]), cost, holds: compare(left, comparison, right) };
+}
+
+function parseOperand(cursor: Cursor, checkField: (name: string, offset: number) => void): Operand {
+  const start = cursor.offset;
+  const quoted = takeQuoted(cursor);
+  if (quoted !== undefined) return { kind: 'text', text: withoutWildcards(quoted) };
+  const digits = cursor.match(numberForm);
+  if (digits !== undefined) {
+    const value = parseNumeric(digits);
+    if (value === undefined) throw cursor.expected(countableNumber, start);
+    return { kind: 'number', value };
+  }
+  cursor.moveTo(start);
+  const name = takeName(cursor);
+  if (name === undefined) throw cursor.expected('the name of a field, a number or a text in quotes');
+  checkField(name, start);
+  return { kind: 'field', name: name.toLowerCase() };
+}
+
+function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
+  return new Set(operands.flatMap((operand) => (operand.kind === 'field' ? [operand.name] : [])));
+}
+
+/**
+ * Compares two operands. With a number, both are numbers; with a text, both are texts. Two fields are compared as numbers if both look
+ * like numbers.
+ */
+function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
+  const byNumber = left.kind === 'number' || right.kind === 'number';
+  const byText = !byNumber && (left.kind === 'text' || right.kind === 'text');
+  const [leftText, rightText] = [textOf(left), textOf(right)];
+  const [leftNumber, rightNumber] = [numberOf(left), numberOf(right)];
+  return (fields) => {
+    if (!byText) {
+      const one = leftNumber(fields);
+      const other = one === undefined ? undefined : rightNumber(fields);
+      if (one !== undefined && other !== undefined) return satisfies(compareNumerics(one, other), comparison);
+      if (byNumber) return comparison === '!=';
+    }
+    const order = compareTexts(leftText(fields).toLowerCase(), rightText(fields).toLowerCase());
+    return satisfies(order, comparison);
+  };
+}
+
+function satisfies(order: number, comparison: Comparison): boolean {
+  switch (comparison) {
+    case '=':
+      return order === 0;
+    case '!=':
+      return order !== 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return order <= 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return order >= 0;
+    default:
+      return unreachable(comparison);
+  }
+}
+
+function textOf(operand: Operand): (fields: Fields) => string {
+  switch (operand.kind) {
+    case 'field':
+      return (fields) => fields.field(operand.name) ?? '';
+    case 'number':
+      return () => String(operand.value);
+    case 'text':
+      return () => operand.text;
+    default:
+      return unreachable(operand);
+  }
+}
+
+function numberOf(operand: Operand): (fields: Fields) => Numeric | undefined {
+  if (operand.kind === 'number') return () => operand.value;
+  const text = textOf(operand);
+  return (fields) => parseNumeric(text(fields));
+}

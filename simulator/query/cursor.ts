@@ -1,0 +1,107 @@
+/**
+ * A position in the text of a query. Each successful read moves it. A failed read leaves it, so that another parser can try.
+ *
+ * Blanks before a token are skipped, except by `match`.
+ */
+import { QueryError } from './query-error.ts';
+
+/** Letters, digits and `_`, joined by single dots and hyphens. */
+const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
+const wholeNumberForm = /\d+/y;
+const blankForm = /\s*/y;
+
+export class Cursor {
+  readonly text: string;
+  #offset = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Start of the next token. */
+  get offset(): number {
+    this.skipBlanks();
+    return this.#offset;
+  }
+
+  /** End of the last token. */
+  get end(): number {
+    return this.#offset;
+  }
+
+  moveTo(offset: number): void {
+    this.#offset = offset;
+  }
+
+  skipBlanks(): void {
+    this.match(blankForm);
+  }
+
+  get atEnd(): boolean {
+    return this.offset === this.text.length;
+  }
+
+  startsWith(symbol: string): boolean {
+    return this.text.startsWith(symbol, this.offset);
+  }
+
+  /** Takes the match of a sticky pattern at the position. Does not skip blanks. */
+  match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset;
+    const found = pattern.exec(this.text)?.[0];
+    if (found !== undefined) this.#offset += found.length;
+    return found;
+  }
+
+  take(symbol: string): boolean {
+    if (!this.startsWith(symbol)) return false;
+    this.#offset += symbol.length;
+    return true;
+  }
+
+  /** Takes a keyword in any case of letters. */
+  takeKeyword(keyword: string): boolean {
+    const start = this.offset;
+    const end = start + keyword.length;
+    if (this.text.slice(start, end).toLowerCase() !== keyword || !endsWord(this.text[end])) return false;
+    this.#offset = end;
+    return true;
+  }
+
+  /** Takes a name without quotes, as operators and most fields have. */
+  takeBareName(): string | undefined {
+    this.skipBlanks();
+    return this.match(nameForm);
+  }
+
+  /** Takes digits. Undefined also for a number beyond the safe integers. */
+  takeWholeNumber(): number | undefined {
+    const start = this.offset;
+    const value = Number(this.match(wholeNumberForm) ?? Number.NaN);
+    if (Number.isSafeInteger(value)) return value;
+    this.#offset = start;
+    return undefined;
+  }
+
+  expect(symbol: string, expected = `"${symbol}"`): void {
+    if (!this.take(symbol)) throw this.expected(expected);
+  }
+
+  expectKeyword(keyword: string): void {
+    if (!this.takeKeyword(keyword)) throw this.expected(`"${keyword}"`);
+  }
+
+  /** Returns the error for an unexpected token. `expected` has an article. */
+  expected(expected: string, offset: number = this.offset): QueryError {
+    return QueryError.expected(this.text, offset, expected);
+  }
+
+  error(offset: number, problem: string): QueryError {
+    return new QueryError(this.text, offset, problem);
+  }
+}
+
+/** Returns whether a keyword may end before this character. */
+function endsWord(next: string | undefined): boolean {
+  return next === undefined || /[\s()"|=<>,!]/.test(next);
+}

@@ -1,0 +1,70 @@
+/**
+ * Fields of a message in JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have none.
+ *
+ * Names of standard fields (2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
+ */
+import { parseLosslessJson } from '../lossless-json.ts';
+import { messageField } from './message-fields.ts';
+import type { Fields, Predicate } from './predicate.ts';
+
+/** Maximum number of fields of a message, and maximum depth. */
+const maxJsonFields = 200;
+const deepestJsonField = 20;
+
+const jsonCost = 100;
+const longInteger = /\d{16}/;
+
+/** Returns names and values in the order of the text. Of names that differ only in case, the first counts. */
+export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
+  const value = parseObject(raw);
+  if (value === undefined) return [];
+  const found = new Map<string, readonly [string, string]>();
+  collect(value, '', 0, found);
+  return [...found.values()];
+}
+
+/** Returns the same condition on messages with parsed JSON. */
+export function withJsonFields(predicate: Predicate): Predicate {
+  const stored = [...predicate.reads].filter((name) => messageField(name));
+  if (stored.length === predicate.reads.size) return predicate;
+  return {
+    reads: new Set([...stored, '_raw']),
+    cost: predicate.cost + jsonCost,
+    holds: (fields) => predicate.holds(parsedFields(fields)),
+  };
+}
+
+function parsedFields(fields: Fields): Fields {
+  let parsed: ReadonlyMap<string, string> | undefined;
+  return {
+    field(name) {
+      if (messageField(name)) return fields.field(name);
+      parsed ??= new Map(jsonFields(fields.field('_raw') ?? '').map(([known, value]) => [known.toLowerCase(), value]));
+      return parsed.get(name.toLowerCase());
+    },
+  };
+}
+
+function parseObject(raw: string): object | undefined {
+  if (!/^\s*\{/.test(raw)) return undefined;
+  try {
+    return (longInteger.test(raw) ? parseLosslessJson(raw) : JSON.parse(raw)) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+function collect(value: unknown, name: string, depth: number, found: Map<string, readonly [string, string]>): void {
+  if (value === null || found.size === maxJsonFields) return;
+  if (typeof value !== 'object') {
+    const lowerName = name.toLowerCase();
+    if (!found.has(lowerName) && !messageField(name)) found.set(lowerName, [name, String(value)]);
+    return;
+  }
+  if (depth === deepestJsonField) return;
+  for (const [member, inner] of Object.entries(value)) {
+    if (found.size === maxJsonFields) return;
+    const innerName = Array.isArray(value) ? `${name}[${member}]` : name === '' ? member : `${name}.${member}`;
+    collect(inner, innerName, depth + 1, found);
+  }
+}

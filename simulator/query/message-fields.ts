@@ -1,0 +1,34 @@
+/** The standard fields of messages (2.5), with their names and types in pages. Queries cannot create fields of these names. */
+import type { FieldDescriptor } from './row.ts';
+
+const types = {
+  _messageid: 'long',
+  _sourceid: 'long',
+  _sourceName: 'string',
+  _sourceHost: 'string',
+  _sourceCategory: 'string',
+  _format: 'string',
+  _size: 'long',
+  _messagetime: 'long',
+  _receipttime: 'long',
+  _messagecount: 'int',
+  _raw: 'string',
+  _source: 'string',
+  _collectorId: 'long',
+  _collector: 'string',
+  _blockid: 'long',
+} as const satisfies Record<string, FieldDescriptor['fieldType']>;
+
+/** The fields in the order of 2.5. */
+export const messageFields: readonly FieldDescriptor[] = Object.entries(types).map(([name, fieldType]) => ({
+  name,
+  fieldType,
+  keyField: false,
+}));
+
+const byLowerName = new Map(messageFields.map((field) => [field.name.toLowerCase(), field]));
+
+/** Returns a field by its name in any case. */
+export function messageField(name: string): FieldDescriptor | undefined {
+  return byLowerName.get(name.toLowerCase());
+}

@@ -1,0 +1,51 @@
+/** Values as numbers. Integers are exact at any length, and other numbers are doubles. All values are texts (2.5). */
+
+/** A number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */
+export type Numeric = number | bigint;
+
+const integerForm = /^-?\d+$/;
+const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** Integers of at most this length are safe. */
+const safeLength = 15;
+/** Maximum length. Longer numbers stay texts, because a bigint takes more than linear time. */
+const maxDigits = 1_000;
+
+/** Parses a finite decimal number, with blanks around it. Undefined for any other text. */
+export function parseNumeric(text: string): Numeric | undefined {
+  if (integerForm.test(text)) {
+    if (text.length > maxDigits) return undefined;
+    const value = Number(text);
+    return text.length <= safeLength || Number.isSafeInteger(value) ? value : BigInt(text);
+  }
+  if (!decimalForm.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Returns a number below, equal to or above 0. */
+export function compareNumerics(left: Numeric, right: Numeric): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Compares by code units, which does not depend on the machine's language. */
+export function compareTexts(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Sort key of a value. Empty values come first, then numbers, then texts. */
+export interface Rank {
+  readonly kind: 0 | 1 | 2;
+  readonly number: Numeric;
+  readonly text: string;
+}
+
+export function rankOf(text: string): Rank {
+  const number = parseNumeric(text);
+  if (number !== undefined) return { kind: 1, number, text };
+  return { kind: text === '' ? 0 : 2, number: 0, text };
+}
+
+/** Compares two values. The order is total: equal numbers in different notations are ordered as texts. */
+export function compareRanks(left: Rank, right: Rank): number {
+  return left.kind - right.kind || compareNumerics(left.number, right.number) || compareTexts(left.text, right.text);
+}

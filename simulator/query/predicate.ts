@@ -1,0 +1,48 @@
+/** Predicates on rows and records, composed of other predicates. Cheap parts are evaluated first, and constant parts are dropped. */
+
+/** Fields by name, of a row or a record. */
+export interface Fields {
+  /** Returns a value, or undefined. The case of the name does not matter. */
+  field(name: string): string | undefined;
+}
+
+export interface Predicate {
+  /** Lower-case names of all fields that it reads. */
+  readonly reads: ReadonlySet<string>;
+  /** Approximate relative cost. */
+  readonly cost: number;
+  holds(fields: Fields): boolean;
+}
+
+export const everything: Predicate = { reads: new Set(), cost: 0, holds: () => true };
+
+export function allOf(operands: readonly Predicate[]): Predicate {
+  const parts = cheapestFirst(operands.filter((operand) => operand !== everything));
+  const [only] = parts;
+  if (only === undefined) return everything;
+  if (parts.length === 1) return only;
+  return { ...together(parts), holds: (fields) => parts.every((part) => part.holds(fields)) };
+}
+
+export function anyOf(operands: readonly Predicate[]): Predicate {
+  if (operands.includes(everything)) return everything;
+  const [only] = operands;
+  if (only && operands.length === 1) return only;
+  const parts = cheapestFirst(operands);
+  return { ...together(parts), holds: (fields) => parts.some((part) => part.holds(fields)) };
+}
+
+export function not(operand: Predicate): Predicate {
+  return { ...together([operand]), holds: (fields) => !operand.holds(fields) };
+}
+
+function cheapestFirst(parts: readonly Predicate[]): readonly Predicate[] {
+  return parts.toSorted((left, right) => left.cost - right.cost);
+}
+
+function together(parts: readonly Predicate[]): Pick<Predicate, 'reads' | 'cost'> {
+  return {
+    reads: new Set(parts.flatMap(({ reads }) => [...reads])),
+    cost: parts.reduce((sum, { cost }) => sum + cost, 0),
+  };
+}

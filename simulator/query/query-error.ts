@@ -1,0 +1,48 @@
+/** A syntax error of a query (7.2, `parse.error`), with its position, the expected token and the actual token. */
+import { LogfleetError } from '../../src/base/errors.ts';
+
+const maxShownCharacters = 20;
+
+export class QueryError extends LogfleetError {
+  override readonly name = 'QueryError';
+  /** Offset in the text in UTF-16 units. */
+  readonly offset: number;
+
+  /** Creates an error. `problem` is a sentence without position and full stop. */
+  constructor(text: string, offset: number, problem: string) {
+    super({
+      code: 'query.invalid',
+      message: `${placeOf(text, offset)}: ${problem}`,
+      handling: { kind: 'stall' },
+      reason: 'InvalidQuery',
+    });
+    this.offset = offset;
+  }
+
+  /** Creates the error for an unexpected token. `expected` has an article, as in `a field name`. */
+  static expected(text: string, offset: number, expected: string): QueryError {
+    return new QueryError(text, offset, `expected ${expected}, but found ${shownAt(text, offset)}`);
+  }
+}
+
+/** Returns `line:column`. Both count from 1; columns are UTF-16 units. */
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  return `${before.split('\n').length}:${offset - lineStart + 1}`;
+}
+
+/** Returns the text at the offset, up to the next blank. */
+function shownAt(text: string, offset: number): string {
+  const rest = text.slice(offset);
+  if (rest === '') return 'the end of the query';
+  const [run = ''] = /^(?:\s+|\S+)/.exec(rest) ?? [];
+  return JSON.stringify(abridged(run));
+}
+
+/** Shortens a text for a message. */
+export function abridged(text: string): string {
+  const characters = [...text];
+  const shown = characters.slice(0, maxShownCharacters).join('');
+  return characters.length > maxShownCharacters ? `${shown}…` : shown;
+}

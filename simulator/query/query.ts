@@ -1,0 +1,97 @@
+/**
+ * Parser of the service's queries (4.1, docs/query-language.md).
+ *
+ * Invariant: a query has no state. Only an aggregation stores something, and its result does not depend on the order of the rows.
+ * `log-data/` and the search jobs provide the rows.
+ */
+
+import { functionNames } from './accumulators.ts';
+import type { Aggregation } from './aggregation.ts';
+import { AggregationMemory } from './aggregation-memory.ts';
+import { Cursor } from './cursor.ts';
+import { GroupedRows } from './grouping.ts';
+import { withJsonFields } from './json-fields.ts';
+import { QueryError } from './query-error.ts';
+import { asFunctionName, RecordStage } from './record-stage.ts';
+import type { Filter, Transform } from './row.ts';
+import { RowStage } from './row-stage.ts';
+import { jsonStep } from './row-steps.ts';
+import { parseSearch } from './search-expression.ts';
+
+/** Maximum length of a query, which bounds the cost of a term and of a list. */
+const maxCharacters = 10_000;
+
+export interface Query {
+  /** Filter of messages: the search before the first `|`, and conditions directly after it. */
+  readonly filter: Filter;
+  /** Operators on rows before the aggregation. Absent if there are none. */
+  readonly transform?: Transform;
+  /** Maximum number of messages, from `limit` before any aggregation. No later operator drops messages. */
+  readonly messageLimit?: number;
+  /** Creates an aggregation, which shares `memory` or has its own. Absent if the query does not aggregate. */
+  readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
+  /** Lower-case names of the stored fields that filter, transform and aggregation read. */
+  readonly reads: ReadonlySet<string>;
+  /**
+   * Length of a slice, if the query reads only the slice of `_messagetime`, counted from the epoch. Then `reads` does not contain
+   * `_messagetime`. Undefined if it reads nothing of it, or more.
+   */
+  readonly sliceMs?: number;
+}
+
+const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields', 'limit'];
+const recordOperators = ['where', 'sort', 'limit', 'fields'];
+
+export interface QueryOptions {
+  /** Whether fields of JSON messages can be searched without `json auto` (4.1, `AutoParse`). */
+  readonly jsonFields?: boolean;
+}
+
+/** Parses a query. Throws `QueryError`, also for a blank text. */
+export function parseQuery(text: string, { jsonFields = false }: QueryOptions = {}): Query {
+  if (text.length > maxCharacters)
+    throw new QueryError(text, maxCharacters, `no query is longer than ${maxCharacters}`);
+  const cursor = new Cursor(text);
+  const search = parseSearch(cursor);
+  const rows = jsonFields ? new RowStage(withJsonFields(search), [jsonStep]) : new RowStage(search);
+  let records: RecordStage | undefined;
+  while (cursor.take('|')) records = parseOperator(cursor, rows, records);
+  if (!cursor.atEnd) throw cursor.expected('"|" or the end of the query');
+  return assemble(rows, records);
+}
+
+/** Parses an operator. Returns the records after it, or undefined while the query has none. */
+function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
+  const start = cursor.offset;
+  const operator = cursor.takeBareName()?.toLowerCase() ?? '';
+  if (records) {
+    if (!records.parseOperator(cursor, operator)) {
+      throw cursor.expected(`one of ${recordOperators.join(', ')} behind an aggregation`, start);
+    }
+    return records;
+  }
+  const aggregate = asFunctionName(operator);
+  if (aggregate !== undefined) return RecordStage.parse(cursor, aggregate, start, (name) => rows.typeOf(name));
+  if (operator === 'sort') throw cursor.error(start, 'sort works on records: write it behind an aggregation');
+  if (!rows.parseOperator(cursor, operator, start)) {
+    throw cursor.expected(`one of ${[...rowOperators, ...functionNames].join(', ')}`, start);
+  }
+  return undefined;
+}
+
+function assemble(rows: RowStage, records: RecordStage | undefined): Query {
+  const { filter, messageLimit } = rows;
+  const transform = rows.transform();
+  const grouping = records?.grouping;
+  const readElsewhere = new Set([...filter.reads, ...rows.stored(records?.reads ?? [])]);
+  const sliceMs = readElsewhere.has('_messagetime') ? undefined : rows.sliceMs;
+  const readByOperators = [...rows.reads].filter((name) => sliceMs === undefined || name !== '_messagetime');
+  return {
+    filter: { reads: filter.reads, cost: filter.cost, matches: (row) => filter.holds(row) },
+    reads: new Set([...readElsewhere, ...readByOperators]),
+    ...(sliceMs !== undefined && { sliceMs }),
+    ...(transform && { transform }),
+    ...(messageLimit !== undefined && { messageLimit }),
+    ...(grouping && { aggregate: (memory = new AggregationMemory()) => new GroupedRows(grouping, memory) }),
+  };
+}

@@ -1,0 +1,43 @@
+/** Texts in double quotes, and quoted names such as `%"user id"`. */
+import type { Cursor } from './cursor.ts';
+import { withoutWildcards } from './wildcard.ts';
+
+const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
+
+/** Takes a quoted text, and returns it without quotes but with its backslashes. Undefined without a quote. */
+export function takeQuoted(cursor: Cursor): string | undefined {
+  if (!cursor.startsWith('"')) return undefined;
+  const start = cursor.offset;
+  const quoted = cursor.match(quotedForm);
+  if (quoted === undefined) throw cursor.error(start, 'this quote has no end');
+  return quoted.slice(1, -1);
+}
+
+/** Takes a quoted text, or throws. `expected` has an article. */
+export function expectQuoted(cursor: Cursor, expected: string): string {
+  const quoted = takeQuoted(cursor);
+  if (quoted === undefined) throw cursor.expected(expected);
+  return quoted;
+}
+
+/** Takes a field name, with or without quotes, or returns undefined. */
+export function takeName(cursor: Cursor): string | undefined {
+  const start = cursor.offset;
+  if (!cursor.take('%')) return cursor.takeBareName();
+  const name = withoutWildcards(expectQuoted(cursor, 'a name in quotes behind %, as %"user id"'));
+  if (name === '') throw cursor.error(start, 'expected a name between the quotes');
+  return name;
+}
+
+export function expectName(cursor: Cursor, expected = 'the name of a field'): string {
+  const name = takeName(cursor);
+  if (name === undefined) throw cursor.expected(expected);
+  return name;
+}
+
+/** Takes field names with commas between them. */
+export function expectNames(cursor: Cursor): readonly string[] {
+  const names = [expectName(cursor)];
+  while (cursor.take(',')) names.push(expectName(cursor));
+  return names;
+}

@@ -1,0 +1,89 @@
+/**
+ * Regular expressions of `parse regex`. They have RE2's syntax and run in re2js, in linear time.
+ *
+ * Invariant: an expression takes at most about a second for a value. Long expressions are refused, and only the start of a long value is
+ * searched.
+ */
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+import type { Cursor } from './cursor.ts';
+import { abridged, type QueryError } from './query-error.ts';
+import { expectQuoted } from './quoted.ts';
+
+/** Maximum length, which bounds the cost of compiling. Repetition counts are expanded before steps can be counted. */
+const maxCharacters = 1_000;
+const maxSteps = 1_000;
+/** Maximum number of groups. Every step stores the positions of all groups. */
+const maxGroups = 50;
+/** Maximum of characters times steps. Takes about a second if each step is tried at each character. */
+const maxTries = 5_000_000;
+
+export interface NamedGroup {
+  readonly name: string;
+  /** Offset in the text of the query. */
+  readonly offset: number;
+}
+
+export class RegularExpression {
+  /** Named groups in the order of their start. */
+  readonly groups: readonly NamedGroup[];
+  readonly #program: RE2JS;
+  /** Indices of these groups among all groups. */
+  readonly #indices: readonly number[];
+  readonly #seenCharacters: number;
+
+  private constructor(program: RE2JS, placeOfName: (name: string) => number) {
+    const named = Object.entries(program.namedGroups()).toSorted(([, left], [, right]) => left - right);
+    this.groups = named.map(([name]) => ({ name, offset: placeOfName(name) }));
+    this.#indices = named.map(([, index]) => index);
+    this.#program = program;
+    this.#seenCharacters = Math.floor(maxTries / program.programSize());
+  }
+
+  /** Takes an expression in quotes. */
+  static expect(cursor: Cursor): RegularExpression {
+    const start = cursor.offset;
+    const written = expectQuoted(cursor, 'a regular expression in quotes, as "user=(?<user>\\w+)"');
+    const tooLong = (bound: string) => cursor.error(start, `this regular expression is too long: at most ${bound}`);
+    if (written.length > maxCharacters) throw tooLong(`${maxCharacters} characters`);
+    const placeOf = (part: string) => onlyPlaceOf(part, written, start + 1);
+    const program = compile(written, (problem, part) => cursor.error(placeOf(part) ?? start, problem));
+    if (program.programSize() > maxSteps) throw tooLong(`${maxSteps} steps with repetitions written out`);
+    if (program.groupCount() > maxGroups) throw tooLong(`${maxGroups} groups`);
+    return new RegularExpression(program, (name) => {
+      const bracketAt = placeOf(`<${name}>`);
+      return bracketAt === undefined ? start : bracketAt + 1;
+    });
+  }
+
+  /** Returns the captures of `groups` in the first match. A capture is undefined if its group took no part. Undefined without a match. */
+  match(text: string): readonly (string | undefined)[] | undefined {
+    const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
+    return found === null ? undefined : this.#indices.map((index) => found[index]);
+  }
+}
+
+function compile(written: string, errorOf: (problem: string, part: string) => QueryError): RE2JS {
+  try {
+    return RE2JS.compile(written);
+  } catch (error) {
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    const part = error.getPattern() ?? '';
+    throw errorOf(`${error.getDescription()}${part === '' ? '' : `: ${abridged(part)}`}`, part);
+  }
+}
+
+/**
+ * Returns the offset of a wrong part. The engine names the part but not its place, so that it must occur once. `start` is the offset of
+ * the whole.
+ */
+function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
+  const at = whole.indexOf(part);
+  return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
+}
+
+/** Returns the start of a text with at most `length` UTF-16 units and without half a character. */
+function startOf(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;
+  return text.slice(0, isWhole ? length : length - 1);
+}

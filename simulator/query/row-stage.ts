@@ -1,0 +1,229 @@
+/**
+ * The operators on messages, before any aggregation.
+ *
+ * Conditions directly after the search become part of it. `limit` counts found messages, so that no later operator may drop messages.
+ */
+import { parseDuration } from '../../src/base/duration.ts';
+import { parseCondition } from './condition.ts';
+import type { Cursor } from './cursor.ts';
+import { messageField } from './message-fields.ts';
+import { allOf, type Predicate } from './predicate.ts';
+import { expectName, expectNames } from './quoted.ts';
+import { RegularExpression } from './regular-expression.ts';
+import type { FieldDescriptor, Transform } from './row.ts';
+import {
+  applied,
+  computeStep,
+  costOf,
+  hideStep,
+  jsonStep,
+  keepStep,
+  type RowStep,
+  regexStep,
+  stepsThatDrop,
+  storedReads,
+  timesliceStep,
+  whereStep,
+} from './row-steps.ts';
+import type { Visibility } from './working-row.ts';
+
+const durationForm = /[\da-z]+/y;
+const daysForm = /^(\d+)([dw])$/;
+const dayMs = 86_400_000;
+const signs = ['+', '-'] as const;
+const wholeTypes: ReadonlySet<FieldDescriptor['fieldType']> = new Set(['long', 'int']);
+
+export class RowStage {
+  #filter: Predicate;
+  readonly #steps: RowStep[] = [];
+  readonly #added = new Map<string, FieldDescriptor>();
+  #sees: Visibility = () => true;
+  #messageLimit: number | undefined;
+
+  /** Creates a stage. `steps` are executed before the operators of the query. */
+  constructor(search: Predicate, steps: readonly RowStep[] = []) {
+    this.#filter = search;
+    for (const step of steps) this.#add(step);
+  }
+
+  get filter(): Predicate {
+    return this.#filter;
+  }
+
+  get messageLimit(): number | undefined {
+    return this.#messageLimit;
+  }
+
+  /** Lower-case names of the stored fields that operators read. */
+  get reads(): ReadonlySet<string> {
+    return storedReads(this.#steps);
+  }
+
+  /** Length of the slices, if operators read only the slice of `_messagetime`. */
+  get sliceMs(): number | undefined {
+    const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
+    return readers.length === 1 ? readers[0]?.sliceMs : undefined;
+  }
+
+  /** Returns the type of a standard or added field, and `string` for other fields. */
+  typeOf(name: string): FieldDescriptor['fieldType'] {
+    const known = this.#added.get(name.toLowerCase()) ?? messageField(name);
+    return known?.fieldType ?? 'string';
+  }
+
+  /** Returns the names that are read from stored rows. Names are in lower case. */
+  stored(lowerNames: Iterable<string>): readonly string[] {
+    return [...lowerNames].filter((name) => !this.#added.has(name));
+  }
+
+  /** Returns the transform, or undefined without operators on rows. */
+  transform(): Transform | undefined {
+    const steps = this.#steps;
+    if (steps.length === 0) return undefined;
+    const dropping = stepsThatDrop(steps);
+    const transform: Transform = {
+      reads: this.reads,
+      cost: costOf(steps),
+      ...(dropping.length > 0 && {
+        keepsRows: {
+          reads: storedReads(dropping),
+          cost: costOf(dropping),
+          matches: (stored) => applied(dropping, stored) !== undefined,
+        },
+      }),
+      adds: [...this.#added.values()],
+      apply: (stored) => applied(steps, stored),
+    };
+    if (!steps.some(({ hides }) => hides)) return transform;
+    const keeps = (name: string) => {
+      const lowerName = name.toLowerCase();
+      return steps.reduce((shown, step) => step.shows(lowerName, shown), true);
+    };
+    return { ...transform, keeps };
+  }
+
+  /** Parses an operator after its name, which began at `start`. Returns false for other operators. */
+  parseOperator(cursor: Cursor, operator: string, start: number): boolean {
+    switch (operator) {
+      case 'where':
+        this.#parseWhere(cursor, start);
+        return true;
+      case 'parse':
+        this.#parseRegex(cursor, start);
+        return true;
+      case 'json':
+        cursor.expectKeyword('auto');
+        this.#add(jsonStep);
+        return true;
+      case 'timeslice':
+        this.#parseTimeslice(cursor);
+        return true;
+      case 'fields':
+        this.#parseFields(cursor);
+        return true;
+      case 'limit':
+        this.#messageLimit = Math.min(this.#messageLimit ?? Number.POSITIVE_INFINITY, expectLimit(cursor));
+        return true;
+      default:
+        return this.#parseComputation(cursor, operator);
+    }
+  }
+
+  /** Parses `a - b as c`. Its first operand was read as the name of an operator. Returns false if no sign follows. */
+  #parseComputation(cursor: Cursor, left: string): boolean {
+    const sign = signs.find((each) => left !== '' && cursor.take(each));
+    if (sign === undefined) return false;
+    const right = expectName(cursor).toLowerCase();
+    cursor.expectKeyword('as');
+    const nameAt = cursor.offset;
+    const name = expectName(cursor);
+    this.#refuseName(cursor, name, nameAt);
+    const isWhole = [left, right].every((operand) => wholeTypes.has(this.typeOf(operand)));
+    this.#add(computeStep({ left, sign, right }, { name, fieldType: isWhole ? 'long' : 'double', keyField: false }));
+    return true;
+  }
+
+  #parseWhere(cursor: Cursor, start: number): void {
+    this.#refuseBehindLimit(cursor, 'where', start);
+    const condition = parseCondition(cursor, () => {});
+    if (this.#steps.length === 0) this.#filter = allOf([this.#filter, condition]);
+    else this.#add(whereStep(condition));
+  }
+
+  #parseRegex(cursor: Cursor, start: number): void {
+    cursor.expectKeyword('regex');
+    const field = this.#parseSource(cursor);
+    const patternAt = cursor.offset;
+    const expression = RegularExpression.expect(cursor);
+    const { groups } = expression;
+    if (groups.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');
+    for (const [index, { name, offset }] of groups.entries()) {
+      this.#refuseName(cursor, name, offset);
+      const before = groups.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
+      if (before) throw cursor.error(offset, `there is a group with the name ${name} already`);
+    }
+    const noDrop = cursor.takeKeyword('nodrop');
+    if (!noDrop) this.#refuseBehindLimit(cursor, 'parse regex without nodrop', start);
+    this.#add(regexStep(field, expression, noDrop));
+  }
+
+  /** Parses the source field. Returns its lower-case name. */
+  #parseSource(cursor: Cursor): string {
+    if (!cursor.takeKeyword('field')) return '_raw';
+    cursor.expect('=');
+    return expectName(cursor).toLowerCase();
+  }
+
+  #parseTimeslice(cursor: Cursor): void {
+    const start = cursor.offset;
+    const lengthMs = durationMs(cursor.match(durationForm) ?? '');
+    if (lengthMs === undefined) throw cursor.expected('the length of a slice, as 30s, 5m, 1h or 1d', start);
+    let name = '_timeslice';
+    if (cursor.takeKeyword('as')) {
+      const nameAt = cursor.offset;
+      name = expectName(cursor);
+      this.#refuseName(cursor, name, nameAt);
+    }
+    this.#add(timesliceStep(lengthMs, name));
+  }
+
+  #parseFields(cursor: Cursor): void {
+    const stepOf = cursor.take('-') ? hideStep : keepStep;
+    const step = stepOf(expectNames(cursor), this.#sees);
+    this.#sees = step.sees;
+    this.#add(step);
+  }
+
+  #add(step: RowStep): void {
+    this.#steps.push(step);
+    for (const field of step.adds) this.#added.set(field.name.toLowerCase(), field);
+  }
+
+  #refuseBehindLimit(cursor: Cursor, operator: string, start: number): void {
+    if (this.#messageLimit === undefined) return;
+    throw cursor.error(start, `${operator} may drop messages that limit has counted: write limit behind it`);
+  }
+
+  #refuseName(cursor: Cursor, name: string, offset: number): void {
+    if (messageField(name))
+      throw cursor.error(offset, `messages have a field ${name} of their own: write another name`);
+  }
+}
+
+/** Takes a whole number above 0. */
+export function expectLimit(cursor: Cursor): number {
+  const start = cursor.offset;
+  const limit = cursor.takeWholeNumber();
+  if (limit === undefined && cursor.match(/\d+/y)) {
+    throw cursor.expected(`a whole number up to ${Number.MAX_SAFE_INTEGER}`, start);
+  }
+  if (limit === undefined || limit === 0) throw cursor.expected('a whole number above 0', start);
+  return limit;
+}
+
+/** Parses a duration, also with days and weeks. Undefined for other texts and for 0. */
+function durationMs(text: string): number | undefined {
+  const [, amount, unit] = daysForm.exec(text) ?? [];
+  const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);
+  return lengthMs !== undefined && lengthMs > 0 && Number.isSafeInteger(lengthMs) ? lengthMs : undefined;
+}

@@ -1,0 +1,193 @@
+/** The operators on rows. Each is a step that reads, adds and hides fields, or drops rows. `row-stage.ts` parses them. */
+import { jsonFields } from './json-fields.ts';
+import { messageField } from './message-fields.ts';
+import { type Numeric, parseNumeric } from './numeric.ts';
+import type { Predicate } from './predicate.ts';
+import type { RegularExpression } from './regular-expression.ts';
+import type { FieldDescriptor, Row } from './row.ts';
+import { type Visibility, WorkingRow } from './working-row.ts';
+
+export interface RowStep {
+  /** Lower-case names of the stored and added fields that it reads. */
+  readonly reads: ReadonlySet<string>;
+  /** Length of a slice, if it reads only the slice of `_messagetime`, counted from the epoch. */
+  readonly sliceMs?: number;
+  /** Approximate cost relative to a comparison. Default: 1. */
+  readonly cost?: number;
+  /** Fields that it always adds. */
+  readonly adds: readonly FieldDescriptor[];
+  /** Whether it can drop rows. */
+  readonly drops: boolean;
+  /** Whether it can hide fields. */
+  readonly hides?: boolean;
+  /** Returns whether a field is visible after the step. `before` is its visibility before it. The name is in lower case. */
+  shows(lowerName: string, before: boolean): boolean;
+  /** Changes a row. Returns false to drop it. */
+  run(row: WorkingRow): boolean;
+}
+
+const costs = { regex: 200, json: 100 } as const;
+
+/** Fields that `fields a, b` never hides, because clients need them for paging. */
+const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
+
+/** Applies the steps to a stored row. Returns undefined if a step drops it. */
+export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
+  const row = new WorkingRow(stored);
+  return steps.every((step) => step.run(row)) ? row : undefined;
+}
+
+export function costOf(steps: readonly RowStep[]): number {
+  return steps.reduce((sum, { cost = 1 }) => sum + cost, 0);
+}
+
+/** Returns the lower-case names of the stored fields that the steps read. */
+export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
+  const reads = new Set<string>();
+  const added = new Set<string>();
+  for (const step of steps) {
+    for (const name of step.reads) if (!added.has(name)) reads.add(name);
+    for (const name of lowered(step.adds.map((field) => field.name))) added.add(name);
+  }
+  return reads;
+}
+
+/** Returns the steps that drop rows, and the earlier steps that affect them. */
+export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
+  const needed: RowStep[] = [];
+  for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
+    const names = lowered(step.adds.map(({ name }) => name));
+    const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
+    // A step without known names hides fields, or adds names that depend on the row.
+    if (step.drops || isRead || names.length === 0) needed.push(step);
+  }
+  return needed.reverse();
+}
+
+export function whereStep(condition: Predicate): RowStep {
+  return {
+    reads: condition.reads,
+    cost: condition.cost,
+    adds: [],
+    drops: true,
+    shows: asBefore,
+    run: (row) => condition.holds(row),
+  };
+}
+
+/** Adds the captures of the first match. `noDrop` keeps rows without a match. */
+export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
+  const names = expression.groups.map(({ name }) => name);
+  return {
+    ...additions(names.map((name) => ({ name, fieldType: 'string', keyField: false }))),
+    reads: new Set([field]),
+    cost: costs.regex,
+    drops: !noDrop,
+    run(row) {
+      const values = expression.match(row.field(field) ?? '');
+      if (!values) return noDrop;
+      for (const [index, name] of names.entries()) {
+        const value = values[index];
+        if (value !== undefined) row.set(name, value);
+      }
+      return true;
+    },
+  };
+}
+
+/** Adds the fields of JSON messages. Their names depend on the row. */
+export const jsonStep: RowStep = {
+  reads: new Set(['_raw']),
+  cost: costs.json,
+  adds: [],
+  drops: false,
+  shows: (lowerName, before) => before || !messageField(lowerName),
+  run(row) {
+    for (const [name, value] of jsonFields(row.field('_raw') ?? '')) row.set(name, value);
+    return true;
+  },
+};
+
+/** Adds the start of the message's slice, in ms since the epoch. Slices are counted from the epoch. */
+export function timesliceStep(lengthMs: number, name: string): RowStep {
+  return {
+    ...additions([{ name, fieldType: 'long', keyField: false }]),
+    reads: new Set(['_messagetime']),
+    sliceMs: lengthMs,
+    drops: false,
+    run(row) {
+      row.set(name, String(Math.floor(row.messageTimeMs / lengthMs) * lengthMs));
+      return true;
+    },
+  };
+}
+
+export interface Computation {
+  /** Lower-case names of the operands. */
+  readonly left: string;
+  readonly sign: '+' | '-';
+  readonly right: string;
+}
+
+/** Adds the sum or difference of two fields. A row without two numbers gets no field. */
+export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
+  return {
+    ...additions([field]),
+    reads: new Set([left, right]),
+    drops: false,
+    run(row) {
+      const [one, other] = [left, right].map((name) => parseNumeric(row.field(name) ?? ''));
+      if (one !== undefined && other !== undefined) row.set(field.name, String(computed(one, sign, other)));
+      return true;
+    },
+  };
+}
+
+/** Computes exactly with integers, and with doubles otherwise. */
+function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
+  const areWhole = [one, other].every((value) => typeof value === 'bigint' || Number.isSafeInteger(value));
+  const [left, right] = areWhole ? [BigInt(one), BigInt(other)] : [Number(one), Number(other)];
+  if (typeof left === 'bigint' && typeof right === 'bigint') return sign === '+' ? left + right : left - right;
+  return sign === '+' ? Number(left) + Number(right) : Number(left) - Number(right);
+}
+
+/** Hides all fields except the named ones. `sees` is the visibility of stored fields before it. */
+export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
+  const kept = new Set([...lowered(names), ...alwaysListed]);
+  return restriction((lowerName) => kept.has(lowerName), sees);
+}
+
+/** Hides the named fields. */
+export function hideStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
+  const hidden = new Set(lowered(names));
+  return restriction((lowerName) => !hidden.has(lowerName), sees);
+}
+
+function restriction(keeps: Visibility, before: Visibility): RowStep & { readonly sees: Visibility } {
+  const sees: Visibility = (lowerName) => before(lowerName) && keeps(lowerName);
+  return {
+    sees,
+    reads: new Set(),
+    adds: [],
+    drops: false,
+    hides: true,
+    shows: (lowerName, shown) => shown && keeps(lowerName),
+    run(row) {
+      row.restrict(sees, keeps);
+      return true;
+    },
+  };
+}
+
+function additions(adds: readonly FieldDescriptor[]): Pick<RowStep, 'adds' | 'shows'> {
+  const names = new Set(lowered(adds.map(({ name }) => name)));
+  return { adds, shows: (lowerName, before) => before || names.has(lowerName) };
+}
+
+function asBefore(_lowerName: string, before: boolean): boolean {
+  return before;
+}
+
+function lowered(names: readonly string[]): readonly string[] {
+  return names.map((name) => name.toLowerCase());
+}

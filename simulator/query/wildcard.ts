@@ -1,0 +1,60 @@
+/**
+ * Texts with wildcards: their notation, and the match of a whole value. Case does not matter.
+ *
+ * The time is linear in the length of the value, because the texts between wildcards are searched in order, without going back. `term.ts`
+ * searches for words within messages.
+ */
+
+/** The texts between wildcards. A pattern has one more than it has wildcards. */
+export type Segments = readonly [string, ...string[]];
+
+/** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters it is a plain character. */
+export function cutAtWildcards(written: string): Segments {
+  const segments: [string, ...string[]] = [''];
+  for (const [piece] of written.matchAll(/\\[\\"*]|[\s\S]/g)) {
+    if (piece === '*') segments.push('');
+    else segments.push(`${segments.pop()}${piece.slice(-1)}`);
+  }
+  return segments;
+}
+
+/** Returns the text of a pattern in which `*` is a plain character. */
+export function withoutWildcards(written: string): string {
+  return cutAtWildcards(written).join('*');
+}
+
+/** Returns the source of a regular expression with flag `u` that matches this text. */
+export function literalSource(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** Returns a test whether a value matches the segments with anything between them. */
+export function wildcardTest(segments: Segments): (value: string) => boolean {
+  const [first, ...rest] = segments;
+  const last = rest.pop();
+  if (last === undefined) return matcher(`^${literalSource(first)}$`, 'iu');
+  const starts = matcher(`^${literalSource(first)}`, 'iu');
+  const ends = new RegExp(literalSource(last), 'iuy');
+  const inner = rest.filter((segment) => segment !== '').map((segment) => new RegExp(literalSource(segment), 'iug'));
+  return (value) => {
+    const endsAt = value.length - last.length;
+    ends.lastIndex = endsAt;
+    return starts(value) && ends.test(value) && standInTurn(inner, value, first.length) <= endsAt;
+  };
+}
+
+function matcher(source: string, flags: string): (value: string) => boolean {
+  const pattern = new RegExp(source, flags);
+  return (value) => pattern.test(value);
+}
+
+/** Returns the end of the last pattern if the patterns match in order, and Infinity otherwise. */
+function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
+  let at = from;
+  for (const pattern of patterns) {
+    pattern.lastIndex = at;
+    if (!pattern.test(value)) return Number.POSITIVE_INFINITY;
+    at = pattern.lastIndex;
+  }
+  return at;
+}

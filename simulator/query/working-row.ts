@@ -1,0 +1,52 @@
+/** A row while operators work on it. Parsed fields hide stored fields of the same name, and `fields` hides fields of both kinds. */
+import type { Row } from './row.ts';
+
+interface ParsedField {
+  /** Name in pages. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Returns whether a stored field is visible, by its lower-case name. */
+export type Visibility = (lowerName: string) => boolean;
+
+export class WorkingRow implements Row {
+  readonly #stored: Row;
+  /** Parsed fields by lower-case name. */
+  readonly #parsed = new Map<string, ParsedField>();
+  #sees: Visibility | undefined;
+
+  constructor(stored: Row) {
+    this.#stored = stored;
+  }
+
+  get messageTimeMs(): number {
+    return this.#stored.messageTimeMs;
+  }
+
+  get receiptTimeMs(): number {
+    return this.#stored.receiptTimeMs;
+  }
+
+  field(name: string): string | undefined {
+    const lowerName = name.toLowerCase();
+    const parsed = this.#parsed.get(lowerName);
+    if (parsed) return parsed.value;
+    return this.#sees?.(lowerName) === false ? undefined : this.#stored.field(lowerName);
+  }
+
+  get parsed(): ReadonlyMap<string, string> {
+    return new Map([...this.#parsed.values()].map(({ name, value }) => [name, value]));
+  }
+
+  /** Sets a parsed field. Replaces a field of the same name in any case. */
+  set(name: string, value: string): void {
+    this.#parsed.set(name.toLowerCase(), { name, value });
+  }
+
+  /** Hides stored fields for which `stored` returns false, and parsed fields for which `parsed` does. */
+  restrict(stored: Visibility, parsed: Visibility): void {
+    this.#sees = stored;
+    for (const lowerName of this.#parsed.keys()) if (!parsed(lowerName)) this.#parsed.delete(lowerName);
+  }
+}

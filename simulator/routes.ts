@@ -1,0 +1,38 @@
+/** Routing of a method and a path to an operation of one API. */
+import type { Api, ServiceRequest, Understood } from './call.ts';
+
+/**
+ * Unsuccessful results:
+ * - `unknown`: nothing has this path (404).
+ * - `method`: the path has other methods (405).
+ */
+export type Routing =
+  | {
+      readonly kind: 'found';
+      readonly read: (request: ServiceRequest) => Understood;
+      readonly query: URLSearchParams;
+      readonly basePath: string;
+    }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'method'; readonly allow: string };
+
+export function routeOf(
+  method: string,
+  pathWithQuery: string,
+  basePaths: readonly string[],
+  apis: readonly Api[],
+): Routing {
+  const mark = pathWithQuery.indexOf('?');
+  const path = mark < 0 ? pathWithQuery : pathWithQuery.slice(0, mark);
+  const basePath = basePaths.find((base) => path.startsWith(`${base}/`));
+  if (basePath === undefined) return { kind: 'unknown' };
+  for (const api of apis) {
+    const methods = api.methodsAt(path.slice(basePath.length));
+    if (!methods) continue;
+    const read = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!read) return { kind: 'method', allow: Object.keys(methods).join(', ') };
+    const query = new URLSearchParams(mark < 0 ? '' : pathWithQuery.slice(mark + 1));
+    return { kind: 'found', read, query, basePath };
+  }
+  return { kind: 'unknown' };
+}

@@ -1,0 +1,26 @@
+/** An invalid scenario. Each problem has a place, a reason and a remedy. */
+import { LogfleetError } from '../src/base/errors.ts';
+
+export interface ScenarioProblem {
+  /** Members and indices from the root. */
+  readonly path: readonly (string | number)[];
+  readonly text: string;
+}
+
+export class ScenarioError extends LogfleetError {
+  override readonly name = 'ScenarioError';
+
+  /** One line for each problem. */
+  constructor(lines: readonly string[]) {
+    super({
+      code: 'scenario.invalid',
+      message: lines.join('\n'),
+      handling: { kind: 'stall' },
+      reason: 'InvalidScenario',
+    });
+  }
+}
+
+export function renderPath(path: readonly (string | number)[]): string {
+  return path.length === 0 ? 'the scenario' : path.join('.');
+}

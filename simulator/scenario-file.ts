@@ -1,0 +1,36 @@
+/** Scenarios in YAML. Problems have the form `file:line:column: path: problem; remedy`. */
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import type { Scenario } from './scenario.ts';
+import { scenarioProblems } from './scenario-check.ts';
+import { renderPath, ScenarioError } from './scenario-error.ts';
+
+/**
+ * Parses a scenario; an empty text is valid. Throws ScenarioError. `file` is the name in problems, and `startMs` the start of the
+ * service.
+ */
+export function parseScenario(text: string, file: string, startMs?: number): Scenario {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  if (document.errors.length > 0) {
+    throw new ScenarioError(document.errors.map(({ pos, message }) => `${place(pos[0])}: ${message}; write YAML`));
+  }
+  const value = document.contents === null ? {} : document.toJS({ maxAliasCount: 100 });
+  const problems = scenarioProblems(value, startMs);
+  if (problems.length === 0) return value as Scenario;
+  throw new ScenarioError(
+    problems.map(({ path, text: problem }) => `${place(offsetOf(document, path))}: ${renderPath(path)}: ${problem}`),
+  );
+}
+
+/** Returns the offset of the node at `path`, or of its nearest existing parent. */
+function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range?.[0] ?? 0;
+}

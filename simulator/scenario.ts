@@ -1,0 +1,275 @@
+/**
+ * Scenarios: everything about the simulated service that users, tests and the control address can choose. All members are optional, and
+ * `settings.ts` has their defaults. `scenario-schema.ts` is the same in JSON Schema, for documents from outside.
+ *
+ * Collections are maps by name, so that a merge patch can add, change and remove each entry. Durations are Go strings (`1h30m`). Ids
+ * beyond 2^53 are written as strings.
+ */
+
+import type { LogScenario } from './search/log-scenario.ts';
+import type { SearchScenario } from './search/search-scenario.ts';
+import type { DurationRange } from './span.ts';
+
+export const operations = [
+  'listCollectors',
+  'listBuilds',
+  'getTask',
+  'createTask',
+  'createJob',
+  'getJob',
+  'listMessages',
+  'listRecords',
+  'deleteJob',
+] as const;
+export type Operation = (typeof operations)[number];
+
+export interface Scenario {
+  /** Random seed. */
+  readonly seed?: number;
+  /** Speed of upgrades and searches. It does not change limits, keep-alives, lags and events. */
+  readonly timeScale?: number;
+  /** Base paths of the service on its host. The simulator prints the first. */
+  readonly basePaths?: readonly string[];
+  /** Users by name. A user has one rate limit. */
+  readonly users?: Readonly<Record<string, UserScenario>>;
+  /** Organisations by name, which users refer to. */
+  readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
+  /** Offered builds (4.7). The newest is the latest, unless an entry sets `latest`. */
+  readonly builds?: readonly (string | BuildScenario)[];
+  readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
+  readonly groups?: Readonly<Record<string, CollectorGroup>>;
+  /** Single collectors by name: exceptional members of a group, or collectors without a group. */
+  readonly collectors?: Readonly<Record<string, CollectorTraits>>;
+  readonly upgrade?: UpgradeScenario;
+  readonly search?: SearchScenario;
+  /** Messages to search. None if absent. */
+  readonly logs?: LogScenario;
+  readonly list?: ListScenario;
+  readonly task?: TaskScenario;
+  readonly limits?: LimitScenario;
+  readonly errors?: ErrorScenario;
+  /** Time of an answer, or a range of times. */
+  readonly latency?: DurationRange;
+  /** Time for which the service reports a silent collector as alive. */
+  readonly aliveFor?: string;
+  readonly faults?: Readonly<Record<string, FaultScenario>>;
+  readonly events?: Readonly<Record<string, EventScenario>>;
+}
+
+export interface UserScenario {
+  /** Access keys by access ID. Each has its own limit of concurrent requests (section 8). */
+  readonly keys: Readonly<Record<string, string>>;
+  /** Answers 403 to all operations, or to these (5.4). */
+  readonly forbidden?: boolean | readonly Operation[];
+  /** Groups that the user may see. All if absent. */
+  readonly groups?: readonly string[];
+  /** Users without an organisation share one. */
+  readonly organisation?: string;
+}
+
+export interface OrganisationScenario {
+  /** Replaces `limits.activeJobs`. The frequent tier has 20. */
+  readonly activeJobs?: number;
+}
+
+export interface BuildScenario {
+  readonly version: string;
+  readonly latest?: boolean;
+}
+
+/** Maximum number of collectors in a group. Each is held in memory. */
+export const maxGroupCount = 1_000_000;
+
+/** Members of a collector (2.7) that an answer can omit. */
+export const omittableMembers = [
+  'hostName',
+  'timeZone',
+  'links',
+  'ephemeral',
+  'sourceSyncMode',
+  'collectorType',
+  'collectorVersion',
+  'osVersion',
+  'osName',
+  'osArch',
+  'lastSeenAlive',
+  'alive',
+] as const;
+export type OmittableMember = (typeof omittableMembers)[number];
+
+export interface CollectorTraits {
+  readonly version?: string;
+  readonly hostName?: string;
+  readonly timeZone?: string;
+  readonly ephemeral?: boolean;
+  readonly sourceSyncMode?: string;
+  /** Collectors of type `Hosted` have the version `""` and cannot be upgraded. */
+  readonly collectorType?: string;
+  readonly osName?: string;
+  readonly osVersion?: string;
+  readonly osArch?: string;
+  /** Whether the collector talks to the service. After it stops, it is reported as alive for `aliveFor`. */
+  readonly running?: boolean;
+  /** Time for which a collector that does not run at the start has been silent. */
+  readonly silentFor?: string;
+  /** True if the collector does not exist. */
+  readonly absent?: boolean;
+  readonly omit?: readonly OmittableMember[];
+  readonly upgrade?: UpgradeScenario;
+}
+
+export interface CollectorGroup extends CollectorTraits {
+  readonly count: number;
+  /** Name of the members, with their number from 1 in place of `#`. Default: the group's name and four digits. */
+  readonly name?: string;
+  /** Versions for the members in turn. Replaces `version`. */
+  readonly versions?: readonly string[];
+}
+
+export interface UpgradeScenario {
+  /** Time from acceptance to the end of one increment. */
+  readonly duration?: DurationRange;
+  readonly increments?: number;
+  /** Time in status 0, and then in status 1. Each is at most a third of the upgrade. */
+  readonly notStartedFor?: string;
+  readonly pendingFor?: string;
+  /** Age at which an unfinished task fails (3.2), whatever the collector does. */
+  readonly timeout?: string;
+  /** Time from acceptance until the service answers `collector.in.upgrading`. */
+  readonly lockDelay?: string;
+  /** End of `collector.in.upgrading`: the end on the collector, or the timeout of the task. */
+  readonly lockUntil?: 'end' | 'timeout';
+  /** Answer to a task for the running version. */
+  readonly toRunningVersion?: 'accept' | 'refuse';
+  /** Answer to a task without `toVersion`: the latest build (4.9) or `collector.version.invalid` (7.5). */
+  readonly withoutVersion?: 'latest' | 'refuse';
+  /** Status of a task in progress. 4 and 5 are undocumented. */
+  readonly progressingStatus?: number;
+  /** Outcomes of upgrades. The remaining share succeeds. */
+  readonly outcomes?: readonly OutcomeScenario[];
+}
+
+export interface OutcomeScenario {
+  /** Share of the upgrades, from 0 to 1. Default: 1. */
+  readonly share?: number;
+  readonly end: 'succeed' | 'fail' | 'hang';
+  readonly message?: string;
+  /** Final status, in place of 2 or 3. */
+  readonly status?: number;
+  /** Replaces the usual duration. Beyond the timeout, the upgrade succeeds after its task has failed. */
+  readonly duration?: DurationRange;
+  /** Limits the outcome to the first upgrades of a collector. */
+  readonly attempts?: number;
+  /** Limits the outcome to upgrades to this build. */
+  readonly toVersion?: string;
+}
+
+export interface ListScenario {
+  /** Whether the list for a build contains collectors that already run the build. */
+  readonly atTarget?: boolean;
+  readonly hosted?: boolean;
+  readonly maxLimit?: number;
+  readonly aboveMaxLimit?: 'cut' | 'refuse';
+  readonly order?: 'id' | 'name' | 'version' | 'shuffled';
+  /** Age of the state that the list shows. */
+  readonly lag?: string;
+}
+
+export interface TaskScenario {
+  readonly requestTimeUnit?: 'ms' | 's';
+  readonly requestTimeMember?: 'requestTime' | 'requestedTime';
+  readonly omit?: readonly ('requestTime' | 'message' | 'toVersion' | 'collectorId')[];
+}
+
+export interface LimitScenario {
+  /** Limit for a user; 0 for none. */
+  readonly requestsPerSecond?: number;
+  /** Limit for an access key; 0 for none. */
+  readonly concurrentRequests?: number;
+  /** Limit for the search jobs of an organisation that are neither deleted nor cancelled; 0 for none. */
+  readonly activeJobs?: number;
+  /** Seconds of `Retry-After`. No header if absent. */
+  readonly retryAfter?: number;
+  /** Whether refused requests count towards the rate. */
+  readonly countRefused?: boolean;
+}
+
+export interface ErrorScenario {
+  readonly shape?: 'object' | 'list' | 'html' | 'empty';
+  /** Prefix of each code. */
+  readonly codePrefix?: string;
+  /** Prefix of the codes of search jobs (7.2 to 7.4), in place of `codePrefix`. */
+  readonly searchCodePrefix?: string;
+}
+
+export const faultKinds = [
+  'reset',
+  'stall',
+  'drip',
+  'delay',
+  'status',
+  'html',
+  'empty',
+  'truncate',
+  'wrongTypes',
+  'redirect',
+  'lag',
+  'pendingError',
+  'pendingWarning',
+  'unknownState',
+  'shortPage',
+  'cancelJob',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface FaultScenario {
+  readonly kind: FaultKind;
+  /** Whether the request takes effect although its answer is spoilt. */
+  readonly effect?: boolean;
+  readonly operations?: readonly Operation[];
+  readonly users?: readonly string[];
+  /** Patterns of names, or ids: the collector of a task that is created or read. */
+  readonly collectors?: readonly string[];
+  /** Patterns of the query of a job that is created or requested. */
+  readonly queries?: readonly string[];
+  readonly probability?: number;
+  /** Numbers, from 1, among the requests that match otherwise. */
+  readonly nth?: readonly number[];
+  /** Maximum number of times that the fault applies. */
+  readonly times?: number;
+  /** Time since the start of the service. */
+  readonly from?: string;
+  readonly until?: string;
+  /** Delay before the answer, with every kind. */
+  readonly delay?: DurationRange;
+  /** For `drip`. */
+  readonly bytesPerSecond?: number;
+  /** For `status`. */
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly body?: 'error' | 'html' | 'empty';
+  /** Seconds or an HTTP date. */
+  readonly retryAfter?: number | string;
+  /** For `redirect`: a path on this host or an address, in place of the base path. */
+  readonly to?: string;
+  /** For `lag`: the age of the list, or the age below which a job is unknown. */
+  readonly lag?: string;
+  /** For `unknownState`. */
+  readonly state?: string;
+  /** For `shortPage`: the maximum number of rows. */
+  readonly rows?: number;
+}
+
+export interface EventScenario {
+  /** Time since the start of the service. At once if absent or past. */
+  readonly at?: string;
+  /** Patterns of names, or ids. */
+  readonly collectors?: readonly string[];
+  /** An upgrade of these collectors by another tool. */
+  readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
+  /** A manual installation of this version. */
+  readonly setVersion?: string;
+  /** A merge patch on the scenario. */
+  readonly patch?: Scenario | Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,60 @@
+/**
+ * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario.
+ *
+ * Invariant: an event happens once, at its time, or at its declaration if the time has passed. An event that is changed or removed before
+ * its time does not happen in its old form.
+ */
+
+import type { EventScenario, Scenario } from './scenario.ts';
+import type { Settings } from './settings.ts';
+import { durationMs } from './span.ts';
+import type { Timeline } from './timeline.ts';
+import type { Fleet } from './upgrades/fleet.ts';
+import type { Upgrades } from './upgrades/upgrades.ts';
+
+export interface EventWorld {
+  readonly timeline: Timeline;
+  readonly fleet: Fleet;
+  readonly upgrades: Upgrades;
+  readonly settings: () => Settings;
+  readonly patch: (patch: unknown, atMs: number) => void;
+}
+
+export class ScheduledEvents {
+  readonly #world: EventWorld;
+  /** JSON of each event in the last scenario, by name. */
+  #declared = new Map<string, string>();
+
+  constructor(world: EventWorld) {
+    this.#world = world;
+  }
+
+  declare({ events = {} }: Scenario, startMs: number, nowMs: number): void {
+    const declared = new Map(Object.entries(events).map(([name, event]) => [name, JSON.stringify(event)]));
+    const before = this.#declared;
+    this.#declared = declared;
+    for (const [name, event] of Object.entries(events)) {
+      const text = declared.get(name);
+      if (before.get(name) === text) continue;
+      this.#world.timeline.at(Math.max(nowMs, startMs + (durationMs(event.at) ?? 0)), (atMs) => {
+        if (this.#declared.get(name) === text) this.#happen(event, atMs);
+      });
+    }
+  }
+
+  #happen(event: EventScenario, atMs: number): void {
+    const { fleet, upgrades, settings, patch } = this.#world;
+    const collectors = event.collectors ? fleet.matching(event.collectors).filter(({ hosted }) => !hosted) : [];
+    if (event.setVersion !== undefined) {
+      for (const collector of collectors) fleet.change(collector, { version: event.setVersion }, atMs);
+    }
+    if (event.upgrade) {
+      const { toVersion, duration } = event.upgrade;
+      for (const collector of collectors) {
+        if (collector.activeTasks.length > 0) continue;
+        upgrades.start({ collector, toVersion, foreign: { durationMs: durationMs(duration) } }, settings(), atMs);
+      }
+    }
+    if (event.patch) patch(event.patch, atMs);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * A page of messages (2.5) from a search: as stored, or with parsed fields and without hidden fields.
+ *
+ * A search stores where messages are, and not their contents. So the page is read from stored pages in small parts, once for its length
+ * and once while it is sent. It is never in memory as a whole.
+ */
+import { Buffer } from 'node:buffer';
+import { textOf } from '../body.ts';
+import type { MessagePage, Search } from '../log-data/log-data.ts';
+import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
+
+export interface PageRequest {
+  readonly offset: number;
+  readonly limit: number;
+  /** Maximum bytes of the messages together. */
+  readonly maxBytes: number;
+  readonly withRaw: boolean;
+}
+
+export interface FoundMessages {
+  readonly fields: readonly FieldDescriptor[];
+  readonly page: MessagePage;
+}
+
+export const emptyPage: MessagePage = { rows: 0, bytes: 0, pieces: () => [] };
+
+export function storedMessages(
+  search: Search,
+  fields: readonly FieldDescriptor[],
+  { offset, limit, maxBytes, withRaw }: PageRequest,
+): FoundMessages {
+  return { fields: withoutRaw(fields, withRaw), page: search.page(offset, limit, maxBytes, withRaw) };
+}
+
+/** Maximum number of messages in a part. */
+const maxPartRows = 200;
+const maxPartBytes = 1_000_000;
+
+export function parsedMessages(
+  search: Search,
+  stored: readonly FieldDescriptor[],
+  transform: Transform,
+  { offset, limit, maxBytes, withRaw }: PageRequest,
+): FoundMessages {
+  const added = new AddedFields(stored, transform);
+  const parts: MessagePage[] = [];
+  let rows = 0;
+  let bytes = 0;
+  for (let isFull = false; !isFull && rows < limit; ) {
+    const part = search.page(offset + rows, Math.min(limit - rows, maxPartRows), maxPartBytes, true);
+    if (part.rows === 0) break;
+    parts.push(part);
+    for (const shown of shownOf(part, transform, withRaw)) {
+      const length = Buffer.byteLength(elementOf(shown, [])) + (rows > 0 ? 1 : 0);
+      isFull = rows > 0 && bytes + length > maxBytes;
+      if (isFull) break;
+      rows++;
+      bytes += length;
+      added.count(shown);
+    }
+  }
+  const { names } = added;
+  const shownFields = withoutRaw(stored, withRaw).filter(({ name }) => transform.keeps?.(name) ?? true);
+  return {
+    fields: [...shownFields, ...added.descriptors],
+    page: {
+      rows,
+      bytes: bytes + added.fillBytes(rows),
+      pieces: () =>
+        pieces(parts, rows, (part) => shownOf(part, transform, withRaw).map((shown) => elementOf(shown, names))),
+    },
+  };
+}
+
+/** Fields that the query parsed. A message without such a field has the value `""` (10.3), which adds to the length of the page. */
+class AddedFields {
+  readonly #stored: ReadonlySet<string>;
+  readonly #types: ReadonlyMap<string, FieldDescriptor>;
+  /** Number of messages with each field. */
+  readonly #counts = new Map<string, number>();
+  /** Number of messages without a field of their own. */
+  #bare = 0;
+
+  constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
+    this.#stored = new Set(stored.map(({ name }) => name));
+    this.#types = new Map(adds.map((field) => [field.name, field]));
+    for (const { name } of adds) if (keeps?.(name) ?? true) this.#counts.set(name, 0);
+  }
+
+  count(shown: ReadonlyMap<string, string>): void {
+    if (shown.size === 0) this.#bare++;
+    for (const name of shown.keys()) {
+      if (!this.#stored.has(name)) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    }
+  }
+
+  get names(): readonly string[] {
+    return [...this.#counts.keys()];
+  }
+
+  get descriptors(): FieldDescriptor[] {
+    return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
+  }
+
+  /** Returns the length of the added `,"name":""`. The first field of a message has no comma. */
+  fillBytes(rows: number): number {
+    let bytes = this.#counts.size > 0 ? -this.#bare : 0;
+    for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
+    return bytes;
+  }
+}
+
+/** Yields the first `rows` messages of the parts. */
+function* pieces(
+  parts: readonly MessagePage[],
+  rows: number,
+  elementsOf: (part: MessagePage) => string[],
+): Generator<Uint8Array> {
+  let left = rows;
+  for (const part of parts) {
+    const elements = elementsOf(part).slice(0, left);
+    yield Buffer.from((left < rows ? ',' : '') + elements.join(','));
+    left -= elements.length;
+  }
+}
+
+/** Returns the fields of each message in a part. */
+function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map<string, string>[] {
+  const messages = JSON.parse(`[${textOf(part)}]`) as { readonly map: Readonly<Record<string, string>> }[];
+  return messages.map(({ map }) => {
+    const row = transform.apply(rowOf(map));
+    const shown = new Map([...Object.entries(map), ...(row?.parsed ?? [])]);
+    if (!withRaw) shown.delete('_raw');
+    for (const name of shown.keys()) if (transform.keeps?.(name) === false) shown.delete(name);
+    return shown;
+  });
+}
+
+/** Returns a message as JSON, with `""` for each missing name. */
+function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
+  const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
+  return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });
+}
+
+function rowOf(map: Readonly<Record<string, string>>): Row {
+  const byLowerName = new Map(Object.entries(map).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    messageTimeMs: Number(byLowerName.get('_messagetime')),
+    receiptTimeMs: Number(byLowerName.get('_receipttime')),
+    field: (name) => byLowerName.get(name.toLowerCase()),
+  };
+}
+
+function withoutRaw(fields: readonly FieldDescriptor[], withRaw: boolean): FieldDescriptor[] {
+  return fields.filter(({ name }) => withRaw || name !== '_raw');
+}

@@ -1,0 +1,71 @@
+/**
+ * The histogram buckets of a status (2.3), newest first. A bucket is reported when the search has passed its start or has ended. Empty
+ * buckets are left out.
+ *
+ * Invariant: the search stops at the start of each bucket, and reports its number of messages.
+ */
+
+export interface Bucket {
+  readonly startTimestamp: number;
+  /** Width in ms. */
+  readonly length: number;
+  readonly count: number;
+}
+
+/** Maximum number of buckets for any width, because a status is held in memory. */
+const maxBuckets = 10_000;
+const usualBuckets = 60;
+const secondMs = 1_000;
+const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800, 2_592_000].map(
+  (seconds) => seconds * secondMs,
+);
+
+export class Histogram {
+  readonly #fromMs: number;
+  readonly #bucketMs: number;
+  /** Start of the current bucket, a multiple of the width. */
+  #startMs: number;
+  /** Number of messages in all complete buckets. */
+  #counted = 0;
+  readonly #buckets: Bucket[] = [];
+  #told = 0;
+
+  /** Creates the buckets of a range [fromMs, toMs). */
+  constructor(fromMs: number, toMs: number, bucketMs: number | undefined) {
+    this.#fromMs = fromMs;
+    this.#bucketMs = widthOf(toMs - fromMs, bucketMs);
+    this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
+  }
+
+  /** Next time at which the search has to stop. Below the range after the last bucket. */
+  get nextStopMs(): number {
+    return this.#startMs + this.#bucketMs > this.#fromMs
+      ? Math.max(this.#startMs, this.#fromMs)
+      : Number.NEGATIVE_INFINITY;
+  }
+
+  /** Completes the bucket at the stop. `found` is the total number of messages so far. */
+  close(found: number): void {
+    const count = found - this.#counted;
+    if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });
+    this.#counted = found;
+    this.#startMs -= this.#bucketMs;
+  }
+
+  /** Returns the complete buckets since the last call. */
+  take(): readonly Bucket[] {
+    const first = this.#told;
+    this.#told = this.#buckets.length;
+    return this.#buckets.slice(first);
+  }
+
+  /** Returns all complete buckets. */
+  get all(): readonly Bucket[] {
+    return this.#buckets;
+  }
+}
+
+function widthOf(rangeMs: number, bucketMs: number | undefined): number {
+  const fitting = fittingMs.find((width) => rangeMs / width <= usualBuckets) ?? Math.ceil(rangeMs / usualBuckets);
+  return Math.max(1, bucketMs ?? fitting, Math.ceil(rangeMs / maxBuckets));
+}

@@ -1,0 +1,34 @@
+/**
+ * Ids of search jobs: 16 hexadecimal digits that look random, computed from a counter. The counter can be computed from the id, so that a
+ * former job is recognized without being stored.
+ */
+
+const mask = 2n ** 64n - 1n;
+/** An odd factor, so that the multiplication can be inverted. */
+const factor = 0x9e3779b97f4a7c15n;
+const inverse = inverseOf(factor);
+
+/** Returns the id of a job. `number` counts from 0. */
+export function jobIdOf(number: number, seed: number): string {
+  const mixed = ((BigInt(number) + shiftOf(seed)) * factor) & mask;
+  return mixed.toString(16).toUpperCase().padStart(16, '0');
+}
+
+/** Returns the number of an id, or undefined for an impossible id. The job need not have existed. */
+export function jobNumberOf(id: string, seed: number): number | undefined {
+  if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
+  const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;
+  return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
+}
+
+/** Returns an offset that hides the factor in the first ids. */
+function shiftOf(seed: number): bigint {
+  return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
+}
+
+/** Returns the inverse modulo 2^64, by Newton's method. Each step doubles the number of correct bits. */
+function inverseOf(odd: bigint): bigint {
+  let found = odd;
+  for (let step = 0; step < 6; step++) found = (found * (2n - odd * found)) & mask;
+  return found;
+}

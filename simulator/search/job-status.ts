@@ -1,0 +1,43 @@
+/**
+ * The status of a job (2.3), with undocumented members of real services. Rendering a status marks buckets, errors and warnings as
+ * reported.
+ */
+import type { SearchJob } from './search-job.ts';
+import type { SearchSettings } from './search-settings.ts';
+
+/** Documented in 2.2 and 10.2. */
+export const cookieNotice =
+  'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
+
+/** Renders a status. `state` replaces the state of the job. */
+export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
+  const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
+  const trueState = job.stateAt(atMs, settings);
+  return JSON.stringify({
+    warning: hasNotice ? cookieNotice : '',
+    state: state ?? trueState,
+    messageCount: job.messageCount,
+    recordCount: job.recordCount,
+    histogramBuckets: bucketsOf(job, atMs, settings),
+    pendingErrors: job.errors.take(pending),
+    pendingWarnings: job.warnings.take(pending),
+    usageDetails: { dataScannedInBytes: job.scannedBytes },
+    ...(extraMembers ? extras(job, atMs) : {}),
+  });
+}
+
+function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): object[] {
+  const results = job.resultsAt(atMs);
+  if (!results) return [];
+  const { histogram } = results;
+  const fresh = histogram.take();
+  const told = status.buckets === 'all' ? histogram.all : fresh;
+  return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
+}
+
+function extras({ createdMs, course, order }: SearchJob, atMs: number): object {
+  return {
+    searchedTimeRange: { from: order.fromMs, to: order.toMs },
+    timeElapsed: Math.floor(Math.min(atMs, course.doneMs) - createdMs),
+  };
+}

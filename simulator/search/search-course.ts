@@ -1,0 +1,42 @@
+/** Progress of a job, as a function of time alone. The job searches its range from the end to the beginning, at a constant speed. */
+import { pickFrom } from '../span.ts';
+import type { SearchSettings } from './search-settings.ts';
+
+export interface SearchCourse {
+  /** Range [from, to). */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Times at which the job leaves NOT STARTED, finishes subqueries, completes the histogram, and ends. */
+  readonly startMs: number;
+  readonly gatherMs: number;
+  readonly histogramMs: number;
+  readonly doneMs: number;
+}
+
+interface CourseOptions {
+  readonly createdMs: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Random number in [0, 1) for ranges. */
+  readonly draw: number;
+  readonly timeScale: number;
+}
+
+export function courseOf(options: CourseOptions, settings: SearchSettings): SearchCourse {
+  const { createdMs, fromMs, toMs, draw, timeScale } = options;
+  const { rangePerSecondMs, duration, notStartedForMs, subqueriesForMs, histogramFirst } = settings;
+  const unscaledMs =
+    rangePerSecondMs === undefined ? pickFrom(duration, draw) : ((toMs - fromMs) / rangePerSecondMs) * 1_000;
+  const startMs = createdMs + notStartedForMs / timeScale;
+  const gatherMs = startMs + subqueriesForMs / timeScale;
+  const doneMs = gatherMs + unscaledMs / timeScale;
+  const histogramMs = histogramFirst ? (gatherMs + doneMs) / 2 : doneMs;
+  return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
+}
+
+/** Returns the message time that the job has reached at `atMs`, if it reaches the start of its range at `endMs`. */
+export function reachedAt({ fromMs, toMs, gatherMs }: SearchCourse, endMs: number, atMs: number): number {
+  if (atMs >= endMs) return fromMs;
+  if (atMs <= gatherMs) return toMs;
+  return toMs - Math.floor(((toMs - fromMs) * (atMs - gatherMs)) / (endMs - gatherMs));
+}

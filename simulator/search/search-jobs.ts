@@ -1,0 +1,101 @@
+/**
+ * All search jobs, active and ended, and their end without a request.
+ *
+ * Invariant: a job ends once. The newest ended jobs are kept for the state at the control address. Older jobs are known only by their ids
+ * (`job-id.ts`).
+ */
+import type { Effort } from '../log-data/effort.ts';
+import type { Timeline } from '../timeline.ts';
+import { jobNumberOf } from './job-id.ts';
+import type { JobEnd, SearchJob } from './search-job.ts';
+
+/** Maximum number of stored ended jobs. Each has a query and a few numbers. */
+const maxEndedKept = 5_000;
+
+export class SearchJobs {
+  readonly #timeline: Timeline;
+  readonly #seed: number;
+  readonly #jobs = new Map<string, SearchJob>();
+  /** Ids in the order of their end. */
+  readonly #ended = new Set<string>();
+  readonly #active = new Map<string, number>();
+  /** Jobs that may find more, by their last turn, earliest first. */
+  readonly #unfinished = new Set<SearchJob>();
+  created = 0;
+  lostToSilence = 0;
+
+  constructor(timeline: Timeline, seed: number) {
+    this.#timeline = timeline;
+    this.#seed = seed;
+  }
+
+  /** Returns the number of active jobs of an organisation, or of all organisations. */
+  active(organisation?: string): number {
+    if (organisation !== undefined) return this.#active.get(organisation) ?? 0;
+    return this.#jobs.size - this.#ended.size;
+  }
+
+  /** Returns the jobs in the order of their creation. */
+  all(): Iterable<SearchJob> {
+    return this.#jobs.values();
+  }
+
+  get(id: string): SearchJob | undefined {
+    return this.#jobs.get(id);
+  }
+
+  /** Returns whether the job ever existed. */
+  hasBeen(id: string): boolean {
+    const number = jobNumberOf(id, this.#seed);
+    return number !== undefined && number < this.created;
+  }
+
+  /** Adds a job. `timeoutMs` is its maximum age. */
+  add(job: SearchJob, timeoutMs: number): void {
+    this.created++;
+    this.#jobs.set(job.id, job);
+    this.#unfinished.add(job);
+    this.#active.set(job.organisation, this.active(job.organisation) + 1);
+    this.#watch(job, job.createdMs + timeoutMs);
+  }
+
+  end(job: SearchJob, why: JobEnd, atMs: number): void {
+    if (job.end) return;
+    job.cancel(why, atMs);
+    if (why === 'silence') this.lostToSilence++;
+    const left = this.active(job.organisation) - 1;
+    if (left > 0) this.#active.set(job.organisation, left);
+    else this.#active.delete(job.organisation);
+    this.#unfinished.delete(job);
+    this.#ended.add(job.id);
+    const [oldest] = this.#ended;
+    if (this.#ended.size <= maxEndedKept || oldest === undefined) return;
+    this.#ended.delete(oldest);
+    this.#jobs.delete(oldest);
+  }
+
+  /** Advances jobs to their due state until the effort is spent. Returns whether all are there. */
+  catchUp(atMs: number, effort: Effort): boolean {
+    for (const job of [...this.#unfinished]) {
+      if (effort.isSpent) return false;
+      this.#unfinished.delete(job);
+      if (!job.isThrough(atMs)) this.#unfinished.add(job);
+    }
+    return !effort.isSpent;
+  }
+
+  /** Returns whether a job may find more later. */
+  get hasUnfinished(): boolean {
+    return this.#unfinished.size > 0;
+  }
+
+  /** Checks a job at its maximum age, and at the time at which it would be silent for too long. */
+  #watch(job: SearchJob, lastMs: number): void {
+    this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
+      if (job.end) return;
+      if (atMs >= lastMs) this.end(job, 'timeout', atMs);
+      else if (atMs >= job.heardMs + job.silenceMs) this.end(job, 'silence', atMs);
+      else this.#watch(job, lastMs);
+    });
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The five operations on search jobs (4.1 to 4.5): their checks in order, and their answers. Credentials and limits are checked before.
+ */
+import { jsonAnswer, tooManyRequests } from '../answer.ts';
+import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
+import { drawFor } from '../chance.ts';
+import type { Why } from '../journal.ts';
+import type { Effort } from '../log-data/effort.ts';
+import type { LogData } from '../log-data/log-data.ts';
+import { AggregationMemory } from '../query/aggregation-memory.ts';
+import { pickFrom } from '../span.ts';
+import type { Timeline } from '../timeline.ts';
+import { emptyPage, type FoundMessages } from './found-messages.ts';
+import { jobIdOf } from './job-id.ts';
+import { cookieNotice, renderStatus } from './job-status.ts';
+import { messageBody, readPageParameters, renderRecords } from './result-pages.ts';
+import { courseOf } from './search-course.ts';
+import { SearchJob } from './search-job.ts';
+import { SearchJobs } from './search-jobs.ts';
+import { type RequestBody, readOrder, type SearchOrder } from './search-order.ts';
+import { SearchResults } from './search-results.ts';
+import { Sessions } from './session.ts';
+
+export const jobsPath = '/v1/search/jobs';
+
+/** Kind of a request for a job. Pages have their own statuses for unavailable jobs. */
+type Asking = 'status' | 'page' | 'deletion';
+
+export class SearchOperations {
+  readonly jobs: SearchJobs;
+  readonly #sessions: Sessions;
+  readonly #seed: number;
+  readonly #data: () => LogData;
+  readonly #effort: Effort;
+  readonly #memory = new AggregationMemory();
+  /** Number of creations that were refused because of active jobs. */
+  refusedForJobs = 0;
+
+  /** Creates the operations. `data` is the log data of new jobs. `effort` is shared by all jobs. */
+  constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
+    this.jobs = new SearchJobs(timeline, seed);
+    this.#effort = effort;
+    this.#sessions = new Sessions(seed);
+    this.#seed = seed;
+    this.#data = data;
+  }
+
+  /** 4.1. `body` is undefined if it is not a JSON object. */
+  create(body: RequestBody | undefined, call: Call): Outcome {
+    const { key, settings, request, basePath } = call;
+    const order = readOrder(body, settings.search);
+    if ('code' in order) return refuseSearch(400, order.code, order.message);
+    const maxJobs = settings.activeJobs.get(key.organisation) ?? settings.limits.activeJobs;
+    if (maxJobs > 0 && this.jobs.active(key.organisation) >= maxJobs) {
+      this.refusedForJobs++;
+      return { refusal: tooManyRequests(settings.limits.retryAfter, 'activeJobs') };
+    }
+    const { names } = settings.search.cookies;
+    const session = this.#sessions.read(request.headers['cookie'], names) ?? this.#sessions.begin();
+    const job = this.#make(order, session, call);
+    const { host } = request.headers;
+    const href = `${host === undefined ? '' : `https://${host}`}${basePath}${jobsPath}/${job.id}`;
+    const answer = jsonAnswer(202, JSON.stringify({ id: job.id, link: { rel: 'self', href }, warning: cookieNotice }));
+    return {
+      ...answer,
+      headers: { ...answer.headers, location: href },
+      cookies: this.#sessions.cookiesOf(session, names),
+      jobId: job.id,
+    };
+  }
+
+  /** 4.2. */
+  status(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'status');
+    if ('refusal' in job) return job;
+    const { fault, atMs, settings } = call;
+    if (fault?.kind === 'pendingError') job.errors.add(fault.message ?? 'Some of the data could not be searched.');
+    if (fault?.kind === 'pendingWarning') job.warnings.add(fault.message ?? 'The search was slower than usual.');
+    const state = fault?.kind === 'unknownState' ? fault.state : undefined;
+    return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
+  }
+
+  /** 4.3. */
+  messages(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'page');
+    if ('refusal' in job) return job;
+    const asked = readPageParameters(call.query);
+    if ('refusal' in asked) return asked;
+    const { pages } = call.settings.search;
+    const { requiresRawMessages } = job.order;
+    if (job.isAggregation && !requiresRawMessages && pages.messagesOfAggregation === 'refuse') {
+      const message = 'The query aggregates, and was made without requiresRawMessages.';
+      return refuseSearch(400, 'raw.messages.not.available', message);
+    }
+    const rawAnyway = !job.isAggregation && pages.rawOfMessages === 'always';
+    const page = job.resultsAt(call.atMs)?.page({
+      offset: asked.offset,
+      limit: Math.min(asked.limit, pages.maxMessages, maxRowsOf(call)),
+      maxBytes: pages.maxBytes,
+      withRaw: requiresRawMessages || rawAnyway,
+    });
+    return jsonAnswer(200, messageBody(page ?? nothing));
+  }
+
+  /** 4.4. */
+  records(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'page');
+    if ('refusal' in job) return job;
+    const asked = readPageParameters(call.query);
+    if ('refusal' in asked) return asked;
+    const results = job.resultsAt(call.atMs);
+    if (!results || !job.isAggregation) {
+      return refuseSearch(400, 'no.records.not.an.aggregation.query', 'The query has no aggregation, and no records.');
+    }
+    const { pages } = call.settings.search;
+    const isDone = job.stateAt(call.atMs, call.settings.search) === 'DONE GATHERING RESULTS';
+    const page = {
+      offset: asked.offset,
+      limit: Math.min(asked.limit, pages.maxRecords, maxRowsOf(call)),
+      isWrong: pages.earlyRecords === 'wrong' && !isDone,
+      isScientific: pages.largeFigures === 'scientific',
+    };
+    return jsonAnswer(200, renderRecords(results.table(), page));
+  }
+
+  /** 4.5. */
+  delete(id: string, call: Call): Outcome {
+    const job = this.#find(id, call, 'deletion');
+    if ('refusal' in job) return job;
+    this.jobs.end(job, 'deleted', call.atMs);
+    return jsonAnswer(200, JSON.stringify({ id }));
+  }
+
+  #make(order: SearchOrder, session: number, { key, settings, atMs }: Call): SearchJob {
+    const { search, timeScale } = settings;
+    this.#memory.maxMb = search.aggregationMb;
+    const id = jobIdOf(this.jobs.created, this.#seed);
+    const { query, byReceiptTime, fromMs } = order;
+    const range = { fromMs, toMs: order.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
+    const draw = drawFor(this.#seed, 'search', id);
+    const job = new SearchJob({
+      id,
+      user: key.user,
+      organisation: key.organisation,
+      session,
+      order,
+      course: courseOf({ createdMs: atMs, fromMs, toMs: range.toMs, draw, timeScale }, search),
+      createdMs: atMs,
+      silenceMs: pickFrom(search.keepAlive, drawFor(this.#seed, 'silence', id)),
+      results:
+        'broken' in query
+          ? undefined
+          : new SearchResults({
+              query,
+              range,
+              data: this.#data(),
+              messageLimit: search.messageLimit,
+              scanLimit: search.scanLimit,
+              receivedByMs: search.onlyReceived ? atMs : Number.POSITIVE_INFINITY,
+              bucketMs: search.status.bucketMs,
+              histogramFirst: search.histogramFirst,
+              effort: this.#effort,
+              memory: this.#memory,
+            }),
+    });
+    this.jobs.add(job, search.timeoutMs);
+    return job;
+  }
+
+  /** Finds a job for the caller, and keeps it alive. */
+  #find(id: string, { key, settings, atMs, request, fault }: Call, asking: Asking): SearchJob | Refused {
+    const { pages, cookies, lagMs, cancelledForMs } = settings.search;
+    const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
+    const job = this.jobs.get(id);
+    if (!job) return this.jobs.hasBeen(id) ? noJob(lost, id, 'ended') : noJob(unknown, id, 'neverWas');
+    if (job.user !== key.user) return noJob(unknown, id, 'otherUser');
+    if (atMs - job.createdMs < Math.max(lagMs, fault?.lagMs ?? 0)) return noJob(404, id, 'lag');
+    const session = this.#sessions.read(request.headers['cookie'], cookies.names);
+    if (cookies.names.length > 0 && session !== job.session) {
+      return cookies.missing === 500 ? cookieTrouble : noJob(lost, id, 'cookies');
+    }
+    if (fault?.kind === 'cancelJob') this.jobs.end(job, 'fault', atMs);
+    const { end } = job;
+    if (end && (asking !== 'status' || atMs >= end.atMs + cancelledForMs)) return noJob(lost, id, end.why);
+    job.heardMs = atMs;
+    return job;
+  }
+}
+
+/** Messages of a job without results. */
+const nothing: FoundMessages = { fields: [], page: emptyPage };
+
+const cookieTrouble: Refused = {
+  refusal: { status: 500, code: 'internal.error', message: 'The cookies of the job are missing.', why: 'cookies' },
+};
+
+function noJob(status: number, id: string, why: Why): Refused {
+  const { refusal } = refuseSearch(
+    status,
+    'jobid.invalid',
+    `There is no search job ${id}, or its cookies are missing.`,
+  );
+  return { refusal: { ...refusal, why } };
+}
+
+function maxRowsOf({ fault }: Call): number {
+  return fault?.kind === 'shortPage' ? (fault.rows ?? 0) : Number.POSITIVE_INFINITY;
+}

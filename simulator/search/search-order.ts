@@ -1,0 +1,145 @@
+/** Reads and checks the body of 4.1. Returns the first problem in the order of docs/simulator.md. */
+import { parseLosslessJson } from '../lossless-json.ts';
+import { parseQuery, type Query } from '../query/query.ts';
+import { QueryError } from '../query/query-error.ts';
+import type { SearchSettings } from './search-settings.ts';
+import { readTime, resolveTime, type WrittenTime } from './search-time.ts';
+import { type TimeZone, timeZoneOf } from './time-zone.ts';
+
+export interface SearchOrder {
+  readonly text: string;
+  /** The query, or the problem of a query that fails only when it runs. */
+  readonly query: Query | { readonly broken: string };
+  /** Requested range, in ms since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly byReceiptTime: boolean;
+  readonly requiresRawMessages: boolean;
+}
+
+/** A problem with a code of 7.2 or another code, without its prefix. */
+export interface OrderProblem {
+  readonly code: string;
+  readonly message: string;
+}
+
+export type RequestBody = Readonly<Record<string, unknown>>;
+
+/** The former values of `autoParsingMode` are still valid (9.2). */
+const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
+
+/** Returns the members of the body without null values, or undefined if it is not a JSON object. */
+export function readBody(text: string): RequestBody | undefined {
+  let value: unknown;
+  try {
+    value = parseLosslessJson(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
+}
+
+export function readOrder(body: RequestBody | undefined, settings: SearchSettings): SearchOrder | OrderProblem {
+  if (!body) return problem('generic', 'The body is not a JSON object in UTF-8.');
+  const { query: text, byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
+  if (text === undefined) return problem('no.query', 'query is missing; write what to search for, as *.');
+  if (typeof text !== 'string') return misfit('query', text, 'a text');
+  if (text.trim() === '') return problem('no.query', 'query is blank; write what to search for, as *.');
+  const [from, to] = [readTime(body['from']), readTime(body['to'])];
+  const zone = zoneOf(body['timeZone'] ?? body['timezone'], zoneNeed([from, to], settings));
+  if (zone && 'code' in zone) return zone;
+  const wrong = timeProblem('from', body, from) ?? timeProblem('to', body, to);
+  if (wrong) return wrong;
+  const fromMs = resolveTime(from as Readable, zone);
+  const toMs = resolveTime(to as Readable, zone);
+  if (fromMs > toMs) return problem('to.smaller.than.from', 'from is later than to; write the earlier one as from.');
+  if (typeof byReceiptTime !== 'boolean') return misfit('byReceiptTime', byReceiptTime, 'true or false');
+  if (typeof requiresRawMessages !== 'boolean') {
+    return misfit('requiresRawMessages', requiresRawMessages, 'true or false');
+  }
+  if (!parsingModes.some((mode) => mode === autoParsingMode)) {
+    return misfit('autoParsingMode', autoParsingMode, `one of ${parsingModes.join(', ')}`);
+  }
+  const query = readQuery(text, autoParsingMode === 'AutoParse', settings);
+  if ('code' in query) return query;
+  return { text, query, fromMs, toMs, byReceiptTime, requiresRawMessages };
+}
+
+type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
+
+/** Returns why a time zone is needed, or undefined. */
+function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
+  if (timeZone === 'required') return 'times in milliseconds need it, too';
+  return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
+}
+
+function zoneOf(name: unknown, need: string | undefined): TimeZone | OrderProblem | undefined {
+  if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
+    if (need === undefined) return undefined;
+    const what = name === undefined ? 'missing' : 'blank';
+    return problem('empty.timezone', `timeZone is ${what}; write one, as UTC or Europe/Berlin: ${need}.`);
+  }
+  const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
+  const advice = 'write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST';
+  return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
+}
+
+function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): OrderProblem | undefined {
+  const advice = 'write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const code = `invalid.timestamp.${member}`;
+  switch (time.kind) {
+    case 'missing':
+      return problem(code, `${member} is missing; ${advice}.`);
+    case 'wrongType':
+      return problem('unknown.time.type', `${member} is ${shown(body[member])}; ${advice}.`);
+    case 'invalid': {
+      const why = time.reason === undefined ? '' : `, which ${time.reason}`;
+      return problem(code, `${member} is ${shown(body[member])}${why}; ${advice}.`);
+    }
+    case 'moment':
+    case 'local':
+      return undefined;
+  }
+}
+
+function readQuery(
+  text: string,
+  jsonFields: boolean,
+  { brokenQuery }: SearchSettings,
+): SearchOrder['query'] | OrderProblem {
+  try {
+    return parseQuery(text, { jsonFields });
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    switch (brokenQuery) {
+      case 'parseError':
+        return problem('parse.error', error.message);
+      case 'creationError':
+        return problem('query.creation.error', error.message);
+      case 'pendingError':
+        return { broken: error.message };
+    }
+  }
+}
+
+function problem(code: string, message: string): OrderProblem {
+  return { code, message };
+}
+
+/** Returns a problem. `wanted` is the remedy. */
+function misfit(member: string, value: unknown, wanted: string): OrderProblem {
+  return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
+}
+
+const maxShownCharacters = 60;
+
+function shown(value: unknown): string {
+  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value, bigintAsText);
+  return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
+}
+
+/** JSON.stringify cannot write a bigint. */
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

@@ -1,0 +1,174 @@
+/** Results of a job so far: messages, records and buckets. The job sets how far they should be; the work is done on request. */
+
+import { assert } from '../../src/base/assert.ts';
+import type { Effort } from '../log-data/effort.ts';
+import type { LogData, MatchListener, Search, SearchRange } from '../log-data/log-data.ts';
+import type { Aggregation, RecordTable } from '../query/aggregation.ts';
+import type { AggregationMemory } from '../query/aggregation-memory.ts';
+import type { Query } from '../query/query.ts';
+import type { Filter } from '../query/row.ts';
+import type { PageRequest } from './found-messages.ts';
+import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
+import { Histogram } from './histogram.ts';
+
+export interface ResultOptions {
+  readonly query: Query;
+  readonly range: SearchRange;
+  readonly data: LogData;
+  /** Maximum number of messages of a search without aggregation. */
+  readonly messageLimit: number;
+  /** Maximum number of messages that are looked at one by one. */
+  readonly scanLimit: number;
+  /** Latest receipt time of found messages, in ms since the epoch. */
+  readonly receivedByMs: number;
+  /** Width of a bucket. Chosen automatically if undefined. */
+  readonly bucketMs: number | undefined;
+  /** Whether buckets are found before messages. */
+  readonly histogramFirst: boolean;
+  /** Effort that the search spends. */
+  readonly effort: Effort;
+  /** Memory that aggregations share. The job has its own if absent. */
+  readonly memory?: AggregationMemory;
+}
+
+export class SearchResults {
+  readonly histogram: Histogram;
+  readonly #options: ResultOptions;
+  readonly #search: Search;
+  readonly #histogramSearch: Search;
+  readonly #aggregation: Aggregation | undefined;
+  readonly #listener: MatchListener | undefined;
+  readonly #maxMessages: number;
+
+  constructor(options: ResultOptions) {
+    const { query, range, data, messageLimit, scanLimit, receivedByMs, bucketMs, histogramFirst, memory } = options;
+    const filter = areAllReceived(options) ? filterOf(query) : receivedBy(receivedByMs, filterOf(query));
+    this.#options = options;
+    this.#search = data.search(range, filter, scanLimit);
+    this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
+    this.histogram = new Histogram(range.fromMs, range.toMs, bucketMs);
+    this.#aggregation = query.aggregate?.(memory);
+    this.#listener = this.#aggregation && tellingTo(this.#aggregation, query);
+    this.#maxMessages = Math.min(
+      query.messageLimit ?? Number.POSITIVE_INFINITY,
+      this.#aggregation ? Number.POSITIVE_INFINITY : messageLimit,
+    );
+  }
+
+  /**
+   * Searches back to `reachedMs`, and completes buckets back to `histogramReachedMs`, until the effort is spent. Returns whether it got
+   * there or ended.
+   */
+  advance(reachedMs: number, histogramReachedMs: number): boolean {
+    const counting = this.#histogramSearch;
+    if (counting === this.#search) return this.#go(counting, reachedMs, this.histogram);
+    const isCounted = this.#go(counting, histogramReachedMs, this.histogram);
+    return this.#go(this.#search, reachedMs) && isCounted;
+  }
+
+  #go(search: Search, targetMs: number, histogram?: Histogram): boolean {
+    const { effort } = this.#options;
+    const listener = search === this.#search ? this.#listener : undefined;
+    for (;;) {
+      const stopMs = Math.max(targetMs, histogram?.nextStopMs ?? targetMs);
+      search.advance(stopMs, this.#maxMessages, listener, effort);
+      if (search.found >= this.#maxMessages || search.isGivenUp) {
+        histogram?.close(search.found);
+        return true;
+      }
+      if (search.reachedMs > stopMs) return false;
+      if (stopMs === histogram?.nextStopMs) histogram.close(search.found);
+      else return true;
+    }
+  }
+
+  /** Frees the results. No other method may be called afterwards. */
+  end(): void {
+    this.#aggregation?.end();
+  }
+
+  get messages(): number {
+    return this.#search.found;
+  }
+
+  get records(): number {
+    return this.#aggregation?.recordCount ?? 0;
+  }
+
+  /** Why results are incomplete, as a text for people: the aggregation or the search gave up. Undefined otherwise. */
+  get failure(): string | undefined {
+    if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
+    return this.isGivenUp
+      ? `The search ended after ${this.#options.scanLimit} messages that it had to look at one by one.`
+      : undefined;
+  }
+
+  /** Whether the search gave up at its maximum of single messages. */
+  get isGivenUp(): boolean {
+    return this.#search.isGivenUp || this.#histogramSearch.isGivenUp;
+  }
+
+  /** Whether no bucket will be added. */
+  get hasAllBuckets(): boolean {
+    return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY || this.fullBy !== undefined || this.isGivenUp;
+  }
+
+  get scannedBytes(): number {
+    return this.#search.scannedBytes;
+  }
+
+  /** Which limit on messages is reached: the limit of the service, or `limit` in the query. */
+  get fullBy(): 'service' | 'query' | undefined {
+    if (this.messages < this.#maxMessages) return undefined;
+    return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
+  }
+
+  page(request: PageRequest): FoundMessages {
+    const { query, data } = this.#options;
+    if (request.limit === 0) return { fields: data.fields, page: emptyPage };
+    return query.transform
+      ? parsedMessages(this.#search, data.fields, query.transform, request)
+      : storedMessages(this.#search, data.fields, request);
+  }
+
+  /** Returns the records of an aggregation. */
+  table(): RecordTable {
+    assert(this.#aggregation, 'only an aggregation has records');
+    return this.#aggregation.table();
+  }
+}
+
+function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Query): MatchListener {
+  return {
+    each(row, times) {
+      // An aggregation that gave up never has records.
+      if (aggregation.failure !== undefined) return;
+      const seen = transform ? transform.apply(row) : row;
+      if (seen) aggregation.add(seen, times);
+    },
+    reads,
+    sliceMs,
+    cost: 5 + (transform?.cost ?? 0),
+  };
+}
+
+/** Returns the filter of the query, with the filters of operators that drop rows. */
+function filterOf({ filter, transform }: Query): Filter {
+  const keepsRows = transform?.keepsRows;
+  if (!keepsRows) return filter;
+  const reads = new Set([...filter.reads, ...keepsRows.reads]);
+  const cost = (filter.cost ?? 1) + (keepsRows.cost ?? 1);
+  return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
+}
+
+/** Returns whether all messages of the range were received in time, so that none has to be checked. */
+function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
+  const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
+  const longestMs = range.byReceiptTime ? 0 : maxDelayMs;
+  return receivedByMs === Number.POSITIVE_INFINITY || range.toMs - 1 + longestMs <= receivedByMs;
+}
+
+function receivedBy(latestMs: number, filter: Filter): Filter {
+  const reads = new Set([...filter.reads, '_receipttime']);
+  return { ...filter, reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
+}

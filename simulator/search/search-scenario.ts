@@ -1,0 +1,128 @@
+/** Searches in a scenario: their timing, and optional behaviour of real services. `search-settings.ts` has the defaults. */
+
+import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-words.ts';
+import type { DurationRange } from '../span.ts';
+
+export interface SearchScenario {
+  /** Duration of GATHERING RESULTS. */
+  readonly duration?: DurationRange;
+  /** Part of its range that a job searches in a second. Replaces `duration`. */
+  readonly rangePerSecond?: string;
+  /** Duration of NOT STARTED. */
+  readonly notStartedFor?: string;
+  /** Duration of GATHERING RESULTS FROM SUBQUERIES. */
+  readonly subqueriesFor?: string;
+  /** Completes the histogram after half of the time. The state is DONE GATHERING HISTOGRAM from then on. */
+  readonly histogramFirst?: boolean;
+  /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
+  readonly messageLimit?: number;
+  /** Maximum number of messages that a search looks at one by one. Applies to later jobs. */
+  readonly scanLimit?: number;
+  /** Maximum memory of all aggregations together, in million bytes. */
+  readonly aggregationMb?: number;
+  /** How a job shows that it reached the message limit. */
+  readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
+  /** Time without requests after which a job is cancelled. */
+  readonly keepAlive?: DurationRange;
+  /** Maximum age of a job. */
+  readonly timeout?: string;
+  /** Time for which the status of a cancelled job is CANCELLED. It is 404 afterwards. */
+  readonly cancelledFor?: string;
+  /** Time for which a new job is 404 for all requests after its creation. */
+  readonly lag?: string;
+  /** Whether messages of the millisecond `to` are in the range. */
+  readonly toInclusive?: boolean;
+  /** Whether a job finds only messages that were received before its creation. */
+  readonly onlyReceived?: boolean;
+  /** Whether times in ms need a time zone. */
+  readonly timeZone?: 'required' | 'whereUsed';
+  /** Answer to a query with a syntax error. */
+  readonly brokenQuery?: 'parseError' | 'creationError' | 'pendingError';
+  readonly cookies?: CookieScenario;
+  readonly status?: StatusScenario;
+  readonly pages?: PageScenario;
+}
+
+export interface CookieScenario {
+  /** Cookies that a creation sets and later requests need. None if empty. */
+  readonly names?: readonly string[];
+  /** Status of a request without the cookies. */
+  readonly missing?: 404 | 500;
+}
+
+export interface StatusScenario {
+  /** Whether `warning` has the notice about cookies. */
+  readonly cookieNotice?: boolean;
+  /** Whether a status has `searchedTimeRange`, `timeElapsed`, and `logLevel` in buckets. */
+  readonly extraMembers?: boolean;
+  /** Width of a bucket. Chosen automatically if absent. */
+  readonly bucketLength?: string;
+  /** Whether a status has the new buckets, or all. */
+  readonly buckets?: 'new' | 'all';
+  /** Whether a status has the new errors and warnings, or all. */
+  readonly pending?: 'new' | 'all';
+}
+
+export interface PageScenario {
+  readonly maxMessages?: number;
+  readonly maxRecords?: number;
+  /** Maximum bytes of the messages of a page. */
+  readonly maxBytes?: number;
+  /** Status of pages of a job that never existed. */
+  readonly unknownJob?: 400 | 404;
+  /** Status of pages of a job that was cancelled, or whose cookie is missing. */
+  readonly lostJob?: 400 | 404;
+  /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
+  readonly rawOfMessages?: 'always' | 'whereRequired';
+  /** Messages of an aggregation that does not require them: 400 `raw.messages.not.available`, or messages without `_raw`. */
+  readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
+  /** Records of an aggregation that is not done: partial, or with wrong figures. */
+  readonly earlyRecords?: 'partial' | 'wrong';
+  /** Notation of computed figures from ten million on: 1788000000000 or 1.788E12. */
+  readonly largeFigures?: 'plain' | 'scientific';
+}
+
+const status = (...values: readonly number[]) => ({ enum: values, description: `one of ${values.join(', ')}` });
+
+/** The JSON Schema of `SearchScenario`. */
+export const searchSchema = object({
+  duration: durationRange,
+  rangePerSecond: duration,
+  notStartedFor: duration,
+  subqueriesFor: duration,
+  histogramFirst: flag,
+  messageLimit: positive,
+  scanLimit: positive,
+  aggregationMb: positive,
+  atMessageLimit: oneOf('forcePaused', 'done', 'doneWithWarning'),
+  keepAlive: durationRange,
+  timeout: duration,
+  cancelledFor: duration,
+  lag: duration,
+  toInclusive: flag,
+  onlyReceived: flag,
+  timeZone: oneOf('required', 'whereUsed'),
+  brokenQuery: oneOf('parseError', 'creationError', 'pendingError'),
+  cookies: object({
+    names: listOf({ type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", description: 'the name of a cookie' }),
+    missing: status(404, 500),
+  }),
+  status: object({
+    cookieNotice: flag,
+    extraMembers: flag,
+    bucketLength: duration,
+    buckets: oneOf('new', 'all'),
+    pending: oneOf('new', 'all'),
+  }),
+  pages: object({
+    maxMessages: positive,
+    maxRecords: positive,
+    maxBytes: positive,
+    unknownJob: status(400, 404),
+    lostJob: status(400, 404),
+    rawOfMessages: oneOf('always', 'whereRequired'),
+    messagesOfAggregation: oneOf('refuse', 'withoutRaw'),
+    earlyRecords: oneOf('partial', 'wrong'),
+    largeFigures: oneOf('plain', 'scientific'),
+  }),
+});

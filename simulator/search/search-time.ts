@@ -1,0 +1,62 @@
+/** Times of a range in requests (4.1): local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
+import { assert } from '../../src/base/assert.ts';
+import type { TimeZone } from './time-zone.ts';
+
+/**
+ * A time, or a local time that needs a zone. `invalid` is unreadable, with an optional reason for people. `wrongType` is neither text nor
+ * number.
+ */
+export type WrittenTime =
+  | { readonly kind: 'moment'; readonly atMs: number }
+  | { readonly kind: 'local'; readonly localMs: number }
+  | { readonly kind: 'invalid'; readonly reason?: string }
+  | { readonly kind: 'missing' | 'wrongType' };
+
+/** Maximum distance of a Date from the epoch. */
+const maxMs = 8.64e15;
+
+const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
+const numberForm = /^-?\d+(?:\.\d+)?$/;
+/** Date-times that the service does not read, with the reasons. */
+const foreignForms: readonly [RegExp, string][] = [
+  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
+  [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
+];
+
+export function readTime(value: unknown): WrittenTime {
+  switch (typeof value) {
+    case 'number':
+    case 'bigint':
+      return momentOf(Number(value));
+    case 'string':
+      return numberForm.test(value) ? momentOf(Number(value)) : localOf(value);
+    case 'undefined':
+      return { kind: 'missing' };
+    default:
+      return { kind: 'wrongType' };
+  }
+}
+
+/** Returns ms since the epoch. Only local times need `zone`. */
+export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
+  if (time.kind === 'moment') return time.atMs;
+  assert(zone, 'a local time needs a zone');
+  return zone.epochMsOf(time.localMs);
+}
+
+function momentOf(atMs: number): WrittenTime {
+  if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is no whole number' };
+  if (atMs < 0) return { kind: 'invalid', reason: 'is before 1970' };
+  return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
+}
+
+/** A date that does not exist is unreadable. */
+function localOf(text: string): WrittenTime {
+  if (!localForm.test(text)) {
+    const reason = foreignForms.find(([form]) => form.test(text))?.[1];
+    return { kind: 'invalid', ...(reason === undefined ? {} : { reason }) };
+  }
+  const localMs = Date.parse(`${text}Z`);
+  const isReal = !Number.isNaN(localMs) && new Date(localMs).toISOString().startsWith(text);
+  return isReal ? { kind: 'local', localMs } : { kind: 'invalid', reason: 'is in no calendar' };
+}

@@ -1,0 +1,55 @@
+/**
+ * Cookies of search jobs (5.3). A creation without a session begins one, and later requests need all cookies of the session. A cookie
+ * contains its session, so that none is stored.
+ */
+import { drawFor } from '../chance.ts';
+
+export class Sessions {
+  readonly #seed: number;
+  #begun = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** Begins a session. Sessions count from 0. */
+  begin(): number {
+    return this.#begun++;
+  }
+
+  /** Returns a value of `Set-Cookie` for each name. */
+  cookiesOf(session: number, names: readonly string[]): string[] {
+    return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
+  }
+
+  /** Returns the session of the header `Cookie`. Undefined if a name is missing, or a value is invalid or of another session. */
+  read(header: string | undefined, names: readonly string[]): number | undefined {
+    const sent = cookiesIn(header ?? '');
+    let session: number | undefined;
+    for (const name of names) {
+      const value = sent.get(name) ?? '';
+      const claimed = Number(value.split('.')[0]);
+      if (session !== undefined && session !== claimed) return undefined;
+      if (!(claimed < this.#begun) || value !== this.#valueOf(claimed, name)) return undefined;
+      session = claimed;
+    }
+    return session;
+  }
+
+  #valueOf(session: number, name: string): string {
+    const proof = Math.floor(drawFor(this.#seed, 'session', name, session) * 2 ** 32);
+    return `${session}.${proof.toString(16).padStart(8, '0')}`;
+  }
+}
+
+/** Of several cookies with one name, the first counts, because its path is the longest. */
+function cookiesIn(header: string): Map<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals < 0) continue;
+    const name = pair.slice(0, equals).trim();
+    if (!cookies.has(name)) cookies.set(name, pair.slice(equals + 1).trim());
+  }
+  return cookies;
+}

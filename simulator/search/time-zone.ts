@@ -1,0 +1,138 @@
+/**
+ * Time zones (4.1): from a name or code to ms since the epoch of a local time.
+ *
+ * Codes have the meaning of the table below, even if several places share them. Other names are from the IANA database, in any case, or
+ * offsets such as `+05:30`, also after `UTC` or `GMT`.
+ */
+
+/** Places by code. A code includes summer time, so that PST and PDT are equal. */
+const placesByCode: Readonly<Record<string, string>> = {
+  Z: 'UTC',
+  HST: 'Pacific/Honolulu',
+  AKST: 'America/Anchorage',
+  AKDT: 'America/Anchorage',
+  PST: 'America/Los_Angeles',
+  PDT: 'America/Los_Angeles',
+  MST: 'America/Denver',
+  MDT: 'America/Denver',
+  // North America, not China or Cuba.
+  CST: 'America/Chicago',
+  CDT: 'America/Chicago',
+  EST: 'America/New_York',
+  EDT: 'America/New_York',
+  // The Atlantic coast of Canada, not Arabia.
+  AST: 'America/Halifax',
+  ADT: 'America/Halifax',
+  NST: 'America/St_Johns',
+  NDT: 'America/St_Johns',
+  BRT: 'America/Sao_Paulo',
+  ART: 'America/Argentina/Buenos_Aires',
+  WET: 'Europe/Lisbon',
+  WEST: 'Europe/Lisbon',
+  // Britain, not Bangladesh.
+  BST: 'Europe/London',
+  CET: 'Europe/Berlin',
+  CEST: 'Europe/Berlin',
+  EET: 'Europe/Athens',
+  EEST: 'Europe/Athens',
+  MSK: 'Europe/Moscow',
+  SAST: 'Africa/Johannesburg',
+  EAT: 'Africa/Nairobi',
+  WAT: 'Africa/Lagos',
+  CAT: 'Africa/Maputo',
+  PKT: 'Asia/Karachi',
+  // India, not Israel or Ireland.
+  IST: 'Asia/Kolkata',
+  ICT: 'Asia/Bangkok',
+  WIB: 'Asia/Jakarta',
+  HKT: 'Asia/Hong_Kong',
+  PHT: 'Asia/Manila',
+  SGT: 'Asia/Singapore',
+  JST: 'Asia/Tokyo',
+  KST: 'Asia/Seoul',
+  AWST: 'Australia/Perth',
+  ACST: 'Australia/Adelaide',
+  ACDT: 'Australia/Adelaide',
+  AEST: 'Australia/Sydney',
+  AEDT: 'Australia/Sydney',
+  NZST: 'Pacific/Auckland',
+  NZDT: 'Pacific/Auckland',
+};
+
+/** `UTC+2`, `GMT-03:30`: ahead of UTC. The IANA zones `Etc/GMT+2` have the opposite sign. */
+const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
+
+const dayMs = 86_400_000;
+/** Maximum number of cached formatters. They are expensive, and few zones are used. */
+const maxZonesKept = 32;
+const zones = new Map<string, TimeZone>();
+
+/** Returns the zone of a name or code, or undefined. */
+export function timeZoneOf(name: string): TimeZone | undefined {
+  const place = placesByCode[name.toUpperCase()] ?? offsetOf(name) ?? name;
+  const kept = zones.get(place);
+  if (kept) return kept;
+  const zone = makeZone(place);
+  if (!zone) return undefined;
+  const [oldest] = zones.keys();
+  if (zones.size >= maxZonesKept && oldest !== undefined) zones.delete(oldest);
+  zones.set(place, zone);
+  return zone;
+}
+
+/** Returns the offset in the notation of the IANA database: `+02:00`. */
+function offsetOf(name: string): string | undefined {
+  const [, sign, hours = '', minutes = '00'] = offsetForm.exec(name) ?? [];
+  return sign === undefined ? undefined : `${sign}${hours.padStart(2, '0')}:${minutes}`;
+}
+
+function makeZone(timeZone: string): TimeZone | undefined {
+  try {
+    return new TimeZone(timeZone);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+export class TimeZone {
+  readonly #format: Intl.DateTimeFormat;
+
+  /** Throws RangeError for an unknown name. */
+  constructor(timeZone: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  }
+
+  /**
+   * Returns ms since the epoch of a local time, which is given as if it were UTC. Of a repeated time, it takes the first. A skipped time
+   * is moved by the length of the gap.
+   */
+  epochMsOf(localMs: number): number {
+    const before = this.#offsetMsAt(localMs - dayMs);
+    const after = this.#offsetMsAt(localMs + dayMs);
+    const candidates = [localMs - before, localMs - after].sort((left, right) => left - right);
+    return candidates.find((atMs) => atMs + this.#offsetMsAt(atMs) === localMs) ?? localMs - before;
+  }
+
+  /** Returns the distance of local time from UTC. */
+  #offsetMsAt(atMs: number): number {
+    const parts: Record<string, string> = {};
+    for (const { type, value } of this.#format.formatToParts(atMs)) parts[type] = value;
+    const { year, month, day, hour, minute, second } = parts;
+    const local = new Date(0);
+    const yearOfEra = Number(year);
+    local.setUTCFullYear(parts['era'] === 'BC' ? 1 - yearOfEra : yearOfEra, Number(month) - 1, Number(day));
+    local.setUTCHours(Number(hour), Number(minute), Number(second));
+    return local.getTime() - Math.floor(atMs / 1000) * 1000;
+  }
+}

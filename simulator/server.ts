@@ -1,0 +1,180 @@
+/**
+ * The model behind an HTTPS server (5.2). The server decides when and how answers are sent, and can reset, stall and truncate
+ * connections.
+ */
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Clock, Timer } from '../src/base/clock.ts';
+import type { ServiceRequest } from './call.ts';
+import { control, controlPath, isControl } from './control.ts';
+import { deliver } from './delivery.ts';
+import type { RequestToken, ServiceModel } from './model.ts';
+import { PieceMemory } from './piece-memory.ts';
+
+export interface ServerOptions {
+  readonly model: ServiceModel;
+  readonly clock: Clock;
+  /** The clock's monotonic time at the start of the model, default now. It puts the model on the scale of the wall time. */
+  readonly startedAtMs?: number;
+  readonly host: string;
+  /** Port, or 0 for a free one. */
+  readonly port: number;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface SimulatorServer {
+  readonly baseURL: string;
+  readonly controlURL: string;
+  /** Returns the model's time in fractional ms since the epoch. It never goes back. */
+  nowMs(): number;
+  /** Closes all connections. Resolves when the port is free and the journal is complete. */
+  close(): Promise<void>;
+}
+
+/** Above the length of any valid request. */
+const maxBodyBytes = 1024 * 1024;
+
+/** Starts the server. Rejects if the address is not available. */
+export async function startServer(options: ServerOptions): Promise<SimulatorServer> {
+  const { model, clock, startedAtMs = clock.monotonic(), host, port, cert, key } = options;
+  const offsetMs = model.startMs - startedAtMs;
+  const nowMs = () => clock.monotonic() + offsetMs;
+  const server = createServer({ cert, key, keepAlive: true, noDelay: true });
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = 120_000;
+  const sockets = rawSocketsOf(server);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    receive(request, (body) => {
+      const { method = 'GET', url: path = '/' } = request;
+      const headers = request.headers as ServiceRequest['headers'];
+      const received: ServiceRequest = { method, path, headers, body: body ?? '', isTooLong: body === undefined };
+      if (isControl(path)) sendControl(model, received, response, nowMs());
+      else serve(received, request, response);
+    });
+  });
+  const searching = new BackgroundSearch(model, clock, nowMs);
+  const inFlight = new Set<RequestToken>();
+  const memory = new PieceMemory();
+  const finish = (token: RequestToken, answered: boolean) => {
+    if (inFlight.delete(token)) model.finish(token, nowMs(), answered);
+  };
+  function serve(received: ServiceRequest, request: IncomingMessage, response: ServerResponse): void {
+    const answer = model.handle(received, nowMs());
+    inFlight.add(answer.token);
+    const socket = sockets.get(peerOf(request.socket));
+    deliver(answer, { response, clock, socket, memory, done: (answered) => finish(answer.token, answered) });
+    searching.goOn();
+  }
+  server.listen(port, host);
+  await once(server, 'listening');
+  const origin = `https://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
+  return {
+    baseURL: origin + model.basePath,
+    controlURL: origin + controlPath,
+    nowMs,
+    async close() {
+      searching.stop();
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets.values()) socket.destroy();
+      await closed;
+      // Ends the remaining requests, so that none reaches the journal after the close.
+      for (const token of inFlight) finish(token, false);
+    },
+  };
+}
+
+/** Effort of searches before a request and between two requests, in units of about 1 µs. */
+const unitsPerTurn = 5_000;
+/** Interval of continuing searches that wait for time to pass. */
+const restMs = 50;
+
+/** Continues searches between requests, so that no request waits for a search. */
+class BackgroundSearch {
+  readonly #model: ServiceModel;
+  readonly #clock: Clock;
+  readonly #nowMs: () => number;
+  #next: Timer | undefined;
+  #isStopped = false;
+
+  constructor(model: ServiceModel, clock: Clock, nowMs: () => number) {
+    this.#model = model;
+    this.#clock = clock;
+    this.#nowMs = nowMs;
+    model.limitTurns(unitsPerTurn);
+  }
+
+  /** Continues searches if necessary. */
+  goOn(): void {
+    if (!this.#next && !this.#isStopped) this.#wait(0);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#next?.cancel();
+  }
+
+  #wait(delayMs: number): void {
+    this.#next = this.#clock.after(delayMs, () => {
+      this.#next = undefined;
+      const again = this.#model.search(this.#nowMs());
+      if (again !== 'never') this.#wait(again === 'now' ? 0 : restMs);
+    });
+  }
+}
+
+function sendControl(model: ServiceModel, request: ServiceRequest, response: ServerResponse, atMs: number): void {
+  const { status, headers, body } = control(model, request, atMs);
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+/** Reads the body. It is undefined above the maximum length, and empty if it is not UTF-8, because it cannot be JSON then (4.1). */
+function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes <= maxBodyBytes) pieces.push(piece);
+    else pieces = [];
+  });
+  request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
+  // A client may abort a request.
+  request.on('error', () => {});
+}
+
+function joined(pieces: readonly Buffer[]): string {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError) return '';
+    throw error;
+  }
+}
+
+/** Maps each peer to its TCP connection, because a TLS socket cannot be reset. */
+function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
+  const sockets = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    sockets.set(peer, socket);
+    socket.once('close', () => sockets.delete(peer));
+  });
+  return sockets;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}|${remotePort}`;
+}
+
+/** Returns the host for a URL to a listening address. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

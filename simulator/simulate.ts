@@ -1,0 +1,156 @@
+/** The run of the simulator: reads flags, scenario and log data, serves until the signal is aborted, and tidies up. */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { aborted } from '../src/base/aborted.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { LogfleetError } from '../src/base/errors.ts';
+import type { ListenAddress } from '../src/base/flag-values.ts';
+import { makeWithFoldersAbove } from '../src/base/folders-above.ts';
+import { keepHeapSmall } from '../src/base/heap.ts';
+import { type Certificates, certificatesIn } from './certificates.ts';
+import { accessIdProblem } from './credentials.ts';
+import { type JournalFile, openJournal } from './journal-file.ts';
+import { logDataFor, logsFor } from './log-choice.ts';
+import { ServiceModel } from './model.ts';
+import { FlagError, type SimulateOptions, type SimulatorContext } from './options.ts';
+import { maxGroupCount, type Scenario } from './scenario.ts';
+import { parseScenario } from './scenario-file.ts';
+import { startServer } from './server.ts';
+import { defaultCredentials } from './settings.ts';
+import { mixedFleet } from './upgrades/mixed-fleet.ts';
+
+/** Default size of the fleet. */
+const defaultCollectors = 100;
+
+interface Credentials {
+  readonly accessId: string;
+  readonly accessKey: string;
+}
+
+/** Serves until the context's signal is aborted. Rejects with `FlagError` for wrong usage. */
+export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
+  keepHeapSmall();
+  const startMs = systemClock.now();
+  const startedAtMs = systemClock.monotonic();
+  const scenario = await scenarioFor(options, context, startMs);
+  const logData = logDataFor(scenario, options, context);
+  const { tlsDir, journal: journalFile } = options;
+  const ownTlsDir = tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
+  const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
+  try {
+    const { caFile, cert, key } =
+      ownTlsDir === undefined
+        ? await certificatesOf(tlsDir ?? '', context, startMs)
+        : await certificatesIn(ownTlsDir, startMs);
+    const model = new ServiceModel(scenario, {
+      startMs,
+      ...(logData ? { logData } : {}),
+      ...(journal ? { journal: (entry) => journal.write(entry) } : {}),
+    });
+    const listening = { model, clock: systemClock, startedAtMs, ...options.listen, cert, key };
+    const server = await startServer(listening).catch((error) => {
+      throw notListening(options.listen, error);
+    });
+    const { baseURL, controlURL } = server;
+    const credentials = givenCredentials(options) ?? credentialsOf(scenario);
+    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentials, controlURL })}\n`);
+    await aborted(context.signal);
+    await server.close();
+  } finally {
+    journal?.close();
+    if (ownTlsDir !== undefined) await rm(ownTlsDir, { recursive: true });
+  }
+}
+
+async function certificatesOf(tlsDir: string, { cwd }: SimulatorContext, startMs: number): Promise<Certificates> {
+  const directory = path.resolve(cwd, tlsDir);
+  try {
+    makeWithFoldersAbove(directory);
+    return await certificatesIn(directory, startMs);
+  } catch (error) {
+    if (error instanceof LogfleetError || !(error instanceof Error && 'code' in error)) throw error;
+    throw new FlagError(
+      `cannot keep or read certificates in ${directory}: ${error.message}; name another folder with --tls-dir`,
+    );
+  }
+}
+
+function journalIn(file: string, { cwd }: SimulatorContext): JournalFile {
+  try {
+    return openJournal(path.resolve(cwd, file));
+  } catch (error) {
+    throw new FlagError(`cannot write the journal ${file}: ${(error as Error).message}`);
+  }
+}
+
+async function scenarioFor(options: SimulateOptions, context: SimulatorContext, startMs: number): Promise<Scenario> {
+  const base = await baseScenario(options, context, startMs);
+  return {
+    ...base,
+    timeScale: (base.timeScale ?? 1) * options.timeScale,
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
+    ...logsFor(base, options, startMs),
+    ...usersFor(base, options, context),
+  };
+}
+
+async function baseScenario(options: SimulateOptions, context: SimulatorContext, startMs: number): Promise<Scenario> {
+  if (options.scenario === undefined) {
+    if ((options.collectors ?? 0) > maxGroupCount)
+      throw new FlagError(`--collectors is ${options.collectors}; write ${maxGroupCount} at most`);
+    return { ...mixedFleet(options.collectors ?? defaultCollectors, options.seed), logs: {} };
+  }
+  try {
+    const text = await readFile(path.resolve(context.cwd, options.scenario), 'utf8');
+    return parseScenario(text, options.scenario, startMs);
+  } catch (error) {
+    if (error instanceof LogfleetError) throw new FlagError(error.message);
+    throw new FlagError(`cannot read the scenario ${options.scenario}: ${(error as Error).message}`);
+  }
+}
+
+/** Adds the credentials of the flags as another user, unless the scenario has the same pair. */
+function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
+  const given = givenCredentials(options);
+  if (given === undefined) return {};
+  const { accessId: id, accessKey: key } = given;
+  const problem = accessIdProblem(id);
+  if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
+  const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
+  if (known?.keys[id] === key) return {};
+  // The variable may be set for other commands, so that the message names it.
+  const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
+  if (known) {
+    const which = `the scenario has the access ID ${id} already, with another key`;
+    throw new FlagError(`${which}; ${source}give another one with --access-id`);
+  }
+  return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
+}
+
+/** Returns the credentials of the flags or of the environment, or undefined without either. */
+function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials | undefined {
+  if (accessId === undefined && accessKey === undefined) return undefined;
+  return {
+    accessId: accessId ?? defaultCredentials.accessId,
+    accessKey: accessKey ?? defaultCredentials.accessKey,
+  };
+}
+
+/** Returns the first credentials that the service accepts. */
+function credentialsOf({ users }: Scenario): Credentials {
+  for (const { keys } of Object.values(users ?? {})) {
+    for (const [accessId, accessKey] of Object.entries(keys)) return { accessId, accessKey };
+  }
+  return defaultCredentials;
+}
+
+function notListening({ host, port }: ListenAddress, cause: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'simulator.listen',
+    message: `cannot listen on ${host}:${port}: ${(cause as Error).message}; give another address with --listen, or port 0 for a free one`,
+    handling: { kind: 'stall' },
+    cause,
+  });
+}

@@ -1,0 +1,126 @@
+/** The state of the service for tests and people: the answer of `GET /simulator/state`. */
+
+import type { SearchJob } from './search/search-job.ts';
+import type { Build, Settings } from './settings.ts';
+import type { Collector, UpgradeTask } from './upgrades/collector.ts';
+import { statusAt } from './upgrades/upgrade-task.ts';
+
+export interface CollectorState {
+  /** Decimal digits, because ids have 64 bits. */
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  /** State that the service reports. It lags behind `running`. */
+  readonly alive: boolean;
+  readonly running: boolean;
+  /** Whether an upgrade is in progress. */
+  readonly upgrading: boolean;
+  /** Number of requests to create a task for it, and of accepted tasks. */
+  readonly createTaskRequests: number;
+  readonly tasksAccepted: number;
+}
+
+export interface TaskState {
+  readonly id: string;
+  readonly collectorId: string;
+  readonly fromVersion: string;
+  readonly toVersion: string;
+  readonly status: number;
+  readonly message: string;
+  /** Whether an event of the scenario started it. */
+  readonly foreign: boolean;
+  /** Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end on the collector. Null before. */
+  readonly requestTime: number;
+  readonly endTime: number | null;
+  readonly collectorEndTime: number | null;
+}
+
+export interface JobState {
+  readonly id: string;
+  /** State in its status, without faults. */
+  readonly state: string;
+  readonly messageCount: number;
+  readonly recordCount: number;
+  /** Requested range, in ms since the epoch. */
+  readonly from: number;
+  readonly to: number;
+  readonly query: string;
+  readonly user: string;
+  /** Times in ms since the epoch; null before. */
+  readonly createTime: number;
+  readonly endTime: number | null;
+  /** Reason of the end: `silence`, `timeout`, `deleted` or `fault`. Null before. */
+  readonly ended: string | null;
+}
+
+export interface Counters {
+  /** Number of all requests. */
+  readonly requests: number;
+  /** Number of requests refused for rate, concurrency or active jobs. Faults do not count. */
+  readonly rejected429: number;
+  readonly maxInFlight: number;
+  readonly maxPerSecond: number;
+  readonly tasksAccepted: number;
+  readonly createTaskRequests: number;
+  readonly jobsCreated: number;
+  /** Number of jobs that are neither deleted nor cancelled. */
+  readonly jobsActive: number;
+  /** Number of jobs cancelled for lack of requests. */
+  readonly jobsLostToSilence: number;
+}
+
+export interface SimulatorState {
+  /** Time in ms since the epoch. */
+  readonly time: number;
+  readonly builds: readonly Build[];
+  readonly collectors: readonly CollectorState[];
+  readonly tasks: readonly TaskState[];
+  readonly jobs: readonly JobState[];
+  readonly counters: Counters;
+}
+
+export function collectorState(collector: Collector, settings: Settings, atMs: number): CollectorState {
+  return {
+    id: collector.id,
+    name: collector.name,
+    version: collector.now.version,
+    alive: collector.isAlive(collector.now, atMs, settings.aliveForMs),
+    running: collector.now.running,
+    upgrading: collector.activeTasks.length > 0,
+    createTaskRequests: collector.createTaskRequests,
+    tasksAccepted: collector.acceptedTasks,
+  };
+}
+
+export function taskState(task: UpgradeTask, atMs: number): TaskState {
+  return {
+    id: task.id,
+    collectorId: task.collector.id,
+    fromVersion: task.fromVersion,
+    toVersion: task.toVersion,
+    status: statusAt(task, atMs),
+    message: task.finished?.message ?? '',
+    foreign: task.foreign,
+    requestTime: task.requestedMs,
+    endTime: task.finished?.atMs ?? null,
+    collectorEndTime: task.collectorEndMs ?? null,
+  };
+}
+
+/** Advances the job to the given time, and returns its state. */
+export function jobState(job: SearchJob, settings: Settings, atMs: number): JobState {
+  const state = job.stateAt(atMs, settings.search);
+  return {
+    id: job.id,
+    state,
+    messageCount: job.messageCount,
+    recordCount: job.recordCount,
+    from: job.order.fromMs,
+    to: job.order.toMs,
+    query: job.order.text,
+    user: job.user,
+    createTime: job.createdMs,
+    endTime: job.end?.atMs ?? null,
+    ended: job.end?.why ?? null,
+  };
+}

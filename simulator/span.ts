@@ -1,0 +1,26 @@
+/** Durations of a scenario in milliseconds: single durations, and ranges to draw from. */
+import { parseDuration } from '../src/base/duration.ts';
+
+export interface Span {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** Returns a valid duration in milliseconds, or undefined if absent. */
+export function durationMs(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseDuration(text);
+}
+
+export function spanOf(range: DurationRange | undefined): Span | undefined {
+  if (range === undefined) return undefined;
+  const [min, max] = typeof range === 'string' ? [range, range] : range;
+  return { minMs: durationMs(min) ?? 0, maxMs: durationMs(max) ?? 0 };
+}
+
+/** Returns a duration in the range. `draw` is a random number in [0, 1). */
+export function pickFrom({ minMs, maxMs }: Span, draw: number): number {
+  return minMs + draw * (maxMs - minMs);
+}
+
+/** A time as text, or the limits of a range of times. */
+export type DurationRange = string | readonly [string, string];

@@ -1,0 +1,198 @@
+/** The service on a virtual clock: latency, delays, faults and aborted requests. */
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import {
+  type ConnectionReset,
+  type InProcessAnswer,
+  type InProcessRequest,
+  InProcessService,
+  type Network,
+} from '../in-process.ts';
+import type { JournalEntry } from '../journal.ts';
+import { ServiceModel } from '../model.ts';
+import type { FaultScenario, Scenario } from '../scenario.ts';
+import { first, root, target, threeCollectors } from './simulated-service.ts';
+
+type Outcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly journal: JournalEntry[] = [];
+  readonly service: InProcessService;
+
+  constructor(scenario: Scenario = {}, network: Network = { latencyMs: 10 }) {
+    const model = new ServiceModel(
+      { ...threeCollectors, ...scenario },
+      { startMs: this.clock.now(), journal: (entry) => this.journal.push(entry) },
+    );
+    this.service = new InProcessService(model, this.clock, network);
+  }
+
+  /** Sends a request. The outcome is filled in while the clock moves. */
+  send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
+    const sent: { outcome: Outcome | undefined } = { outcome: undefined };
+    this.service
+      .request({
+        method: 'GET',
+        path: `${root}/targets`,
+        headers: { Authorization: `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}` },
+        ...request,
+        ...(signal ? { signal } : {}),
+      })
+      .then(
+        (answer) => {
+          sent.outcome = { answer, atMs: this.clock.monotonic() };
+        },
+        (error) => {
+          sent.outcome = { error, atMs: this.clock.monotonic() };
+        },
+      );
+    return sent;
+  }
+
+  /** Times of the journal since the start, in ms. */
+  spans(): [number, number, number][] {
+    const startMs = this.service.model.startMs;
+    return this.journal.map(({ at, end, status }) => [at - startMs, end - startMs, status]);
+  }
+}
+
+const fault = (kind: FaultScenario['kind'], rest: Partial<FaultScenario> = {}): Scenario => ({
+  faults: { a: { kind, ...rest } },
+});
+
+test('latency applies in both directions, and the service is busy in between', async () => {
+  const bench = new Bench({ latency: '30ms' });
+  const sent = bench.send();
+  await bench.clock.advance(1_000);
+  expect(sent.outcome).toMatchObject({ atMs: 50, answer: { status: 200 } });
+  expect(bench.spans()).toEqual([[10, 40, 200]]);
+});
+
+describe('faults', () => {
+  test('a reset rejects with ECONNRESET', async () => {
+    const bench = new Bench(fault('reset', { delay: '5s' }));
+    const sent = bench.send();
+    await bench.clock.advance(60_000);
+    expect(sent.outcome).toMatchObject({ atMs: 5_020, error: { code: 'ECONNRESET' } });
+    expect(bench.spans()).toEqual([[10, 5_010, 0]]);
+  });
+
+  test('a truncated body rejects with the received part', async () => {
+    const bench = new Bench(fault('truncate', { nth: [1] }));
+    const [sent, whole] = [bench.send(), bench.send()];
+    await bench.clock.advance(60_000);
+    const { error } = sent.outcome as { error: ConnectionReset };
+    const { body } = (whole.outcome as { answer: InProcessAnswer }).answer;
+    expect(error).toMatchObject({ code: 'ECONNRESET', begun: { status: 200 } });
+    expect(Buffer.from(error.begun?.bytes ?? []).toString()).toBe(body.slice(0, Math.floor(body.length / 2)));
+  });
+
+  test('a drip takes the time of its bytes', async () => {
+    const bench = new Bench(fault('drip', { bytesPerSecond: 10 }));
+    const sent = bench.send();
+    await bench.clock.advance(60_000);
+    const { atMs, answer } = sent.outcome as { atMs: number; answer: InProcessAnswer };
+    expect(atMs).toBe(20 + answer.body.length * 100);
+  });
+
+  test('a stall lasts until the caller aborts, and is in flight until the service learns of it', async () => {
+    const bench = new Bench(fault('stall'));
+    const giveUp = new AbortController();
+    const sent = bench.send(giveUp.signal);
+    await bench.clock.advance(60_000);
+    expect(sent.outcome).toBeUndefined();
+    giveUp.abort(new Error('too late'));
+    await bench.clock.advance(1_000);
+    expect(sent.outcome).toMatchObject({ atMs: 60_000, error: { message: 'too late' } });
+    expect(bench.spans()).toEqual([[10, 60_010, 0]]);
+  });
+});
+
+describe('an aborted request', () => {
+  test('is not sent if it is aborted before', async () => {
+    const bench = new Bench();
+    const sent = bench.send(AbortSignal.abort('never'));
+    await bench.clock.advance(1_000);
+    expect(sent.outcome).toMatchObject({ error: 'never' });
+    expect(bench.journal).toEqual([]);
+  });
+
+  test('takes effect if it is aborted on its way', async () => {
+    const bench = new Bench();
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal, {
+      method: 'POST',
+      path: root,
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}`,
+      },
+      body: JSON.stringify({ collectorId: first, toVersion: target }),
+    });
+    await bench.clock.advance(5);
+    giveUp.abort('changed my mind');
+    await bench.clock.advance(1_000);
+    expect(bench.service.model.counters().tasksAccepted).toBe(1);
+    expect(bench.spans()).toEqual([[10, 10, 0]]);
+  });
+
+  test('stays in flight while the service is busy', async () => {
+    const bench = new Bench({ latency: '1s' });
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal);
+    await bench.clock.advance(100);
+    giveUp.abort('enough');
+    await bench.clock.advance(5_000);
+    expect(bench.spans()).toEqual([[10, 1_010, 0]]);
+  });
+
+  test('never stays in flight if it was to be stalled and is aborted before its arrival', async () => {
+    const bench = new Bench(fault('stall'));
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal);
+    giveUp.abort('at once');
+    await bench.clock.advance(1_000);
+    expect(bench.spans()).toEqual([[10, 10, 0]]);
+  });
+});
+
+test('jitter is drawn from the generator, and is equal in each run', async () => {
+  const run = async () => {
+    const bench = new Bench(
+      { limits: { requestsPerSecond: 0 } },
+      { latencyMs: 10, jitterMs: 50, random: seededRandom(7) },
+    );
+    for (let count = 0; count < 5; count++) bench.send();
+    await bench.clock.advance(1_000);
+    return bench.spans();
+  };
+  const spans = await run();
+  expect(new Set(spans.map(([at]) => at)).size).toBe(5);
+  for (const [at] of spans) expect(at >= 10 && at <= 60).toBe(true);
+  expect(await run()).toEqual(spans);
+});
+
+test('a search runs from its creation to its deletion with the cookies of its creation', async () => {
+  const bench = new Bench({ logs: { messages: 50 }, search: { duration: '2s' }, limits: { requestsPerSecond: 0 } });
+  const authorization = `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}`;
+  const ask = async (method: string, under: string, rest: Partial<InProcessRequest> = {}) => {
+    const sent = bench.send(undefined, { method, path: `/api/v1/search/jobs${under}`, ...rest });
+    await bench.clock.advance(100);
+    return (sent.outcome as { readonly answer: InProcessAnswer }).answer;
+  };
+  const startMs = bench.service.model.startMs;
+  const order = { query: '*', from: startMs - 86_400_000, to: startMs, timeZone: 'UTC' };
+  const headers = { authorization, 'Content-Type': 'application/json' };
+  const created = await ask('POST', '', { headers, body: JSON.stringify(order) });
+  expect(created).toMatchObject({ status: 202, cookies: [expect.stringMatching(/^search-session=/)] });
+  const { id } = JSON.parse(created.body);
+  expect(await ask('GET', `/${id}`)).toMatchObject({ status: 404, cookies: [] });
+  const withCookies = { headers: { authorization, Cookie: created.cookies[0]?.split(';')[0] ?? '' } };
+  await bench.clock.advance(2_000);
+  expect(JSON.parse((await ask('GET', `/${id}`, withCookies)).body)).toMatchObject({ messageCount: 50 });
+  const page = await ask('GET', `/${id}/messages?offset=0&limit=100`, withCookies);
+  expect(JSON.parse(page.body).messages).toHaveLength(50);
+  expect(await ask('DELETE', `/${id}`, withCookies)).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,138 @@
+/** Section 8: requests in any second of a user, and concurrent requests of an access key. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LimitScenario, Scenario } from '../scenario.ts';
+import { SimulatedService, threeCollectors } from './simulated-service.ts';
+
+const users = { ann: { keys: { a1: 'k', a2: 'k' } }, bob: { keys: { b1: 'k' } } };
+const limited = (limits: LimitScenario = {}): Scenario => ({ ...threeCollectors, users, limits });
+
+describe('4 requests in any second of a user', () => {
+  const statuses = (service: SimulatedService, timesMs: readonly number[], credentials = 'a1:k') =>
+    timesMs.map((elapsedMs) => {
+      service.elapsedMs = elapsedMs;
+      return service.call('GET', 'targets', { credentials }).status;
+    });
+
+  const cases: readonly [string, readonly number[], readonly number[]][] = [
+    ['a burst of four is fine', [0, 0, 0, 0], [200, 200, 200, 200]],
+    ['the fifth is refused', [0, 0, 0, 0, 999], [200, 200, 200, 200, 429]],
+    ['a second after the first there is room again', [0, 0, 0, 0, 1_000], [200, 200, 200, 200, 200]],
+    ['a window slides', [0, 400, 600, 900, 999, 1_000, 1_001], [200, 200, 200, 200, 429, 200, 429]],
+    ['refused ones do not count', [0, 0, 0, 0, 500, 500, 1_000], [200, 200, 200, 200, 429, 429, 200]],
+  ];
+  test.each(cases)('%s', (_, times, expected) => {
+    expect(statuses(new SimulatedService(limited()), times)).toEqual(expected);
+  });
+
+  test('refused requests count, if the scenario says so', () => {
+    const service = new SimulatedService(limited({ countRefused: true }));
+    expect(statuses(service, [0, 0, 0, 0, 500, 1_000, 1_001, 1_002, 1_003])).toEqual([
+      200, 200, 200, 200, 429, 200, 200, 200, 429,
+    ]);
+  });
+
+  test('the keys of a user share it, and other users have their own', () => {
+    const service = new SimulatedService(limited());
+    expect(statuses(service, [0, 0], 'a1:k')).toEqual([200, 200]);
+    expect(statuses(service, [0, 0, 0], 'a2:k')).toEqual([200, 200, 429]);
+    expect(statuses(service, [0], 'b1:k')).toEqual([200]);
+  });
+
+  test('requests with errors count', () => {
+    const service = new SimulatedService(limited());
+    const paths = ['/nowhere', '1', 'collectors?limit=x', '/nowhere', 'targets'];
+    const replies = paths.map((path) => service.call('GET', path, { credentials: 'a1:k' }).status);
+    expect(replies).toEqual([404, 404, 400, 404, 429]);
+  });
+
+  test('requests without valid credentials do not count', () => {
+    const service = new SimulatedService(limited());
+    for (let count = 0; count < 9; count++) {
+      expect(service.call('GET', 'targets', { credentials: 'x:y' }).status).toBe(401);
+    }
+    expect(service.state().counters).toMatchObject({ requests: 9, rejected429: 0, maxPerSecond: 0 });
+  });
+
+  test('Retry-After is sent if the scenario says so', () => {
+    const refused = (limits: LimitScenario) => {
+      const service = new SimulatedService(limited({ requestsPerSecond: 1, ...limits }));
+      service.call('GET', 'targets', { credentials: 'a1:k' });
+      return service.call('GET', 'targets', { credentials: 'a1:k' });
+    };
+    expect(refused({}).headers).not.toHaveProperty('retry-after');
+    expect(refused({ retryAfter: 7 })).toMatchObject({
+      status: 429,
+      code: 'rate.limit.exceeded',
+      headers: { 'retry-after': '7' },
+    });
+  });
+
+  test('no second of admitted requests exceeds the limit, and every request below it is admitted', () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(gaps, fc.integer({ min: 1, max: 6 }), (gapsMs, requestsPerSecond) => {
+        const service = new SimulatedService(limited({ requestsPerSecond }));
+        const admitted: number[] = [];
+        let nowMs = 0;
+        for (const gapMs of gapsMs) {
+          nowMs += gapMs;
+          const inWindow = admitted.filter((atMs) => atMs > nowMs - 1_000).length;
+          const [status] = statuses(service, [nowMs]);
+          expect(status).toBe(inWindow < requestsPerSecond ? 200 : 429);
+          if (status === 200) admitted.push(nowMs);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('10 requests at once per access key', () => {
+  const lifted = { requestsPerSecond: 0 };
+  test('the eleventh is refused until one of the ten ends', () => {
+    const service = new SimulatedService(limited(lifted));
+    const held = Array.from({ length: 10 }, () => service.hold('GET', 'targets', { credentials: 'a1:k' }));
+    expect(held.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(service.call('GET', 'targets', { credentials: 'a1:k' }).json.code).toBe('rate.limit.exceeded');
+    expect(service.call('GET', 'targets', { credentials: 'a2:k' }).status).toBe(200);
+    service.release(held[0]!);
+    expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(200);
+    expect(service.state().counters).toMatchObject({ maxInFlight: 11, rejected429: 1 });
+  });
+
+  test('the scenario can change the limit', () => {
+    const service = new SimulatedService(limited({ ...lifted, concurrentRequests: 1 }));
+    const held = service.hold('GET', 'targets', { credentials: 'a1:k' });
+    expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(429);
+    service.release(held);
+    expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(200);
+  });
+});
+
+test('counters and journal have all arrivals, refused or not', () => {
+  const service = new SimulatedService(limited());
+  for (const elapsedMs of [0, 0, 0, 0, 10, 20]) {
+    service.elapsedMs = elapsedMs;
+    service.call('GET', 'targets', { credentials: 'a1:k' });
+  }
+  expect(service.state().counters).toEqual({
+    requests: 6,
+    rejected429: 2,
+    maxInFlight: 1,
+    maxPerSecond: 6,
+    tasksAccepted: 0,
+    createTaskRequests: 0,
+    jobsCreated: 0,
+    jobsActive: 0,
+    jobsLostToSilence: 0,
+  });
+  expect(service.journal.map(({ status, code, perSecond }) => [status, code, perSecond])).toEqual([
+    [200, null, 1],
+    [200, null, 2],
+    [200, null, 3],
+    [200, null, 4],
+    [429, 'rate.limit.exceeded', 5],
+    [429, 'rate.limit.exceeded', 6],
+  ]);
+});

@@ -1,0 +1,316 @@
+/** Scenario files: valid ones, and the problems of invalid ones with their positions. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { mergePatch } from '../merge-patch.ts';
+import { faultKinds } from '../scenario.ts';
+import { checkScenario } from '../scenario-check.ts';
+import { ScenarioError } from '../scenario-error.ts';
+import { parseScenario } from '../scenario-file.ts';
+import { scenarioSchema } from '../scenario-schema.ts';
+import { mixedFleet } from '../upgrades/mixed-fleet.ts';
+import { SimulatedService } from './simulated-service.ts';
+
+function problems(text: string): string[] {
+  try {
+    parseScenario(text, 's.yaml');
+    return [];
+  } catch (error) {
+    if (error instanceof ScenarioError) return error.message.split('\n');
+    throw error;
+  }
+}
+
+describe('problems have file, line, column, path and remedy', () => {
+  const cases: readonly [string, string, string][] = [
+    ['an unknown member', 'seed: 1\nseeed: 2', 's.yaml:2:8: seeed: is not known here; write one of seed, timeScale, '],
+    [
+      'an unknown member further down',
+      'groups:\n  web: {count: 1, version: 1.2-3, colour: red}',
+      's.yaml:2:43: groups.web.colour: is not known here',
+    ],
+    ['no map', '- 1', 's.yaml:1:1: the scenario: [1] does not fit; write a map with members among seed, '],
+    ['a wrong type', 'seed: many', 's.yaml:1:7: seed: "many" does not fit; write a whole number'],
+    [
+      'no duration',
+      'upgrade: {duration: 3 minutes}',
+      's.yaml:1:21: upgrade.duration: "3 minutes" does not fit; write a duration, as in 3m, or two',
+    ],
+    [
+      'a bare number for a duration',
+      'list: {lag: 5}',
+      's.yaml:1:13: list.lag: 5 does not fit; write a duration, as in 90s, 3m or 1h30m',
+    ],
+    ['one value of few', 'list: {order: random}', 'write one of id, name, version, shuffled'],
+    [
+      'something missing',
+      'groups:\n  web: {version: 1.2-3}',
+      's.yaml:2:8: groups.web.count: is missing; write a whole number from 0 to 1000000',
+    ],
+    [
+      'more collectors than the memory holds',
+      'groups: {web: {count: 99999999999, version: 1.2-3}}',
+      's.yaml:1:23: groups.web.count: 99999999999 does not fit; write a whole number from 0 to 1000000',
+    ],
+    [
+      'a share above 1',
+      'faults: {a: {kind: reset, probability: 2}}',
+      's.yaml:1:40: faults.a.probability: 2 does not fit; write a number from 0 to 1',
+    ],
+    [
+      'a status without one',
+      'faults: {a: {kind: status}}',
+      'faults.a.status: is missing; write an HTTP status from 200 to 599',
+    ],
+    ['a redirect to nowhere', 'faults: {a: {kind: redirect}}', 'faults.a.to: is missing; write a path, as in /eu/api'],
+    ['a lag of nothing', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write a duration, as in 90s'],
+    ['a state that is none', 'faults: {a: {kind: unknownState}}', 'faults.a.state: is missing; write a text'],
+    [
+      'a rounded id',
+      'ids: {firstCollector: 9007199254740993}',
+      's.yaml:1:23: ids.firstCollector: is above 2^53 and was rounded; write it in quotes',
+    ],
+    [
+      'a group without a version',
+      'groups:\n  web: {count: 1}',
+      's.yaml:2:8: groups.web: has no version; write version: 19.400-1, or collectorType: Hosted',
+    ],
+    [
+      'a collector of no group without a version',
+      'collectors: {db: {running: false}}',
+      'collectors.db: belongs to no group and has no version',
+    ],
+    [
+      'one name in two groups',
+      'groups:\n  a: {count: 1, name: x-#, version: 1.2-3}\n  b: {count: 1, name: x-#, version: 1.2-3}',
+      's.yaml:3:6: groups.b: x-1 is in group a too; write another name, as in b-####',
+    ],
+    [
+      'shares above 1 together',
+      'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang}]}',
+      'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
+    ],
+    [
+      'shares above 1 together to one build',
+      'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang, toVersion: 19.5-1}]}',
+      'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
+    ],
+    [
+      'a range the wrong way round',
+      'latency: [2s, 1s]',
+      's.yaml:1:10: latency: 2s is longer than 1s; write the shorter one first',
+    ],
+    ['an access id with a colon', 'users: {a: {keys: {"k:1": s}}}', 'is empty or has a colon'],
+    [
+      'an access id of two users',
+      'users: {a: {keys: {k: s}}, b: {keys: {k: t}}}',
+      'users.b.keys.k: belongs to a already; write another access id',
+    ],
+    [
+      'an organisation that is none',
+      'users: {a: {keys: {k: s}, organisation: nowhere}}\norganisations: {big: {}}',
+      's.yaml:1:41: users.a.organisation: there is no organisation nowhere; write one of big',
+    ],
+    ['a group that is none', 'users: {a: {keys: {k: s}, groups: [web]}}', 'users.a.groups.0: there is no group web'],
+    [
+      'an event for nobody',
+      'events: {a: {setVersion: 1.2-3}}',
+      "events.a: names no collectors; write collectors: ['*'] for all of them",
+    ],
+    [
+      'a patch that does not fit',
+      'events: {a: {patch: {seed: x}}}',
+      's.yaml:1:28: events.a.patch.seed: "x" does not fit; write a whole number',
+    ],
+    ['no YAML', 'seed: 1: 2', 's.yaml:1:7: '],
+  ];
+  test.each(cases)('%s', (_, text, problem) => {
+    const found = problems(text);
+    expect(found.filter((line) => line.includes(problem))).toHaveLength(1);
+  });
+
+  test('all problems are reported together', () => {
+    expect(problems('seed: x\nlatency: y')).toHaveLength(2);
+  });
+});
+
+describe('faults that can never apply are refused', () => {
+  const cases: readonly [string, string, string][] = [
+    [
+      'a kind that is about other operations',
+      'faults: {a: {kind: shortPage, operations: [getJob]}}',
+      's.yaml:1:44: faults.a.operations.0: shortPage never applies to getJob; write one of listMessages, listRecords',
+    ],
+    [
+      'one of several operations',
+      'faults: {a: {kind: lag, lag: 5s, operations: [getJob, createTask], times: 1}}',
+      's.yaml:1:55: faults.a.operations.1: lag never applies to createTask; write one of listCollectors, getJob, ',
+    ],
+    [
+      'an end before the beginning',
+      'faults: {a: {kind: reset, from: 10s, until: 5s}}',
+      's.yaml:1:45: faults.a.until: 5s is not later than from, 10s; write a later time',
+    ],
+    ['no time at all', 'faults: {a: {kind: reset, until: 0s}}', 'faults.a.until: 0s is not later than from, 0s; write'],
+    [
+      'a user that is none',
+      'users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: reset, users: [nobody]}}',
+      's.yaml:2:35: faults.a.users.0: there is no user nobody; write one of ann',
+    ],
+    [
+      'a user where the scenario names none',
+      'faults: {a: {kind: reset, users: [nobody]}}',
+      'faults.a.users.0: there is no user nobody; write one of simulator',
+    ],
+    [
+      'nobody',
+      'faults: {a: {kind: reset, users: []}}',
+      'faults.a.users: is empty; write at least one, or leave it out',
+    ],
+    ['nothing', 'faults: {a: {kind: reset, operations: []}}', 'faults.a.operations: is empty; write at least one, or'],
+    ['never', 'faults: {a: {kind: reset, nth: []}}', 'faults.a.nth: is empty; write at least one, or leave it out'],
+    [
+      'collectors of other operations',
+      'faults: {a: {kind: reset, operations: [listCollectors, getJob], collectors: [web-*]}}',
+      'faults.a.collectors: only requests for tasks have one; write operations among getTask, createTask',
+    ],
+    [
+      'collectors of a kind that is about jobs',
+      'faults: {a: {kind: cancelJob, collectors: [web-*]}}',
+      'faults.a.collectors: only requests for tasks have one, which cancelJob never applies to; leave it out',
+    ],
+    [
+      'queries of other operations',
+      "faults: {a: {kind: reset, operations: [listBuilds], queries: ['*']}}",
+      'faults.a.queries: only requests for search jobs have one; write operations among createJob, getJob, ',
+    ],
+    [
+      'queries and collectors',
+      "faults: {a: {kind: reset, collectors: [web-*], queries: ['*']}}",
+      'faults.a.queries: no request has both a collector and a query; leave one of them out',
+    ],
+    [
+      'a redirect to where the service is',
+      'faults: {a: {kind: redirect, to: /api}}',
+      'faults.a.to: is the base path of the service; write another path, or add one to basePaths',
+    ],
+  ];
+  test.each(cases)('%s', (_, text, problem) => {
+    const found = problems(text);
+    expect(found.filter((line) => line.includes(problem))).toHaveLength(1);
+    expect(found).toHaveLength(1);
+  });
+
+  test('by the control address, too', () => {
+    const service = new SimulatedService({});
+    const fault = { kind: 'lag', lag: '5s', operations: ['createTask'] };
+    expect(() => service.patch({ faults: { a: fault } })).toThrow('faults.a.operations.0: lag never applies to');
+  });
+
+  test.each([
+    'faults: {a: {kind: reset, from: 5s, until: 6s, users: [simulator], operations: [getJob], times: 0}}',
+    "users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: cancelJob, users: [ann], queries: ['*'], probability: 0}}",
+    'faults: {a: {kind: stall, collectors: [web-*], operations: [listCollectors, getTask]}}',
+    'basePaths: [/api, /eu/api]\nfaults: {a: {kind: redirect, to: /api}}',
+  ])('others are let through: %s', (text) => {
+    expect(problems(text)).toEqual([]);
+  });
+});
+
+describe('valid scenarios', () => {
+  test('an empty one', () => {
+    expect(problems('')).toEqual([]);
+    expect(problems('# only a comment')).toEqual([]);
+  });
+
+  test('overlapping shares of first attempts', () => {
+    expect(problems('upgrade: {outcomes: [{end: fail, attempts: 1}, {share: 0.5, end: hang}]}')).toEqual([]);
+  });
+
+  test('shares above 1 for several builds', () => {
+    const outcomes = '[{end: fail, toVersion: 19.5-1}, {share: 0.5, end: hang, toVersion: 19.6-1}]';
+    expect(problems(`upgrade: {outcomes: ${outcomes}}`)).toEqual([]);
+  });
+
+  const folder = new URL('../../examples/scenarios/', import.meta.url);
+  test.each(readdirSync(folder))('examples/scenarios/%s', (name) => {
+    const scenario = parseScenario(readFileSync(new URL(name, folder), 'utf8'), name);
+    expect(new SimulatedService(scenario).state().collectors.length).toBeGreaterThan(0);
+  });
+});
+
+describe('docs/simulator.md', () => {
+  const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text]) => text as string);
+
+  test('has examples', () => {
+    expect(examples.length).toBeGreaterThan(5);
+  });
+
+  test.each(examples)('shows a valid scenario: %#', (text) => {
+    expect(problems(text)).toEqual([]);
+  });
+
+  test('names every member and every kind of fault', () => {
+    const members = (schema: object): string[] =>
+      Object.entries(schema).flatMap(([name, value]) => {
+        if (typeof value !== 'object' || value === null) return [];
+        return [...(name === 'properties' ? Object.keys(value) : []), ...members(value)];
+      });
+    const names = new Set([...members(scenarioSchema), ...faultKinds]);
+    expect([...names].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe('the mixed fleet', () => {
+  test.each([0, 1, 9, 10, 120, 1_000])('has %i collectors', (size) => {
+    expect(new SimulatedService(checkScenario(mixedFleet(size))).state().collectors).toHaveLength(size);
+  });
+
+  test('has five old versions and the target, several systems, offline and hosted collectors, and some failures', () => {
+    const scenario = mixedFleet(120);
+    const service = new SimulatedService(scenario);
+    const { collectors } = service.call('GET', 'collectors?limit=1000&toVersion=19.253-26').json;
+    const distinct = (member: string) =>
+      new Set(collectors.map((collector: Record<string, unknown>) => collector[member]));
+    expect(distinct('collectorVersion').size).toBe(6);
+    expect(distinct('osName').size).toBeGreaterThanOrEqual(4);
+    expect(distinct('timeZone').size).toBeGreaterThanOrEqual(6);
+    expect(distinct('alive')).toEqual(new Set([true, false]));
+    expect(distinct('collectorType')).toEqual(new Set(['Installable', 'Hosted']));
+    const old = service.call('GET', 'collectors?limit=1000').json.collectors;
+    for (const { id, collectorType, alive } of old)
+      if (alive && collectorType !== 'Hosted') service.accepted(id, '19.500-1');
+    service.elapsedMs = 600_000;
+    expect(new Set(service.state().tasks.map(({ status }) => status))).toEqual(new Set([2, 3]));
+  });
+
+  test('is equal for equal seeds', () => {
+    expect(mixedFleet(50, 3)).toEqual(mixedFleet(50, 3));
+  });
+});
+
+describe('merge patches (RFC 7396, appendix A)', () => {
+  const cases: readonly [unknown, unknown, unknown][] = [
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  test.each(cases)('%j + %j = %j', (target, patch, merged) => {
+    expect(mergePatch(target, patch)).toEqual(merged);
+  });
+});

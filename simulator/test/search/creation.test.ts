@@ -1,0 +1,260 @@
+/** The creation of a job (4.1): accepted bodies, the answer, and the order of the errors of 7.2. */
+import { describe, expect, test } from 'vitest';
+import type { SearchScenario } from '../../search/search-scenario.ts';
+import { startMs } from '../simulated-service.ts';
+import { hour, type Order, SearchingService } from './searching-service.ts';
+
+const rangeOf = (order: Order, search: SearchScenario = {}) => {
+  const service = new SearchingService({ search });
+  const reply = service.createJob(order);
+  const [job] = service.state().jobs;
+  return job ? [job.from, job.to] : reply.json.code;
+};
+
+describe('the answer (2.2)', () => {
+  const headers = { host: 'logs.example:8443' };
+
+  test('is 202 with an id, a link, the notice about cookies, and Location', () => {
+    const { status, json, headers: answered } = new SearchingService().createJob({}, { headers });
+    const href = `https://logs.example:8443/api/v1/search/jobs/${json.id}`;
+    expect(status).toBe(202);
+    expect(json).toEqual({
+      id: expect.stringMatching(/^[0-9A-F]{16}$/),
+      link: { rel: 'self', href },
+      warning: expect.stringContaining('cookie'),
+    });
+    expect(answered).toMatchObject({ location: href, 'content-type': 'application/json' });
+  });
+
+  test('has a different id for each job', () => {
+    const service = new SearchingService({ limits: { requestsPerSecond: 0, activeJobs: 0 } });
+    const ids = Array.from({ length: 1_000 }, () => service.createJob().json.id);
+    expect(new Set(ids).size).toBe(1_000);
+  });
+
+  test('has an address below the base path of the request', () => {
+    const service = new SearchingService({ basePaths: ['/api', '/eu/api'] });
+    const body = { query: '*', ...hour, timeZone: 'UTC' };
+    const { json } = service.call('POST', '/eu/api/v1/search/jobs', { body, headers });
+    expect(json.link.href).toBe(`https://logs.example:8443/eu/api/v1/search/jobs/${json.id}`);
+  });
+});
+
+describe('times', () => {
+  const at = Date.UTC(2026, 5, 15, 12);
+  const cases: readonly [string, Order, unknown][] = [
+    ['ms as numbers', { from: 1_000, to: 2_000 }, [1_000, 2_000]],
+    ['ms as texts', { from: '1000', to: '2000' }, [1_000, 2_000]],
+    ['an empty range', { from: 1_000, to: 1_000 }, [1_000, 1_000]],
+    ['local times', { from: '2026-06-15T12:00:00', to: '2026-06-15T12:00:01' }, [at, at + 1_000]],
+    [
+      'one of each',
+      { from: '2026-06-15T12:00:00', to: at + 5, timeZone: 'Europe/Berlin' },
+      [at - 2 * 3_600_000, at + 5],
+    ],
+    [
+      'a zone by its other spelling',
+      { from: '2026-06-15T12:00:00', to: at, timeZone: undefined, timezone: 'Europe/Berlin' },
+      [at - 2 * 3_600_000, at],
+    ],
+    ['a code', { from: '2026-06-15T05:00:00', to: '2026-06-15T06:00:00', timeZone: 'PST' }, [at, at + 3_600_000]],
+    [
+      'null in place of the first spelling',
+      { from: '2026-06-15T17:30:00', to: at + 1, timeZone: null, timezone: 'IST' },
+      [at, at + 1],
+    ],
+  ];
+  test.each(cases)('%s', (_, order, range) => {
+    expect(rangeOf(order)).toEqual(range);
+  });
+
+  test('only local times need a zone if the scenario says so', () => {
+    const whereUsed = { timeZone: 'whereUsed' } as const;
+    expect(rangeOf({ timeZone: undefined })).toBe('searchjob.empty.timezone');
+    expect(rangeOf({ timeZone: undefined }, whereUsed)).toEqual([hour.from, hour.to]);
+    expect(rangeOf({ timeZone: undefined, from: '2026-01-01T00:00:00' }, whereUsed)).toBe('searchjob.empty.timezone');
+    expect(rangeOf({ timeZone: 'Mars/Base' }, whereUsed)).toBe('searchjob.unknown.timezone');
+  });
+});
+
+describe('accepted bodies', () => {
+  const cases: readonly [string, Order][] = [
+    ['AutoParse', { autoParsingMode: 'AutoParse' }],
+    ['Manual', { autoParsingMode: 'Manual' }],
+    ['performance, which is old (9.2)', { autoParsingMode: 'performance' }],
+    ['intelligent, which is old (9.2)', { autoParsingMode: 'intelligent' }],
+    ['verbose, which is old (9.2)', { autoParsingMode: 'verbose' }],
+    ['switches', { byReceiptTime: true, requiresRawMessages: true }],
+    ['null in each optional member', { byReceiptTime: null, requiresRawMessages: null, autoParsingMode: null }],
+    ['unknown members', { colour: 'red' }],
+    ['a query of blanks around words', { query: ' \n message ' }],
+  ];
+  test.each(cases)('%s', (_, order) => {
+    expect(new SearchingService().createJob(order).status).toBe(202);
+  });
+});
+
+describe('7.2', () => {
+  const cases: readonly [string, Order, string][] = [
+    ['no query', { query: undefined }, 'no.query'],
+    ['null for a query', { query: null }, 'no.query'],
+    ['a blank query', { query: ' ' }, 'no.query'],
+    ['a query that is no text', { query: 7 }, 'generic'],
+    ['a query that cannot be parsed', { query: '* |' }, 'parse.error'],
+    ['no from', { from: undefined }, 'invalid.timestamp.from'],
+    ['no to', { to: null }, 'invalid.timestamp.to'],
+    ['ISO with milliseconds', { from: '2026-06-15T12:00:00.000' }, 'invalid.timestamp.from'],
+    ['ISO with an offset', { to: '2026-06-15T12:00:00Z' }, 'invalid.timestamp.to'],
+    ['a day without a time', { from: '2026-06-15' }, 'invalid.timestamp.from'],
+    ['a day that is in no calendar', { from: '2026-02-29T00:00:00' }, 'invalid.timestamp.from'],
+    ['an hour that is on no clock', { from: '2026-02-28T24:00:00' }, 'invalid.timestamp.from'],
+    ['a fraction of a millisecond', { to: startMs + 0.5 }, 'invalid.timestamp.to'],
+    ['a time before the epoch', { from: -1 }, 'invalid.timestamp.from'],
+    ['a time beyond all calendars', { to: '99999999999999999999' }, 'invalid.timestamp.to'],
+    ['a word', { from: 'yesterday' }, 'invalid.timestamp.from'],
+    ['a time that is neither text nor number', { from: true }, 'unknown.time.type'],
+    ['a time that is a list', { to: [1] }, 'unknown.time.type'],
+    ['a range the wrong way round', { from: hour.to, to: hour.from }, 'to.smaller.than.from'],
+    ['no time zone', { timeZone: undefined }, 'empty.timezone'],
+    ['a blank time zone', { timeZone: ' ' }, 'empty.timezone'],
+    ['an unknown time zone', { timeZone: 'Mars/Base' }, 'unknown.timezone'],
+    ['a time zone that is no text', { timeZone: 1 }, 'unknown.timezone'],
+    ['a switch that is none', { byReceiptTime: 'yes' }, 'generic'],
+    ['another switch that is none', { requiresRawMessages: 1 }, 'generic'],
+    ['an unknown parsing mode', { autoParsingMode: 'Guess' }, 'generic'],
+  ];
+  test.each(cases)('%s', (_, order, code) => {
+    const service = new SearchingService();
+    expect(service.createJob(order)).toMatchObject({ status: 400, code: `searchjob.${code}` });
+    expect(service.state()).toMatchObject({ jobs: [], counters: { jobsCreated: 0, jobsActive: 0 } });
+  });
+
+  const times = '; write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const texts: readonly [Order, string][] = [
+    [{ query: null }, 'query is missing; write what to search for, as *'],
+    [{ query: ' ' }, 'query is blank; write what to search for, as *'],
+    [{ query: 7 }, 'query is 7; write a text'],
+    [{ from: undefined }, `from is missing${times}`],
+    [{ from: -5 }, `from is -5, which is before 1970${times}`],
+    [{ to: '-5' }, `to is "-5", which is before 1970${times}`],
+    [{ to: 1.5 }, `to is 1.5, which is no whole number${times}`],
+    [{ to: '1.5' }, `to is "1.5", which is no whole number${times}`],
+    [{ to: 1e300 }, `to is 1e+300, which is beyond all calendars${times}`],
+    [{ to: '99999999999999999999' }, `to is "99999999999999999999", which is beyond all calendars${times}`],
+    [
+      { from: '2026-11-20T21:00:00.000' },
+      `from is "2026-11-20T21:00:00.000", which has a fraction of a second${times}`,
+    ],
+    [
+      { from: '2026-11-20T21:00:00Z' },
+      `from is "2026-11-20T21:00:00Z", which has an offset: timeZone is for that${times}`,
+    ],
+    [
+      { from: '2026-11-20T21:00:00.5+01:00' },
+      `from is "2026-11-20T21:00:00.5+01:00", which has an offset: timeZone is for that${times}`,
+    ],
+    [{ from: '2026-02-29T00:00:00' }, `from is "2026-02-29T00:00:00", which is in no calendar${times}`],
+    [{ from: 'yesterday' }, `from is "yesterday"${times}`],
+    [{ from: true }, `from is true${times}`],
+    [{ from: hour.to, to: hour.from }, 'from is later than to; write the earlier one as from'],
+    [
+      { timeZone: undefined },
+      'timeZone is missing; write one, as UTC or Europe/Berlin: times in milliseconds need it, too',
+    ],
+    [{ timeZone: ' ' }, 'timeZone is blank; write one, as UTC or Europe/Berlin: times in milliseconds need it, too'],
+    [
+      { timeZone: 'Mars/Base' },
+      'There is no time zone "Mars/Base"; write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST',
+    ],
+    [{ byReceiptTime: 'yes' }, 'byReceiptTime is "yes"; write true or false'],
+    [{ requiresRawMessages: 1 }, 'requiresRawMessages is 1; write true or false'],
+    [
+      { autoParsingMode: 'Guess' },
+      'autoParsingMode is "Guess"; write one of AutoParse, Manual, performance, intelligent, verbose',
+    ],
+    [{ byReceiptTime: 'x'.repeat(100) }, `byReceiptTime is "${'x'.repeat(56)}...; write true or false`],
+  ];
+  test.each(texts)('%j is refused with its value and the remedy', (order, text) => {
+    const { message } = new SearchingService().createJob(order).json;
+    expect(message).toBe(`${text}.`);
+  });
+
+  test('a big integer is an invalid time, shown as written', () => {
+    const body = `{"query":"*","from":0,"to":${'9'.repeat(30)},"timeZone":"UTC"}`;
+    const { json } = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
+    expect(json.message).toContain(`to is ${'9'.repeat(30)}, which is beyond all calendars`);
+  });
+
+  test('a message says that only local times need a zone', () => {
+    const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
+    const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
+    expect(message).toBe('timeZone is missing; write one, as UTC or Europe/Berlin: local times need it.');
+  });
+
+  test.each(['', '[]', '"x"', '{', 'null'])('a body %j is generic', (body) => {
+    const reply = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
+    expect(reply).toMatchObject({ status: 400, code: 'searchjob.generic' });
+  });
+
+  test('several problems are reported in order, one at a time', () => {
+    const wrong: Record<string, unknown> = {
+      query: '',
+      timeZone: '',
+      from: true,
+      to: true,
+      byReceiptTime: 'x',
+    };
+    const service = new SearchingService({ limits: { requestsPerSecond: 0, activeJobs: 1 } });
+    service.job();
+    const mended: readonly [string, unknown, string][] = [
+      ['', undefined, 'no.query'],
+      ['query', '* |', 'empty.timezone'],
+      ['timeZone', 'Mars/Base', 'unknown.timezone'],
+      ['timeZone', 'UTC', 'unknown.time.type'],
+      ['from', 'x', 'invalid.timestamp.from'],
+      ['from', 5_000, 'unknown.time.type'],
+      ['to', 'x', 'invalid.timestamp.to'],
+      ['to', 4_000, 'to.smaller.than.from'],
+      ['to', 6_000, 'generic'],
+      ['byReceiptTime', true, 'parse.error'],
+    ];
+    for (const [member, value, code] of mended) {
+      wrong[member] = value;
+      expect(service.createJob(wrong).code).toBe(`searchjob.${code}`);
+    }
+    wrong['query'] = '*';
+    expect(service.createJob(wrong)).toMatchObject({ status: 429, code: 'rate.limit.exceeded' });
+  });
+
+  test('codes have a prefix (10.1), which the scenario can change', () => {
+    const service = new SearchingService({ errors: { searchCodePrefix: '' } });
+    expect(service.createJob({ query: '' }).json.code).toBe('no.query');
+    expect(service.call('GET', '/api/v1/search/nowhere').json.code).toBe('notfound');
+  });
+
+  test('a Content-Type other than JSON is 415', () => {
+    const reply = new SearchingService().createJob({}, { headers: { 'content-type': 'text/plain' } });
+    expect(reply).toMatchObject({ status: 415, code: 'contenttype.invalid' });
+  });
+});
+
+describe('a query with a syntax error, if the scenario says so', () => {
+  test('fails its creation (10.1)', () => {
+    const service = new SearchingService({ search: { brokenQuery: 'creationError' } });
+    expect(service.createJob({ query: '* |' })).toMatchObject({ status: 400, code: 'searchjob.query.creation.error' });
+  });
+
+  test('is done without results, and the reason is only in pendingErrors (10.2)', () => {
+    const service = new SearchingService({ search: { brokenQuery: 'pendingError' } });
+    const job = service.job({ query: '* |' });
+    expect(job.status()).toMatchObject({
+      state: 'DONE GATHERING RESULTS',
+      messageCount: 0,
+      recordCount: 0,
+      histogramBuckets: [],
+      pendingErrors: [expect.stringContaining('1:4')],
+    });
+    expect(job.status().pendingErrors).toEqual([]);
+    expect(job.page().json.messages).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+/** The plainest log data: messages of a list, searched one by one. */
+import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../log-data/log-data.ts';
+import { messageFields } from '../../query/message-fields.ts';
+import type { Filter, Row } from '../../query/row.ts';
+
+/** Message time `at` and receipt time `received` in ms since the epoch. `received` is `at` by default. */
+export interface Message {
+  readonly at: number;
+  readonly received?: number;
+  readonly raw: string;
+  /** Other fields by name. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+interface Stored {
+  readonly row: Row;
+  readonly map: Readonly<Record<string, string>>;
+}
+
+export class RowData implements LogData {
+  readonly fields = messageFields;
+  readonly #messages: readonly Stored[];
+
+  constructor(messages: readonly Message[]) {
+    this.#messages = messages.map(stored).sort((left, right) => right.row.messageTimeMs - left.row.messageTimeMs);
+  }
+
+  search(range: SearchRange, filter: Filter): Search {
+    return new RowSearch(this.#messages, range, filter);
+  }
+}
+
+function stored({ at, received = at, raw, fields = {} }: Message, index: number): Stored {
+  const map = {
+    _messageid: String(index),
+    _messagetime: String(at),
+    _receipttime: String(received),
+    _size: String(raw.length),
+    _raw: raw,
+    ...fields,
+  };
+  const byLowerName = new Map(Object.entries(map).map(([name, value]) => [name.toLowerCase(), value]));
+  const field = (name: string) => byLowerName.get(name.toLowerCase());
+  return { row: { messageTimeMs: at, receiptTimeMs: received, field }, map };
+}
+
+class RowSearch implements Search {
+  readonly isGivenUp = false;
+  scannedBytes = 0;
+  reachedMs: number;
+  readonly #left: Stored[];
+  readonly #found: Stored[] = [];
+  readonly #timeOf: (message: Stored) => number;
+  readonly #filter: Filter;
+
+  constructor(messages: readonly Stored[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: Filter) {
+    this.#timeOf = ({ row }) => (byReceiptTime ? row.receiptTimeMs : row.messageTimeMs);
+    this.#left = messages
+      .filter((message) => this.#timeOf(message) >= fromMs && this.#timeOf(message) < toMs)
+      .sort((left, right) => this.#timeOf(left) - this.#timeOf(right));
+    this.#filter = filter;
+    this.reachedMs = toMs;
+  }
+
+  get found(): number {
+    return this.#found.length;
+  }
+
+  advance(downToMs: number, maxMatches: number, listener?: MatchListener): void {
+    for (let next = this.#left.at(-1); next && this.#timeOf(next) >= downToMs; next = this.#left.at(-1)) {
+      if (this.found >= maxMatches) return;
+      this.#left.pop();
+      this.reachedMs = this.#timeOf(next);
+      this.scannedBytes += Number(next.map['_size']);
+      if (!this.#filter.matches(next.row)) continue;
+      this.#found.push(next);
+      listener?.each(next.row, 1);
+    }
+    this.#found.sort((left, right) => right.row.messageTimeMs - left.row.messageTimeMs);
+    if (this.found < maxMatches) this.reachedMs = Math.min(this.reachedMs, downToMs);
+  }
+
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+    const elements: string[] = [];
+    let bytes = 0;
+    for (const { map } of this.#found.slice(offset, offset + limit)) {
+      const { _raw, ...rest } = map as Record<string, string>;
+      const element = JSON.stringify({ map: withRaw ? map : rest });
+      bytes += Buffer.byteLength(element);
+      if (bytes > maxBytes && elements.length > 0) break;
+      elements.push(element);
+    }
+    const body = Buffer.from(elements.join(','));
+    return { rows: elements.length, bytes: body.length, pieces: () => [body] };
+  }
+}

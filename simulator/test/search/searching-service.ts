@@ -1,0 +1,89 @@
+/** The simulated service with messages to search, and a client that stores the cookies of its job. */
+import type { Scenario } from '../../scenario.ts';
+import { type CallOptions, type Reply, SimulatedService, startMs } from '../simulated-service.ts';
+import { type Message, RowData } from './row-data.ts';
+
+export const jobs = '/api/v1/search/jobs';
+export const minute = 60_000;
+
+/** Default range of jobs: the hour before the start, with a message in each minute. */
+export const hour = { from: startMs - 60 * minute, to: startMs };
+export const everyMinute: readonly Message[] = Array.from({ length: 60 }, (_, index) => ({
+  at: hour.from + index * minute,
+  raw: `message ${index}`,
+}));
+
+export interface Order {
+  readonly query?: unknown;
+  readonly [member: string]: unknown;
+}
+
+export class SearchingService extends SimulatedService {
+  /** Creates a service without `notStartedFor` and with a minute for each search, unless the scenario says otherwise. */
+  constructor(scenario: Scenario = {}, messages: readonly Message[] = everyMinute) {
+    super(
+      { ...scenario, search: { notStartedFor: '0s', duration: '1m', keepAlive: '1h', ...scenario.search } },
+      new RowData(messages),
+    );
+  }
+
+  createJob(order: Order = {}, options: CallOptions = {}): Reply {
+    const body = { query: '*', ...hour, timeZone: 'UTC', ...order };
+    return this.call('POST', jobs, { body, ...options });
+  }
+
+  /** Creates a job, which has to be accepted. */
+  job(order: Order = {}, options: CallOptions = {}): JobClient {
+    const reply = this.createJob(order, options);
+    if (reply.status !== 202) throw new Error(`not accepted: ${reply.text}`);
+    return new JobClient(this, reply.json.id, cookieOf(reply), options);
+  }
+
+  after(elapsedMs: number): this {
+    this.elapsedMs = elapsedMs;
+    return this;
+  }
+}
+
+/** Returns the header `Cookie` for the cookies of an answer. */
+export function cookieOf({ answer }: Reply): string {
+  return (answer.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
+}
+
+export class JobClient {
+  readonly id: string;
+  readonly cookie: string;
+  readonly #service: SearchingService;
+  readonly #options: CallOptions;
+
+  constructor(service: SearchingService, id: string, cookie: string, options: CallOptions = {}) {
+    this.#service = service;
+    this.id = id;
+    this.cookie = cookie;
+    this.#options = options;
+  }
+
+  /** Requests the job. `under` is the path after the id. */
+  ask(method: string, under = '', cookie: string | undefined = this.cookie): Reply {
+    const headers = cookie === '' ? {} : { cookie };
+    return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  status(): any {
+    return this.ask('GET').json;
+  }
+
+  page(query = 'offset=0&limit=10000'): Reply {
+    return this.ask('GET', `/messages?${query}`);
+  }
+
+  /** Returns `_raw` of the messages of a page. */
+  raws(query?: string): string[] {
+    return this.page(query).json.messages.map(({ map }: { map: Record<string, string> }) => map['_raw']);
+  }
+
+  records(query = 'offset=0&limit=10000'): Reply {
+    return this.ask('GET', `/records?${query}`);
+  }
+}

@@ -1,0 +1,256 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { HttpsClient } from '../../test/contract/https-client.ts';
+import { type RecordingContext, recordingContext } from '../../test/unit/cli/recording-context.ts';
+import type { SimulateOptions } from '../options.ts';
+import { simulate } from '../simulate.ts';
+
+/** A start is slow on a busy machine. */
+const guardMs = 50_000;
+const cwd = mkdtempSync(path.join(tmpdir(), 'logfleet-simulate-test-'));
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const defaults: SimulateOptions = { listen: { host: '127.0.0.1', port: 0 }, timeScale: 1 };
+
+interface Ready {
+  readonly baseURL: string;
+  readonly caFile: string;
+  readonly accessId: string;
+  readonly accessKey: string;
+  readonly controlURL: string;
+}
+
+/** Runs the command while `use` runs. */
+async function withSimulator(
+  options: Partial<SimulateOptions>,
+  use: (ready: Ready, client: HttpsClient) => Promise<void>,
+) {
+  const context: RecordingContext = { ...recordingContext(), cwd };
+  const ended = simulate({ ...defaults, ...options }, context);
+  await Promise.race([
+    ended,
+    expect.poll(() => context.stdout.text, { interval: 1, timeout: guardMs }).toContain('\n'),
+  ]);
+  const ready = JSON.parse(context.stdout.text) as Ready;
+  const credentials = `${ready.accessId}:${ready.accessKey}`;
+  const client = new HttpsClient({ baseURL: ready.baseURL, ca: readFileSync(ready.caFile, 'utf8'), credentials });
+  try {
+    await use(ready, client);
+  } finally {
+    client.close();
+    context.stop('SIGTERM');
+  }
+  await ended;
+  return ready;
+}
+
+const state = async ({ controlURL }: Ready, client: HttpsClient) =>
+  (await client.send('GET', '/state', { baseURL: controlURL })).json;
+
+test('prints its addresses and credentials in one line, and ends cleanly', async () => {
+  const ready = await withSimulator({}, async (answered, client) => {
+    expect(Object.keys(answered)).toEqual(['baseURL', 'caFile', 'accessId', 'accessKey', 'controlURL']);
+    expect((await client.send('GET', '/v1/collectors/upgrades/targets')).status).toBe(200);
+  });
+  expect(existsSync(ready.caFile)).toBe(false);
+});
+
+test('--tls-dir keeps the certificates', async () => {
+  const { caFile } = await withSimulator({ tlsDir: 'tls' }, async () => {});
+  expect(caFile).toBe(path.join(cwd, 'tls', 'ca.crt'));
+  const made = readFileSync(caFile, 'utf8');
+  await withSimulator({ tlsDir: 'tls' }, async () => {});
+  expect(readFileSync(caFile, 'utf8')).toBe(made);
+});
+
+test.each([
+  ['/proc/none', 'cannot keep or read certificates in /proc/none: '],
+  ['file/below', `cannot keep or read certificates in ${path.join(cwd, 'file/below')}: `],
+])('a folder %s that cannot be made is refused as wrong usage', async (tlsDir, message) => {
+  writeFileSync(path.join(cwd, 'file'), '');
+  const command = simulate({ ...defaults, tlsDir }, { ...recordingContext(), cwd });
+  await expect(command).rejects.toMatchObject({
+    code: 'simulator.flag',
+    message: expect.stringMatching(`${message}.*; name another folder with --tls-dir$`),
+  });
+});
+
+test('more collectors than the maximum are refused as wrong usage', async () => {
+  const command = simulate({ ...defaults, collectors: 99_999_999_999 }, { ...recordingContext(), cwd });
+  await expect(command).rejects.toMatchObject({
+    code: 'simulator.flag',
+    message: '--collectors is 99999999999; write 1000000 at most',
+  });
+});
+
+test('--collectors, --seed and --time-scale define the fleet', async () => {
+  await withSimulator({ collectors: 12, seed: 3, timeScale: 60 }, async (ready, client) => {
+    expect((await state(ready, client)).collectors).toHaveLength(12);
+    const scenario = await client.send('PATCH', '/state', { baseURL: ready.controlURL, body: '{}' });
+    expect(scenario.json).toMatchObject({ seed: 3, timeScale: 60 });
+  });
+});
+
+test('--access-id and --access-key are accepted', async () => {
+  await withSimulator({ accessId: 'me', accessKey: 'mine' }, async (ready, client) => {
+    expect(ready).toMatchObject({ accessId: 'me', accessKey: 'mine' });
+    const reply = await client.send('GET', '/v1/collectors/upgrades/targets', {
+      credentials: 'simulator:simulator-key',
+    });
+    expect(reply.status).toBe(401);
+  });
+});
+
+describe('messages to search', () => {
+  /** Returns the number of all messages. */
+  const count = async (options: Partial<SimulateOptions>) => {
+    let found: unknown;
+    await withSimulator({ timeScale: 1_000, ...options }, async (ready, client) => {
+      const order = { query: '* | count', from: 0, to: Date.UTC(2200, 0), timeZone: 'UTC' };
+      expect((await client.send('POST', '/v1/search/jobs', { body: JSON.stringify(order) })).status).toBe(202);
+      const job = async () => (await state(ready, client)).jobs[0];
+      await expect.poll(job, { interval: 1, timeout: guardMs }).toMatchObject({ state: 'DONE GATHERING RESULTS' });
+      found = (await job()).messageCount;
+    });
+    return found;
+  };
+  const day = { from: '2026-10-01', to: '2026-10-02' };
+
+  test('are 100,000 generated ones by default', async () => {
+    expect(await count({})).toBe(100_000);
+  });
+
+  test('are generated by --messages, --from and --to', async () => {
+    expect(await count({ messages: 7, ...day })).toBe(7);
+  });
+
+  test('are generated by --messages before the scenario', async () => {
+    writeFileSync(path.join(cwd, 'logs.yaml'), 'logs: {perSecond: 5, from: 2026-10-01, to: 2026-10-02}');
+    expect(await count({ scenario: 'logs.yaml' })).toBe(5 * 86_400);
+    expect(await count({ scenario: 'logs.yaml', messages: 12 })).toBe(12);
+    expect(await count({ scenario: 'logs.yaml', from: '2026-10-01T23:59:00' })).toBe(300);
+  });
+
+  const lines = (...raws: readonly string[]) =>
+    raws.map((raw, index) => `${JSON.stringify({ _messagetime: 1_700_000_000_000 + index, _raw: raw })}\n`).join('');
+
+  test('are read from files by --log-data', async () => {
+    writeFileSync(path.join(cwd, 'one.ndjson'), lines('a', 'b'));
+    writeFileSync(path.join(cwd, 'two.ndjson'), lines('c'));
+    expect(await count({ logData: ['one.ndjson', 'two.ndjson'] })).toBe(3);
+  });
+
+  test('are read from files relative to the scenario', async () => {
+    mkdirSync(path.join(cwd, 'deep'), { recursive: true });
+    writeFileSync(path.join(cwd, 'deep', 'three.ndjson'), lines('a', 'b', 'c'));
+    writeFileSync(path.join(cwd, 'deep', 's.yaml'), 'logs: {files: [three.ndjson]}');
+    expect(await count({ scenario: 'deep/s.yaml' })).toBe(3);
+  });
+
+  const refused: readonly [string, Partial<SimulateOptions>, string][] = [
+    ['no time', { from: 'yesterday' }, "--from is 'yesterday'; write a time"],
+    ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the beginning'],
+    ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too much for so short a range'],
+    [
+      'no such file',
+      { logData: ['none.ndjson'] },
+      `cannot read the messages of none.ndjson: there is no such file in ${cwd}; write the path of a file of NDJSON`,
+    ],
+    [
+      'a folder for a file',
+      { logData: ['.'] },
+      'cannot read the messages of .: EISDIR: illegal operation on a directory, read; write the path of a file of NDJSON',
+    ],
+    ['a line that is no message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is not JSON'],
+  ];
+  test.each(refused)('%s is refused as wrong usage', async (_, options, message) => {
+    writeFileSync(path.join(cwd, 'bad.ndjson'), `${lines('a')}b\n`);
+    const command = simulate({ ...defaults, ...options }, { ...recordingContext(), cwd });
+    await expect(command).rejects.toMatchObject({ code: 'simulator.flag', message: expect.stringContaining(message) });
+  });
+});
+
+test('--journal gets a line for each request', async () => {
+  await withSimulator({ journal: 'journal.ndjson' }, async (_, client) => {
+    await client.send('GET', '/v1/collectors/upgrades/targets');
+  });
+  expect(JSON.parse(readFileSync(path.join(cwd, 'journal.ndjson'), 'utf8'))).toMatchObject({
+    method: 'GET',
+    status: 200,
+  });
+});
+
+test('a journal that cannot be written is refused as wrong usage', async () => {
+  const command = simulate({ ...defaults, journal: 'no/such/folder' }, { ...recordingContext(), cwd });
+  await expect(command).rejects.toMatchObject({ code: 'simulator.flag' });
+});
+
+describe('--scenario', () => {
+  const write = (text: string) => writeFileSync(path.join(cwd, 'scenario.yaml'), text);
+
+  test('defines the fleet, the users and everything else', async () => {
+    write(
+      'users: {ann: {keys: {a1: secret}}}\nbuilds: [1.2-3]\ngroups: {web: {count: 2, version: 1.1-1}}\ntimeScale: 3',
+    );
+    await withSimulator({ scenario: 'scenario.yaml', timeScale: 2 }, async (ready, client) => {
+      expect(ready).toMatchObject({ accessId: 'a1', accessKey: 'secret' });
+      expect((await state(ready, client)).collectors).toHaveLength(2);
+      const scenario = await client.send('PATCH', '/state', { baseURL: ready.controlURL, body: '{}' });
+      expect(scenario.json.timeScale).toBe(6);
+    });
+  });
+
+  test('may have users beside the user of the flags, which is printed', async () => {
+    write('users: {ann: {keys: {a1: secret}}}');
+    await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready, client) => {
+      expect(ready.accessId).toBe('me');
+      expect((await client.send('GET', '/v1/collectors/upgrades/targets', { credentials: 'a1:secret' })).status).toBe(
+        200,
+      );
+    });
+  });
+
+  test('may have the pair of the flags or of the variables for clients', async () => {
+    write('users: {op: {keys: {other: s, me: mine}}}');
+    await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready) => {
+      expect(ready).toMatchObject({ accessId: 'me', accessKey: 'mine' });
+    });
+  });
+
+  test('names the variable of an access ID that it has with another key', async () => {
+    write('users: {op: {keys: {me: s}}}');
+    const context = { ...recordingContext(), cwd, env: { LOGFLEET_ACCESS_ID: 'me' } };
+    const command = simulate({ ...defaults, scenario: 'scenario.yaml', accessId: 'me' }, context);
+    await expect(command).rejects.toThrow('me already, with another key; unset LOGFLEET_ACCESS_ID, which gave it, or');
+  });
+
+  const refused: readonly [string, string | undefined, Partial<SimulateOptions>, string][] = [
+    ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" does not fit; write a whole number'],
+    ['no file', undefined, { scenario: 'none.yaml' }, 'cannot read the scenario none.yaml'],
+    [
+      'an access ID twice',
+      'users: {a: {keys: {me: s}}}',
+      { accessId: 'me' },
+      'the scenario has the access ID me already',
+    ],
+    ['an unusable access ID', '{}', { accessId: 'me:too' }, '--access-id is empty or has a colon'],
+  ];
+  test.each(refused)('with %s is refused as wrong usage', async (_, text, options, message) => {
+    if (text !== undefined) write(text);
+    const command = simulate({ ...defaults, scenario: 'scenario.yaml', ...options }, { ...recordingContext(), cwd });
+    await expect(command).rejects.toMatchObject({ code: 'simulator.flag', message: expect.stringContaining(message) });
+  });
+});
+
+test('an occupied address is reported with a remedy', async () => {
+  await withSimulator({}, async ({ baseURL }) => {
+    const listen = { host: '127.0.0.1', port: Number(new URL(baseURL).port) };
+    const second = simulate({ ...defaults, listen }, { ...recordingContext(), cwd });
+    await expect(second).rejects.toMatchObject({
+      code: 'simulator.listen',
+      message: expect.stringContaining('--listen'),
+    });
+  });
+});

@@ -1,0 +1,121 @@
+/** The model with a time that tests set. A call is a request that ends at once, unless a test holds it. */
+import { textOf } from '../body.ts';
+import type { JournalEntry } from '../journal.ts';
+import type { LogData } from '../log-data/log-data.ts';
+import { parseLosslessJson } from '../lossless-json.ts';
+import { type ServedAnswer, ServiceModel } from '../model.ts';
+import type { Scenario } from '../scenario.ts';
+
+export const startMs = Date.UTC(2026, 10, 1);
+export const root = '/api/v1/collectors/upgrades';
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `ID:KEY`. */
+  readonly credentials?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The parsed body, with large integers as bigint. Undefined if it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly json: any;
+  readonly answer: ServedAnswer;
+}
+
+export class SimulatedService {
+  readonly model: ServiceModel;
+  readonly journal: JournalEntry[] = [];
+  /** Time since the start. */
+  elapsedMs = 0;
+
+  constructor(scenario: Scenario, logData?: LogData) {
+    this.model = new ServiceModel(
+      { limits: { requestsPerSecond: 0, concurrentRequests: 0 }, ...scenario },
+      { startMs, journal: (entry) => this.journal.push(entry), ...(logData ? { logData } : {}) },
+    );
+  }
+
+  /** Sends a request that stays in flight until `release`. */
+  hold(method: string, path: string, { body, headers, credentials = 'simulator:simulator-key' }: CallOptions = {}) {
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+    return this.model.handle(
+      {
+        method,
+        path: path.startsWith('/') ? path : `${root}/${path}`,
+        headers: {
+          authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: text,
+      },
+      startMs + this.elapsedMs,
+    );
+  }
+
+  release({ token }: ServedAnswer, answered = true): void {
+    this.model.finish(token, startMs + this.elapsedMs, answered);
+  }
+
+  call(method: string, path: string, options?: CallOptions): Reply {
+    const answer = this.hold(method, path, options);
+    this.release(answer);
+    const text = textOf(answer.body);
+    return { ...answer, text, json: parsed(text), answer };
+  }
+
+  create(collectorId: unknown, toVersion?: unknown): Reply {
+    return this.call('POST', root, { body: { collectorId, ...(toVersion === undefined ? {} : { toVersion }) } });
+  }
+
+  /** Creates a task, which has to be accepted. Returns its id. */
+  accepted(collectorId: unknown, toVersion?: unknown): string {
+    const { status, json, text } = this.create(collectorId, toVersion);
+    if (status !== 202) throw new Error(`not accepted: ${text}`);
+    return json.id;
+  }
+
+  task(id: string) {
+    return this.call('GET', id).json.upgrade;
+  }
+
+  /** Returns the names of the collectors in a list. */
+  names(query = ''): string[] {
+    return this.call('GET', `collectors${query}`).json.collectors.map(({ name }: { name: string }) => name);
+  }
+
+  version(name: string): string | undefined {
+    return this.state().collectors.find((collector) => collector.name === name)?.version;
+  }
+
+  state() {
+    return this.model.snapshot(startMs + this.elapsedMs);
+  }
+
+  patch(patch: unknown): void {
+    this.model.patch(patch, startMs + this.elapsedMs);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseLosslessJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const minute = 60_000;
+export const oldVersion = '19.400-1';
+export const target = '19.500-1';
+export const builds = ['19.300-7', oldVersion, target];
+
+/** Three collectors with the ids 100000001 to 100000003. */
+export const threeCollectors: Scenario = { builds, groups: { web: { count: 3, version: oldVersion } } };
+export const first = 100_000_001;

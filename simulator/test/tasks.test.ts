@@ -1,0 +1,337 @@
+/** Builds and upgrade tasks (4.7 to 4.9, 3.2, 7.5): their course and their refusals. */
+import { describe, expect, test } from 'vitest';
+import type { Scenario, UpgradeScenario } from '../scenario.ts';
+import {
+  builds,
+  first,
+  minute,
+  oldVersion,
+  root,
+  SimulatedService,
+  startMs,
+  target,
+  threeCollectors,
+} from './simulated-service.ts';
+
+const withUpgrade = (upgrade: UpgradeScenario): Scenario => ({ ...threeCollectors, upgrade });
+
+describe('4.7 builds', () => {
+  const latest = (scenario: Scenario['builds']) =>
+    new SimulatedService({ ...threeCollectors, ...(scenario ? { builds: scenario } : {}) }).call('GET', 'targets').json
+      .targets;
+  test('the newest build is the latest at any position', () => {
+    expect(latest(['19.1000-1', '19.999-5'])).toEqual([
+      { version: '19.1000-1', latest: true },
+      { version: '19.999-5', latest: false },
+    ]);
+  });
+
+  test('an entry may set another latest build', () => {
+    expect(latest([{ version: '19.300-7', latest: true }, '19.400-1'])[1]).toEqual({
+      version: '19.400-1',
+      latest: false,
+    });
+  });
+
+  test('a scenario may have no latest build', () => {
+    expect(latest([{ version: '19.300-7', latest: false }])).toEqual([{ version: '19.300-7', latest: false }]);
+  });
+});
+
+describe('4.9 creation', () => {
+  test('answers 202 with a string id and a relative link (2.10)', () => {
+    const reply = new SimulatedService(threeCollectors).create(first, target);
+    expect(reply.status).toBe(202);
+    expect(reply.json).toEqual({ id: '200001', link: { rel: 'self', href: '/v1/collectors/upgrades/200001' } });
+  });
+
+  test('a task without toVersion gets the latest build', () => {
+    const service = new SimulatedService(threeCollectors);
+    expect(service.task(service.accepted(first)).toVersion).toBe(target);
+  });
+
+  test('null counts as absent', () => {
+    const service = new SimulatedService(threeCollectors);
+    expect(service.task(service.accepted(first, null)).toVersion).toBe(target);
+  });
+
+  test('a downgrade is accepted like an upgrade', () => {
+    const service = new SimulatedService(threeCollectors);
+    service.accepted(first, '19.300-7');
+    service.elapsedMs = 3 * minute;
+    expect(service.version('web-0001')).toBe('19.300-7');
+  });
+
+  test('ids above 2^53 are exact', () => {
+    const service = new SimulatedService({
+      ...threeCollectors,
+      ids: { firstCollector: '9007199254740993', firstTask: '9007199254740995' },
+    });
+    const body = `{"collectorId":9007199254740995,"toVersion":"${target}"}`;
+    expect(service.call('POST', root, { body }).json.id).toBe('9007199254740995');
+    expect(service.task('9007199254740995')).toMatchObject({ id: 9007199254740995n, collectorId: 9007199254740995n });
+  });
+
+  test('an id may be a string', () => {
+    expect(new SimulatedService(threeCollectors).create(String(first), target).status).toBe(202);
+  });
+});
+
+describe('7.5 refusals', () => {
+  const scenario: Scenario = {
+    builds,
+    groups: {
+      web: { count: 2, version: oldVersion },
+      cloud: { count: 1, collectorType: 'Hosted' },
+      away: { count: 1, version: oldVersion, running: false },
+      gone: { count: 1, version: oldVersion, absent: true },
+    },
+  };
+  const [web, , cloud, away, gone] = [0, 1, 2, 3, 4].map((offset) => first + offset);
+  const cases: readonly [string, unknown, string | undefined | null | number, string][] = [
+    ['no collector', undefined, target, 'collector.invalid'],
+    ['null for a collector', null, target, 'collector.invalid'],
+    ['a name for a collector', 'web-0001', target, 'collector.invalid'],
+    ['a fraction for a collector', 1.5, target, 'collector.invalid'],
+    ['an unknown collector', 42, target, 'collector.invalid'],
+    ['a collector that is not there', gone, target, 'collector.invalid'],
+    ['a hosted collector', cloud, target, 'collector.type.invalid'],
+    ['a collector that does not run', away, target, 'collector.not.alive'],
+    ['an unknown version', web, '19.999-1', 'collector.version.invalid'],
+    ['an empty version', web, '', 'collector.version.invalid'],
+    ['a version that is no text', web, 19.5, 'collector.version.invalid'],
+    ['first of two reasons: hosted before version', cloud, '19.999-1', 'collector.type.invalid'],
+    ['first of two reasons: not alive before version', away, '19.999-1', 'collector.not.alive'],
+  ];
+  test.each(cases)('%s', (_, collectorId, toVersion, code) => {
+    const service = new SimulatedService(scenario);
+    expect(service.create(collectorId, toVersion).json).toMatchObject({ status: 400, code });
+    expect(service.state().tasks).toEqual([]);
+  });
+
+  test('a collector with an upgrade in progress is refused', () => {
+    const service = new SimulatedService(scenario);
+    service.accepted(web, target);
+    expect(service.create(web, '19.999-1').json).toMatchObject({ status: 400, code: 'collector.in.upgrading' });
+    service.elapsedMs = 3 * minute;
+    expect(service.create(web, target).status).toBe(202);
+  });
+
+  test('a missing version is refused if the scenario says so', () => {
+    const service = new SimulatedService({ ...scenario, upgrade: { withoutVersion: 'refuse' } });
+    expect(service.create(web).json.code).toBe('collector.version.invalid');
+  });
+
+  test('the running version is accepted, or refused if the scenario says so', () => {
+    expect(new SimulatedService(scenario).create(web, oldVersion).status).toBe(202);
+    const strict = new SimulatedService({ ...scenario, upgrade: { toRunningVersion: 'refuse' } });
+    expect(strict.create(web, oldVersion).json.code).toBe('collector.version.invalid');
+  });
+
+  test('with a late lock, a second task is accepted', () => {
+    const service = new SimulatedService({ ...scenario, upgrade: { lockDelay: '500ms' } });
+    service.accepted(web, target);
+    service.elapsedMs = 499;
+    service.accepted(web, target);
+    service.elapsedMs = 500;
+    expect(service.create(web, target).json.code).toBe('collector.in.upgrading');
+    expect(service.state().counters).toMatchObject({ tasksAccepted: 2, createTaskRequests: 3 });
+    expect(service.state().collectors[0]).toMatchObject({ tasksAccepted: 2, createTaskRequests: 3 });
+  });
+});
+
+describe('4.8 status', () => {
+  test('has the members of 2.9, with an integer id', () => {
+    const service = new SimulatedService(threeCollectors);
+    const id = service.accepted(first, target);
+    expect(service.task(id)).toEqual({
+      id: 200001,
+      collectorId: first,
+      toVersion: target,
+      requestTime: startMs,
+      status: 0,
+      message: '',
+    });
+  });
+
+  test.each(['1', 'x', '99999999999999999999'])('an unknown task is 404: %s', (id) => {
+    expect(new SimulatedService(threeCollectors).call('GET', id).json).toMatchObject({ status: 404, code: 'notfound' });
+  });
+
+  test('requestTime may be in seconds and have its other name', () => {
+    const task = { requestTimeUnit: 's', requestTimeMember: 'requestedTime' } as const;
+    const service = new SimulatedService({ ...threeCollectors, task });
+    service.elapsedMs = 1_500;
+    const answer = service.task(service.accepted(first, target));
+    expect(answer.requestedTime).toBe(startMs / 1000 + 1);
+    expect(answer).not.toHaveProperty('requestTime');
+  });
+
+  test('members may be absent', () => {
+    const service = new SimulatedService({ ...threeCollectors, task: { omit: ['message', 'requestTime'] } });
+    expect(Object.keys(service.task(service.accepted(first, target)))).toEqual([
+      'id',
+      'collectorId',
+      'toVersion',
+      'status',
+    ]);
+  });
+});
+
+describe('3.2 the course of a task', () => {
+  /** Returns the status at each of these times after acceptance. */
+  const course = (upgrade: UpgradeScenario, timesMs: readonly number[], scenario: Scenario = {}) => {
+    const service = new SimulatedService({ ...withUpgrade(upgrade), ...scenario });
+    const id = service.accepted(first, target);
+    return timesMs.map((elapsedMs) => {
+      service.elapsedMs = elapsedMs;
+      const { status } = service.task(id);
+      return service.version('web-0001') === target ? `${status} upgraded` : `${status}`;
+    });
+  };
+  const fail = [{ end: 'fail', message: 'no space' }] as const;
+  const cases: readonly [string, UpgradeScenario, readonly number[], readonly string[]][] = [
+    ['0, 1, 6, 2', {}, [999, 1_000, 6_000, 179_999, 180_000], ['0', '1', '6', '6', '2 upgraded']],
+    ['a failure', { outcomes: fail }, [6_000, 180_000], ['6', '3']],
+    ['a hang is failed by the time-out', { outcomes: [{ end: 'hang' }] }, [30 * minute - 1, 30 * minute], ['6', '3']],
+    ['increments lengthen', { increments: 3 }, [9 * minute - 1, 9 * minute], ['6', '2 upgraded']],
+    [
+      'success after the time-out: the task stays failed',
+      { duration: '40m' },
+      [30 * minute, 40 * minute - 1, 40 * minute],
+      ['3', '3', '3 upgraded'],
+    ],
+    ['failure after the time-out', { duration: '40m', outcomes: fail }, [30 * minute, 40 * minute], ['3', '3']],
+    ['another time-out', { timeout: '1m' }, [minute - 1, minute, 3 * minute], ['6', '3', '3 upgraded']],
+    ['an undocumented status on the way', { progressingStatus: 4 }, [6_000, 180_000], ['4', '2 upgraded']],
+    ['an undocumented status at the end', { outcomes: [{ end: 'succeed', status: 5 }] }, [180_000], ['5 upgraded']],
+    ['no time at all', { duration: '0s' }, [0], ['2 upgraded']],
+    ['shortly', { duration: '9s' }, [999, 1_000, 3_999, 4_000, 9_000], ['0', '1', '1', '6', '2 upgraded']],
+  ];
+  test.each(cases)('%s', (_, upgrade, times, statuses) => {
+    expect(course(upgrade, times)).toEqual(statuses);
+  });
+
+  test('the time scale shortens all steps and the timeout', () => {
+    expect(course({}, [100, 600, 18_000], { timeScale: 10 })).toEqual(['1', '6', '2 upgraded']);
+    expect(course({ outcomes: [{ end: 'hang' }] }, [3 * minute - 1, 3 * minute], { timeScale: 10 })).toEqual([
+      '6',
+      '3',
+    ]);
+  });
+
+  test('a failed task has the message of its failure', () => {
+    const service = new SimulatedService(withUpgrade({ outcomes: fail }));
+    const id = service.accepted(first, target);
+    service.elapsedMs = 3 * minute;
+    expect(service.task(id)).toMatchObject({ status: 3, message: 'no space' });
+  });
+
+  test('a task of a silent collector stays pending until the collector runs again', () => {
+    const service = new SimulatedService(threeCollectors);
+    const id = service.accepted(first, target);
+    service.patch({ collectors: { 'web-0001': { running: false } } });
+    service.elapsedMs = 10 * minute;
+    expect(service.task(id).status).toBe(1);
+    service.elapsedMs = 40 * minute;
+    expect(service.task(id).status).toBe(3);
+    service.patch({ collectors: { 'web-0001': { running: true } } });
+    expect(service.version('web-0001')).toBe(target);
+    expect(service.task(id).status).toBe(3);
+  });
+
+  test('a collector that is removed during its upgrade is not upgraded', () => {
+    const service = new SimulatedService(threeCollectors);
+    const id = service.accepted(first, target);
+    service.patch({ collectors: { 'web-0001': { absent: true } } });
+    service.elapsedMs = 30 * minute;
+    expect(service.task(id).status).toBe(3);
+    service.patch({ collectors: { 'web-0001': null } });
+    expect(service.version('web-0001')).toBe(oldVersion);
+  });
+
+  test('after the timeout the lock ends with the upgrade, or at once if the scenario says so', () => {
+    const retryAt = (upgrade: UpgradeScenario, elapsedMs: number) => {
+      const service = new SimulatedService(withUpgrade(upgrade));
+      service.accepted(first, target);
+      service.elapsedMs = elapsedMs;
+      return service.create(first, target).status;
+    };
+    expect(retryAt({ duration: '40m' }, 30 * minute)).toBe(400);
+    expect(retryAt({ duration: '40m' }, 40 * minute)).toBe(202);
+    expect(retryAt({ duration: '40m', lockUntil: 'timeout' }, 30 * minute)).toBe(202);
+    expect(retryAt({ outcomes: [{ end: 'hang' }] }, 30 * minute)).toBe(202);
+  });
+});
+
+describe('outcomes of upgrades', () => {
+  const ends = (scenario: Scenario, order: 'up' | 'down' = 'up') => {
+    const service = new SimulatedService({ builds, groups: { web: { count: 400, version: oldVersion } }, ...scenario });
+    const ids = Array.from({ length: 400 }, (_, index) => first + (order === 'up' ? index : 399 - index));
+    for (const id of ids) service.accepted(id, target);
+    service.elapsedMs = 40 * minute;
+    const failed = service.state().tasks.filter(({ status }) => status === 3);
+    return failed.map(({ collectorId, message }) => `${collectorId} ${message}`).sort();
+  };
+  const outcomes = [
+    { share: 0.1, end: 'fail', message: 'disk' },
+    { share: 0.1, end: 'fail', message: 'permission' },
+  ] as const;
+
+  test('have shares and messages', () => {
+    const failed = ends({ upgrade: { outcomes } });
+    const disk = failed.filter((entry) => entry.endsWith('disk')).length;
+    expect(disk).toBeGreaterThan(20);
+    expect(disk).toBeLessThan(65);
+    expect(failed.length - disk).toBeGreaterThan(20);
+    expect(failed.length - disk).toBeLessThan(65);
+  });
+
+  test('may be limited to a build', () => {
+    expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: oldVersion }] } })).toEqual([]);
+    expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: target }] } })).toHaveLength(400);
+  });
+
+  test('do not depend on the order of requests', () => {
+    expect(ends({ upgrade: { outcomes } }, 'down')).toEqual(ends({ upgrade: { outcomes } }));
+  });
+
+  test('depend on the seed', () => {
+    expect(ends({ upgrade: { outcomes }, seed: 2 })).not.toEqual(ends({ upgrade: { outcomes } }));
+  });
+
+  test('may be set by group and by collector', () => {
+    const service = new SimulatedService({
+      ...threeCollectors,
+      groups: { web: { count: 3, version: oldVersion, upgrade: { outcomes: [{ end: 'fail' }] } } },
+      collectors: { 'web-0002': { upgrade: { outcomes: [] } } },
+    });
+    for (const offset of [0, 1, 2]) service.accepted(first + offset, target);
+    service.elapsedMs = 3 * minute;
+    expect(service.state().collectors.map(({ version }) => version)).toEqual([oldVersion, target, oldVersion]);
+  });
+
+  test('may be limited to the first attempts', () => {
+    const service = new SimulatedService(withUpgrade({ outcomes: [{ end: 'fail', attempts: 2 }] }));
+    const statuses = [1, 2, 3].map((attempt) => {
+      const id = service.accepted(first, target);
+      service.elapsedMs = attempt * 3 * minute;
+      return service.task(id).status;
+    });
+    expect(statuses).toEqual([3, 3, 2]);
+  });
+
+  test('may have durations with a range', () => {
+    const service = new SimulatedService({
+      builds,
+      upgrade: { duration: ['1m', '2m'] },
+      groups: { web: { count: 50, version: oldVersion } },
+    });
+    for (let index = 0; index < 50; index++) service.accepted(first + index, target);
+    service.elapsedMs = 2 * minute;
+    const durations = service.state().tasks.map(({ requestTime, endTime }) => (endTime ?? 0) - requestTime);
+    expect(Math.min(...durations)).toBeGreaterThanOrEqual(minute);
+    expect(Math.max(...durations)).toBeLessThanOrEqual(2 * minute);
+    expect(new Set(durations).size).toBeGreaterThan(40);
+  });
+});

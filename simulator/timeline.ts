@@ -1,0 +1,54 @@
+/** Future actions in order of time. Equal times keep their order of insertion. The owner has to call `advance`. */
+
+interface Entry {
+  readonly atMs: number;
+  readonly order: number;
+  readonly action: (atMs: number) => void;
+}
+
+export class Timeline {
+  readonly #heap: Entry[] = [];
+  #order = 0;
+
+  at(atMs: number, action: (atMs: number) => void): void {
+    const heap = this.#heap;
+    const entry: Entry = { atMs, order: this.#order++, action };
+    let index = heap.length;
+    heap.push(entry);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (isBefore(heap[parent] as Entry, entry)) break;
+      heap[index] = heap[parent] as Entry;
+      index = parent;
+    }
+    heap[index] = entry;
+  }
+
+  /** Runs all actions up to and including `atMs`, each at its own time, with those that they add. */
+  advance(atMs: number): void {
+    for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
+      this.#removeFirst();
+      first.action(first.atMs);
+    }
+  }
+
+  #removeFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as Entry;
+    if (heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Entry, heap[child] as Entry)) child++;
+      if (isBefore(last, heap[child] as Entry)) break;
+      heap[index] = heap[child] as Entry;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(left: Entry, right: Entry): boolean {
+  return left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
+}

@@ -1,0 +1,149 @@
+/**
+ * A collector of the simulated service: its traits, its present and past condition, and its JSON.
+ *
+ * Invariant: `now` changes only through `change`, which keeps the former condition, so that `at` can return the condition that a lagging
+ * list shows. The constant part of the JSON is cached, because pages of 1,000 are rendered often.
+ */
+import type { CollectorTraits } from '../scenario.ts';
+
+/** The changing properties of a collector. */
+export interface Condition {
+  readonly version: string;
+  readonly running: boolean;
+  /** Time at which it was last known to run, in ms since the epoch. Only for a collector that does not run. */
+  readonly silentSinceMs: number;
+  readonly present: boolean;
+}
+
+interface Past {
+  readonly untilMs: number;
+  readonly condition: Condition;
+}
+
+/** Maximum age of a stored condition. No list lags longer. */
+const rememberedMs = 3_600_000;
+const heartbeatMs = 15_000;
+
+export class Collector {
+  /** Decimal digits. */
+  readonly id: string;
+  readonly name: string;
+  /** Name of its group, or undefined without one. */
+  readonly group: string | undefined;
+  traits: CollectorTraits;
+  now: Condition;
+  /** Tasks that are neither finished nor timed out. */
+  readonly activeTasks: UpgradeTask[] = [];
+  /** Upgrades that should have ended while the collector was silent. */
+  readonly heldUpgrades: UpgradeTask[] = [];
+  /** Number of tasks answered with 202. */
+  acceptedTasks = 0;
+  /** Number of requests to create a task. */
+  createTaskRequests = 0;
+  #past: Past[] = [];
+  #rendered: string | undefined;
+  #renderedVersion: string | undefined;
+  readonly #heartbeatPhaseMs: number;
+
+  constructor(id: string, name: string, group: string | undefined, traits: CollectorTraits, condition: Condition) {
+    this.id = id;
+    this.name = name;
+    this.group = group;
+    this.traits = traits;
+    this.now = condition;
+    this.#heartbeatPhaseMs = (Number(id.slice(-5)) * 7) % heartbeatMs;
+  }
+
+  get hosted(): boolean {
+    return this.traits.collectorType === 'Hosted';
+  }
+
+  change(changes: Partial<Condition>, atMs: number): void {
+    this.#past.push({ untilMs: atMs, condition: this.now });
+    if (this.#past.length > 4) this.#past = this.#past.filter(({ untilMs }) => untilMs > atMs - rememberedMs);
+    this.now = { ...this.now, ...changes };
+  }
+
+  /** Sets new traits. The caller has to apply their effect on the condition. */
+  describe(traits: CollectorTraits): void {
+    this.traits = traits;
+    this.#rendered = undefined;
+  }
+
+  /** Returns the condition at `atMs`, at most an hour back. */
+  at(atMs: number): Condition {
+    for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
+    return this.now;
+  }
+
+  /** Returns the time of the last contact at or before `atMs`. */
+  lastSeenAliveMs(condition: Condition, atMs: number): number {
+    const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
+    return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
+  }
+
+  /** Returns whether the service reports the collector as alive. It does so for some time after the last contact. */
+  isAlive(condition: Condition, atMs: number, aliveForMs: number): boolean {
+    return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
+  }
+
+  /** Returns the collector as JSON (2.7) in its condition at `atMs`. */
+  render(atMs: number, aliveForMs: number): string {
+    const condition = this.at(atMs);
+    if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {
+      this.#rendered = this.#renderSteady(condition.version);
+      this.#renderedVersion = condition.version;
+    }
+    const omit = this.traits.omit;
+    let text = this.#rendered;
+    if (!omit?.includes('lastSeenAlive')) text += `,"lastSeenAlive":${this.lastSeenAliveMs(condition, atMs)}`;
+    if (!omit?.includes('alive')) text += `,"alive":${this.isAlive(condition, atMs, aliveForMs)}`;
+    return `${text}}`;
+  }
+
+  /** Returns all members except the last two, without the closing brace. */
+  #renderSteady(version: string): string {
+    const { traits } = this;
+    const members: Readonly<Record<string, unknown>> = {
+      hostName: traits.hostName ?? `${this.name}.example.internal`,
+      timeZone: traits.timeZone ?? 'Etc/UTC',
+      links: [{ rel: 'sources', href: `/v1/collectors/${this.id}/sources` }],
+      ephemeral: traits.ephemeral ?? false,
+      sourceSyncMode: traits.sourceSyncMode ?? 'UI',
+      collectorType: traits.collectorType ?? 'Installable',
+      collectorVersion: version,
+      osVersion: traits.osVersion ?? '6.1.0',
+      osName: traits.osName ?? 'Linux',
+      osArch: traits.osArch ?? 'amd64',
+    };
+    const kept = Object.entries(members).filter(
+      ([name]) => !(traits.omit as readonly string[] | undefined)?.includes(name),
+    );
+    const rest = kept.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join('');
+    return `{"id":${this.id},"name":${JSON.stringify(this.name)}${rest}`;
+  }
+}
+
+export interface UpgradeTask {
+  /** Decimal digits. */
+  readonly id: string;
+  readonly collector: Collector;
+  readonly fromVersion: string;
+  readonly toVersion: string;
+  /** Whether an event of the scenario created it. */
+  readonly foreign: boolean;
+  readonly requestedMs: number;
+  /** Times at which it leaves status 0 and status 1. */
+  readonly pendingAtMs: number;
+  readonly progressingAtMs: number;
+  readonly progressingStatus: number;
+  /** Time from which the service answers `collector.in.upgrading`. */
+  readonly lockedAtMs: number;
+  readonly end: 'succeed' | 'fail' | 'hang';
+  readonly endStatus: number | undefined;
+  readonly endMessage: string;
+  /** End of the task as in its status. */
+  finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
+  /** Time at which the collector finished, whatever the task's status. */
+  collectorEndMs: number | undefined;
+}

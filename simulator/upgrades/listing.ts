@@ -1,0 +1,104 @@
+/**
+ * Pages of the list of upgradable collectors (4.6). The list is filtered and sorted once for each state of the fleet, so that a page
+ * costs only its rows.
+ */
+import { parseBuildVersion } from '../../src/base/build-version.ts';
+import { drawFor } from '../chance.ts';
+import type { AccessKey, Settings } from '../settings.ts';
+import type { Collector, Condition } from './collector.ts';
+import type { Fleet } from './fleet.ts';
+
+export interface PageQuery {
+  readonly toVersion: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+interface CachedList {
+  readonly epoch: number;
+  readonly collectors: readonly Collector[];
+}
+
+const maxCachedLists = 16;
+
+export class Listing {
+  readonly #fleet: Fleet;
+  readonly #lists = new Map<string, CachedList>();
+
+  constructor(fleet: Fleet) {
+    this.#fleet = fleet;
+  }
+
+  /** Drops lists that were sorted under other settings. */
+  clear(): void {
+    this.#lists.clear();
+  }
+
+  /** Returns the body of the answer, for the fleet at `atMs`. */
+  page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
+    const collectors = this.#list(query.toVersion, key, settings, atMs);
+    const end = Math.min(query.offset + query.limit, collectors.length);
+    const rendered: string[] = [];
+    for (let index = query.offset; index < end; index++) {
+      rendered.push((collectors[index] as Collector).render(atMs, settings.aliveForMs));
+    }
+    return `{"collectors":[${rendered.join(',')}]}`;
+  }
+
+  #list(toVersion: string, key: AccessKey, settings: Settings, atMs: number): readonly Collector[] {
+    const name = JSON.stringify([toVersion, key.groups]);
+    const epoch = this.#fleet.epochAt(atMs);
+    const known = this.#lists.get(name);
+    if (known?.epoch === epoch) return known.collectors;
+    const collectors = this.#gather(toVersion, key, settings, atMs);
+    this.#lists.delete(name);
+    this.#lists.set(name, { epoch, collectors });
+    const [oldest] = this.#lists.keys();
+    if (this.#lists.size > maxCachedLists && oldest !== undefined) this.#lists.delete(oldest);
+    return collectors;
+  }
+
+  #gather(toVersion: string, key: AccessKey, settings: Settings, atMs: number): Collector[] {
+    const found: Collector[] = [];
+    for (const collector of this.#fleet.all()) {
+      const condition = collector.at(atMs);
+      if (isListed(collector, condition, toVersion, settings.list) && maySee(key, collector)) found.push(collector);
+    }
+    return sorted(found, settings, atMs);
+  }
+}
+
+/** Returns whether the collector exists for the user. */
+export function maySee(key: AccessKey, collector: Collector): boolean {
+  return key.groups === undefined || (collector.group !== undefined && key.groups.includes(collector.group));
+}
+
+function isListed(collector: Collector, condition: Condition, toVersion: string, list: Settings['list']): boolean {
+  if (!condition.present) return false;
+  if (collector.hosted) return list.hosted;
+  return list.atTarget || condition.version !== toVersion;
+}
+
+function sorted(collectors: Collector[], settings: Settings, atMs: number): Collector[] {
+  switch (settings.list.order) {
+    case 'id':
+      return collectors;
+    case 'name':
+      return collectors.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
+    case 'version':
+      return sortedBy(collectors, (collector) => versionRank(collector.at(atMs).version));
+    case 'shuffled':
+      return sortedBy(collectors, ({ id }) => drawFor(settings.seed, 'order', id));
+  }
+}
+
+function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => number): Collector[] {
+  const ranked = collectors.map((collector) => ({ collector, rank: rankOf(collector) }));
+  return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
+}
+
+/** Returns a number with the order of `compareBuildVersions` for parts below a million. Other texts come first. */
+function versionRank(text: string): number {
+  const version = parseBuildVersion(text);
+  return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;
+}

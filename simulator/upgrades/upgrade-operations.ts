@@ -1,0 +1,140 @@
+/**
+ * The four operations on collectors (4.6 to 4.9): their checks in order, and their answers. Credentials and limits are checked before.
+ */
+import { jsonAnswer } from '../answer.ts';
+import { type Call, type Outcome, refuse } from '../call.ts';
+import { decimalId, parseLosslessJson } from '../lossless-json.ts';
+import type { Settings } from '../settings.ts';
+import type { Fleet } from './fleet.ts';
+import { type Listing, maySee } from './listing.ts';
+import { renderTask } from './upgrade-task.ts';
+import { settingsFor, type Upgrades } from './upgrades.ts';
+
+export interface TaskOrder {
+  /** Decimal digits. Undefined if the body names no collector. */
+  readonly collectorId: string | undefined;
+  /** Undefined if absent; `invalid` if it is not a text. */
+  readonly toVersion: string | undefined | { readonly invalid: unknown };
+}
+
+export class UpgradeOperations {
+  readonly #fleet: Fleet;
+  readonly #upgrades: Upgrades;
+  readonly #listing: Listing;
+
+  constructor(fleet: Fleet, upgrades: Upgrades, listing: Listing) {
+    this.#fleet = fleet;
+    this.#upgrades = upgrades;
+    this.#listing = listing;
+  }
+
+  /** 4.6. */
+  listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
+    const offset = wholeNumber(query.get('offset'), 0);
+    if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
+    const limit = wholeNumber(query.get('limit'), 50);
+    if (limit === undefined || limit === 0) return badParameter('limit', query, 'a whole number from 1 on');
+    const { maxLimit, aboveMaxLimit } = settings.list;
+    if (limit > maxLimit && aboveMaxLimit === 'refuse') {
+      return badParameter('limit', query, `a whole number up to ${maxLimit}`);
+    }
+    const toVersion = query.get('toVersion') ?? settings.latestVersion;
+    if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
+    const page = { toVersion, offset, limit: Math.min(limit, maxLimit) };
+    const lagMs = Math.max(fault?.lagMs ?? 0, settings.list.lagMs);
+    return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
+  }
+
+  /** 4.7. */
+  listBuilds({ settings }: Call): Outcome {
+    return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
+  }
+
+  /** 4.8. */
+  getTask(taskId: string, { key, settings, atMs }: Call): Outcome {
+    const task = this.#upgrades.get(taskId);
+    if (!task || !maySee(key, task.collector)) {
+      return refuse(404, 'notfound', `There is no upgrade task ${taskId}.`);
+    }
+    return jsonAnswer(200, renderTask(task, atMs, settings.task));
+  }
+
+  /** 4.9, with the checks in the order of 7.5. `order` is undefined if the body is not a JSON object. */
+  createTask(order: TaskOrder | undefined, { key, settings, atMs }: Call): Outcome {
+    if (!order) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');
+    const collector = order.collectorId === undefined ? undefined : this.#fleet.byId(order.collectorId);
+    if (!collector?.now.present || !maySee(key, collector)) {
+      const which =
+        order.collectorId === undefined ? 'collectorId is missing or no id' : `${order.collectorId} is unknown`;
+      return refuse(400, 'collector.invalid', `The collector does not exist, or you may not see it: ${which}.`);
+    }
+    if (collector.hosted) {
+      return refuse(
+        400,
+        'collector.type.invalid',
+        `Collector ${collector.name} is hosted; only installed ones are upgraded.`,
+      );
+    }
+    if (!collector.isAlive(collector.now, atMs, settings.aliveForMs)) {
+      return refuse(400, 'collector.not.alive', `Collector ${collector.name} is not running.`);
+    }
+    if (this.#upgrades.isLocked(collector, atMs)) {
+      return refuse(400, 'collector.in.upgrading', `Collector ${collector.name} is being upgraded already.`);
+    }
+    const upgrade = settingsFor(collector, settings.upgrade);
+    const asked = order.toVersion;
+    if (typeof asked === 'object') return unknownVersion(JSON.stringify(asked.invalid), settings);
+    const toVersion = asked ?? (upgrade.withoutVersion === 'latest' ? settings.latestVersion : undefined);
+    if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
+    if (toVersion === collector.now.version && upgrade.toRunningVersion === 'refuse') {
+      return refuse(400, 'collector.version.invalid', `Collector ${collector.name} runs ${toVersion} already.`);
+    }
+    const task = this.#upgrades.start({ collector, toVersion }, settings, atMs);
+    const link = { rel: 'self', href: `/v1/collectors/upgrades/${task.id}` };
+    return { ...jsonAnswer(202, JSON.stringify({ id: task.id, link })), taskId: task.id };
+  }
+}
+
+/** Reads the body of 4.9. Undefined if it is not a JSON object. Null counts as absent. */
+export function readTaskOrder(body: string): TaskOrder | undefined {
+  let value: unknown;
+  try {
+    value = parseLosslessJson(body);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { collectorId, toVersion } = value as { readonly collectorId?: unknown; readonly toVersion?: unknown };
+  return {
+    collectorId: decimalId(collectorId),
+    toVersion:
+      toVersion === null || toVersion === undefined || typeof toVersion === 'string'
+        ? (toVersion ?? undefined)
+        : { invalid: String(toVersion) },
+  };
+}
+
+function isOffered(version: string, settings: Settings): boolean {
+  return settings.builds.some((build) => build.version === version);
+}
+
+/** Returns `fallback` for an absent parameter, and undefined for an invalid number. */
+function wholeNumber(text: string | null, fallback: number): number | undefined {
+  if (text === null) return fallback;
+  const value = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function badParameter(name: string, query: URLSearchParams, wanted: string): Outcome {
+  return refuse(
+    400,
+    'parameter.invalid',
+    `Parameter ${name} is ${JSON.stringify(query.get(name))}; it must be ${wanted}.`,
+  );
+}
+
+function unknownVersion(version: string | undefined, settings: Settings): Outcome {
+  const builds = settings.builds.map((build) => build.version).join(', ');
+  const what = version === undefined ? 'No version was given.' : `There is no build ${version}.`;
+  return refuse(400, 'collector.version.invalid', `${what} Builds are: ${builds || 'none'}.`);
+}

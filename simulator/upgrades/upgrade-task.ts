@@ -1,0 +1,30 @@
+/**
+ * An upgrade task (2.9, 3.2) over time:
+ *
+ * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed. The first three become 3 at the timeout.
+ *
+ * The first three states are computed from the clock. The end is set from outside.
+ */
+
+import type { Settings } from '../settings.ts';
+import type { UpgradeTask } from './collector.ts';
+
+/** Returns the status code (3.2) at a time not before its last change. */
+export function statusAt(task: UpgradeTask, atMs: number): number {
+  if (task.finished) return task.finished.status;
+  if (atMs < task.pendingAtMs) return 0;
+  if (atMs < task.progressingAtMs || !task.collector.now.running) return 1;
+  return task.progressingStatus;
+}
+
+/** Renders the answer of 4.8. */
+export function renderTask(task: UpgradeTask, atMs: number, settings: Settings['task']): string {
+  const requestTime = Math.floor(settings.requestTimeUnit === 's' ? task.requestedMs / 1000 : task.requestedMs);
+  const members = [`"id":${task.id}`];
+  if (!settings.omit.includes('collectorId')) members.push(`"collectorId":${task.collector.id}`);
+  if (!settings.omit.includes('toVersion')) members.push(`"toVersion":${JSON.stringify(task.toVersion)}`);
+  if (!settings.omit.includes('requestTime')) members.push(`"${settings.requestTimeMember}":${requestTime}`);
+  members.push(`"status":${statusAt(task, atMs)}`);
+  if (!settings.omit.includes('message')) members.push(`"message":${JSON.stringify(task.finished?.message ?? '')}`);
+  return `{"upgrade":{${members.join(',')}}}`;
+}

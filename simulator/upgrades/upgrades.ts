@@ -1,0 +1,149 @@
+/**
+ * Upgrades in progress: accepted tasks, their course, their effect on collectors, and the lock of collectors.
+ *
+ * Invariant: a task ends once. A collector's version changes when the collector finishes, even if the task has timed out before. A
+ * collector that is silent then gets its new version when it resumes contact.
+ */
+import { drawFor } from '../chance.ts';
+import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
+import { pickFrom, type Span } from '../span.ts';
+import type { Timeline } from '../timeline.ts';
+import type { Collector, UpgradeTask } from './collector.ts';
+import type { Fleet } from './fleet.ts';
+
+const success: Outcome = {
+  share: 1,
+  end: 'succeed',
+  message: '',
+  status: undefined,
+  duration: undefined,
+  attempts: Number.POSITIVE_INFINITY,
+  toVersion: undefined,
+};
+
+export interface NewTask {
+  readonly collector: Collector;
+  readonly toVersion: string;
+  /** An upgrade by another tool. It always succeeds, after this or the usual duration. */
+  readonly foreign?: { readonly durationMs: number | undefined };
+}
+
+export class Upgrades {
+  readonly #tasks = new Map<string, UpgradeTask>();
+  readonly #fleet: Fleet;
+  readonly #timeline: Timeline;
+  #nextId: bigint;
+
+  constructor(fleet: Fleet, timeline: Timeline, firstId: bigint) {
+    this.#fleet = fleet;
+    this.#timeline = timeline;
+    this.#nextId = firstId;
+  }
+
+  get(id: string): UpgradeTask | undefined {
+    return this.#tasks.get(id);
+  }
+
+  all(): Iterable<UpgradeTask> {
+    return this.#tasks.values();
+  }
+
+  /** Returns whether the service answers `collector.in.upgrading`. */
+  isLocked(collector: Collector, atMs: number): boolean {
+    return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
+  }
+
+  start({ collector, toVersion, foreign }: NewTask, settings: Settings, atMs: number): UpgradeTask {
+    const upgrade = settingsFor(collector, settings.upgrade);
+    const attempt = foreign ? 0 : ++collector.acceptedTasks;
+    const outcome = foreign ? success : outcomeFor({ collector, toVersion }, attempt, upgrade, settings.seed);
+    const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
+    const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
+    const unscaledMs = pickFrom(span, draw) * upgrade.increments;
+    const durationMs = unscaledMs / settings.timeScale;
+    const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
+    const task: UpgradeTask = {
+      id: String(this.#nextId++),
+      collector,
+      fromVersion: collector.now.version,
+      toVersion,
+      foreign: foreign !== undefined,
+      requestedMs: atMs,
+      pendingAtMs,
+      progressingAtMs: pendingAtMs + Math.min(upgrade.pendingForMs / settings.timeScale, durationMs / 3),
+      progressingStatus: upgrade.progressingStatus,
+      lockedAtMs: atMs + upgrade.lockDelayMs,
+      end: outcome.end,
+      endStatus: outcome.status,
+      endMessage: outcome.message,
+      finished: undefined,
+      collectorEndMs: undefined,
+    };
+    this.#tasks.set(task.id, task);
+    collector.activeTasks.push(task);
+    if (task.end !== 'hang') this.#timeline.at(atMs + durationMs, (endMs) => this.#endOnCollector(task, endMs));
+    this.#timeline.at(atMs + upgrade.timeoutMs / settings.timeScale, (endMs) => this.#timeOut(task, upgrade, endMs));
+    return task;
+  }
+
+  /** Finishes the upgrades that should have ended while the collector was silent. */
+  resume(collector: Collector, atMs: number): void {
+    for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
+  }
+
+  #endOnCollector(task: UpgradeTask, atMs: number): void {
+    const { collector } = task;
+    if (!collector.now.present) return;
+    if (!collector.now.running) {
+      collector.heldUpgrades.push(task);
+      return;
+    }
+    task.collectorEndMs = atMs;
+    if (task.end === 'succeed') this.#fleet.change(collector, { version: task.toVersion }, atMs);
+    task.finished ??= {
+      status: task.endStatus ?? (task.end === 'succeed' ? 2 : 3),
+      message: task.endMessage,
+      atMs,
+    };
+    release(task);
+  }
+
+  #timeOut(task: UpgradeTask, settings: UpgradeSettings, atMs: number): void {
+    task.finished ??= { status: 3, message: 'The upgrade did not complete in time.', atMs };
+    const { collector } = task;
+    const goesOn = task.end !== 'hang' && collector.now.running && collector.now.present;
+    if (settings.lockUntil === 'timeout' || !goesOn) release(task);
+  }
+}
+
+function release(task: UpgradeTask): void {
+  const { activeTasks } = task.collector;
+  const index = activeTasks.indexOf(task);
+  if (index >= 0) activeTasks.splice(index, 1);
+}
+
+/** Returns the settings of a collector: its own or its group's before those of the scenario. */
+export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
+  const own = collector.traits.upgrade;
+  return own ? upgradeSettings(own, common) : common;
+}
+
+/** Draws an outcome from the collector and its attempt, so that the order of requests does not matter. */
+function outcomeFor(
+  { collector, toVersion }: NewTask,
+  attempt: number,
+  settings: UpgradeSettings,
+  seed: number,
+): Outcome {
+  let rest = drawFor(seed, 'outcome', collector.id, attempt);
+  for (const outcome of settings.outcomes) {
+    if (attempt > outcome.attempts || toVersion !== (outcome.toVersion ?? toVersion)) continue;
+    if (rest < outcome.share) return outcome;
+    rest -= outcome.share;
+  }
+  return success;
+}
+
+function fixed(durationMs: number): Span {
+  return { minMs: durationMs, maxMs: durationMs };
+}

@@ -1,0 +1,35 @@
+/** Values of flags that several command lines take, read from text. A text that does not fit is refused with what to write. */
+import { InvalidArgumentError } from 'commander';
+
+/** An address to listen on. Port 0 takes a free port. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
+
+/** Reads `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
+export function listenAddress(text: string): ListenAddress {
+  const match = addressForm.exec(text);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) {
+    throw new InvalidArgumentError(
+      'Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.',
+    );
+  }
+  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+}
+
+/** Reads a whole number from 0 on. The command that takes it checks its maximum. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError(`Write ${Number.MAX_SAFE_INTEGER} at most.`);
+  return value;
+}
+
+/** Adds one value of a flag that may be given several times to the values before it. */
+export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
+  return [...(former ?? []), text];
+}

@@ -1,0 +1,148 @@
+/**
+ * Builds the manifest for the flags of `logfleet export`. The manifest is text like that of a file, so the same rules check it. Findings
+ * name the flag.
+ */
+import path from 'node:path';
+import type { SearchExport } from '../../api/kinds.ts';
+import type { PlacedFinding, SourceFile } from '../../api/manifest-set.ts';
+import { parseDuration } from '../../base/duration.ts';
+import type { CommandContext } from '../context.ts';
+import type { Volumes } from '../export-places.ts';
+import type { ExportOptions, ExportRequestOptions } from '../options.ts';
+import { renderFinding } from '../render/finding.ts';
+import { UsageError } from '../usage-error.ts';
+import { regionOf } from '../verify/manifest-place.ts';
+import { flagOf } from './field-flags.ts';
+
+/** Target of the rows of an export by flags. */
+export type ExportSink =
+  | { readonly kind: 'stdout' }
+  | { readonly kind: 'folder'; readonly folder: string }
+  | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string };
+
+export interface FlagManifest {
+  readonly source: SourceFile;
+  /** Volumes that the manifest names. */
+  readonly volumes: Volumes;
+}
+
+/** File name of the manifest in findings. Lines for people show the flag instead. */
+const flagSource = 'the command line';
+const volumeName = 'output';
+const secretName = 'log-service';
+
+export function sinkOf({ output }: ExportOptions): ExportSink {
+  // Usually the value of an unset variable. As a path, it would mean the current folder.
+  if (!output) throw new UsageError('the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, or -o -');
+  if (output === '-') return { kind: 'stdout' };
+  if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
+  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(output) ?? [];
+  if (bucket === '') throw new UsageError(`'${output}' has no bucket; write s3://BUCKET/FOLDER`);
+  return { kind: 'store', bucket, prefix: prefix.replace(/\/$/, '') };
+}
+
+export interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
+  /** Folder that keeps rows for stdout until they are proven. */
+  readonly folder: string;
+  /** Current wall time. `now` and times before now are relative to it. */
+  readonly nowMs: number;
+  /** Secret with the credentials of the service. Undefined if environment variables have them. */
+  readonly secret: GivenSecret | undefined;
+}
+
+export interface GivenSecret {
+  readonly name: string;
+  /** Namespace in the manifest of the Secret. Undefined if the manifest names none: the Secret is then in the namespace of the export. */
+  readonly namespace: string | undefined;
+}
+
+export function flagManifest(
+  options: ExportOptions,
+  sink: ExportSink,
+  { folder, nowMs, secret, cwd, env }: FlagSurroundings,
+): FlagManifest {
+  const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
+  const document = {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'SearchExport',
+    metadata: { name: options.name ?? 'export', namespace: secret?.namespace },
+    spec: {
+      credentialsSecretRef: { name: secret?.name ?? secretName },
+      ...requestMembers(options, nowMs),
+      output: outputMembers(options, sink),
+      destination: sink.kind === 'store' ? { s3: storeMembers(options, sink, env) } : { volume: { name: volumeName } },
+    },
+  };
+  const volumes = sink.kind === 'store' ? new Map<string, string>() : new Map([[volumeName, directory]]);
+  return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
+}
+
+function requestMembers(options: ExportRequestOptions, nowMs: number): object {
+  const { query = '', from = '', to = '', timeZone, byReceiptTime, autoParsingMode, results, parallelism } = options;
+  const { maxMessages, maxBytesScanned, activeDeadlineSeconds, incompletePolicy, proof, settleDelay } = options;
+  return {
+    query,
+    timeRange: { from: moment(from, nowMs), to: moment(to, nowMs), timeZone },
+    byReceiptTime,
+    autoParsingMode,
+    results,
+    parallelism,
+    limits: { maxMessages, maxBytesScanned },
+    activeDeadlineSeconds,
+    incompletePolicy,
+    proof,
+    settleDelay,
+  };
+}
+
+function outputMembers({ format, compression, fields, maxPartSize }: ExportRequestOptions, sink: ExportSink): object {
+  if (sink.kind !== 'stdout') return { format, compression, fields, maxPartSize };
+  if (format === 'Parquet') {
+    throw new UsageError(
+      'Parquet cannot go to stdout, since it is read from its end: write -o DIR, or another --format',
+    );
+  }
+  if (compression !== undefined && compression !== 'None') {
+    throw new UsageError('rows on stdout are not compressed: remove --compression, and pipe them to gzip');
+  }
+  return { format, compression: 'None', fields, maxPartSize };
+}
+
+function storeMembers(
+  { endpoint, region, pathStyle, insecure }: ExportOptions,
+  { bucket, prefix }: Extract<ExportSink, { kind: 'store' }>,
+  env: CommandContext['env'],
+): object {
+  const address = { endpoint, region: regionOf(region, env), forcePathStyle: pathStyle, insecure };
+  return { bucket, ...(prefix === '' ? {} : { prefix }), ...address };
+}
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+
+/** Time for the spec. Resolves `now`, times before now such as `-24h`, and dates, which mean midnight. Other texts stay. */
+function moment(text: string, nowMs: number): string {
+  if (text === 'now') return new Date(nowMs).toISOString();
+  if (dateForm.test(text)) return `${text}T00:00:00`;
+  const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;
+  return beforeMs === undefined ? text : new Date(nowMs - beforeMs).toISOString();
+}
+
+/** Flags that repeat this range at another start. Empty if the range is the same at each start anyway. */
+export function fixedRangeFlags({ from = '', to = '' }: ExportRequestOptions, { spec }: SearchExport): string {
+  const isMoving = [from, to].some((text) => text === 'now' || text.startsWith('-'));
+  return isMoving ? `--from ${spec.timeRange.from} --to ${spec.timeRange.to}` : '';
+}
+
+/** Line for one finding. It names the flag, or the place in a file. Undefined for a finding that does not apply to `logfleet export`. */
+export function renderExportFinding(finding: PlacedFinding): string | undefined {
+  const { file, path: place, severity, message } = finding;
+  // The process uses the credentials of its user, so a store needs no Secret.
+  if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
+  if (file !== flagSource) return renderFinding(finding);
+  const flag = flagOf(place) ?? place;
+  const isTime = severity === 'error' && (flag === '--from' || flag === '--to');
+  return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${message}${isTime ? shortTimes : ''}\n`;
+}
+
+/** Forms of a time that a flag takes and a manifest does not. */
+const shortTimes = '; the flag also takes a date, now, or a time before now such as -24h';

@@ -1,0 +1,270 @@
+/**
+ * `logfleet export`: runs one SearchExport as a process, from a manifest or from flags, with the code of the operator. The process ends
+ * with the export. Committed intervals stay at the destination, and the next start continues from them.
+ *
+ * With `-o -`, a temporary folder keeps the rows until all of them are proven. Then they go to stdout. The folder is removed when the
+ * process ends, also after a signal, but not after SIGKILL or a crash of the machine.
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SearchExport } from '../../api/kinds.ts';
+import type { SourceFile } from '../../api/manifest-set.ts';
+import { namespaceProblem } from '../../api/metadata-check.ts';
+import { aborted } from '../../base/aborted.ts';
+import { systemClock } from '../../base/clock.ts';
+import { makeWithFoldersAbove } from '../../base/folders-above.ts';
+import { keepHeapSmall } from '../../base/heap.ts';
+import { type Metrics, noMetrics } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import { pausedByOf } from '../../controller/pauses.ts';
+import { ExportLayout } from '../../destination/export-layout.ts';
+import { readManifest } from '../../destination/manifest.ts';
+import { openDestination } from '../../destination/open-destination.ts';
+import type { ExportPlaces } from '../../export/export-settings.ts';
+import { type ExportWording, resourceWording, type WordedField } from '../../export/export-wording.ts';
+import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
+import { connectOverTls } from '../../service/undici/connect.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { exportPlaces } from '../export-places.ts';
+import { LiveView } from '../live/live-view.ts';
+import { countingRequests } from '../live/request-count.ts';
+import { ShownHost } from '../live/shown-host.ts';
+import { createLogger } from '../logging.ts';
+import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from '../manifests/given-manifests.ts';
+import { readSources } from '../manifests/manifest-sources.ts';
+import { Operator } from '../operator.ts';
+import type { ExportOptions } from '../options.ts';
+import { nowhere } from '../plan/open-place.ts';
+import { renderIncomplete } from '../render/export-view.ts';
+import { renderInterruption } from '../render/interruption.ts';
+import type { StepOptions } from '../resources/next-steps.ts';
+import { isExported, lacksSecret, renderOutcome } from '../run/run-outcome.ts';
+import { UsageError } from '../usage-error.ts';
+import { packageVersion } from '../version.ts';
+import { credentialsProblem, unusedSecrets } from './export-credentials.ts';
+import {
+  type ExportSink,
+  type FlagManifest,
+  fixedRangeFlags,
+  flagManifest,
+  type GivenSecret,
+  renderExportFinding,
+  sinkOf,
+} from './export-manifest.ts';
+import { flagOf } from './field-flags.ts';
+import { provenRows } from './proven-rows.ts';
+import { SingleHost } from './single-host.ts';
+
+/** Interval of status updates. Only this process reads the status. */
+const statusIntervalMs = 1_000;
+
+/** Runs the export in the manifest `file`, or the export that the flags define. */
+export async function exportCommand(
+  file: string | undefined,
+  options: ExportOptions,
+  context: CommandContext,
+): Promise<number> {
+  keepHeapSmall();
+  const problem = options.namespace === undefined ? undefined : namespaceProblem(options.namespace);
+  if (problem !== undefined) throw new UsageError(`-n: ${problem}`);
+  const secrets = await readSources(options.secret ?? [], context);
+  if (file !== undefined) {
+    const sources = await readSources([file], context);
+    if (!areValid([...sources, ...secrets], context, renderExportFinding)) return exitStatus.usage;
+    return work({ sources, secrets, volumes: options.volume ?? new Map() }, options, context);
+  }
+  const sink = sinkOf(options);
+  const folder = sink.kind === 'stdout' ? temporaryFolder() : '';
+  const secret = serviceSecret(secrets, options);
+  const { source, volumes } = flagManifest(options, sink, { ...context, folder, secret, nowMs: systemClock.now() });
+  if (!areValid([source, ...secrets], context, renderExportFinding)) return exitStatus.usage;
+  return work({ sources: [source], secrets, volumes }, options, context, sink);
+}
+
+/** The only Secret with a `baseURL`. Other Secrets can be for stores. */
+function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
+  const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
+  const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
+  if (others.length === 0) return one && { name: one.key.name, namespace: one.ownNamespace };
+  throw new UsageError('--secret has several Secrets with a baseURL: keep only one of them');
+}
+
+interface Given {
+  readonly sources: readonly SourceFile[];
+  readonly secrets: readonly SourceFile[];
+  readonly volumes: FlagManifest['volumes'];
+}
+
+async function work(
+  { sources, secrets, volumes }: Given,
+  options: ExportOptions,
+  context: CommandContext,
+  sink?: ExportSink,
+): Promise<number> {
+  const namespace = options.namespace ?? defaultNamespace;
+  const decoded = decodeSources(sources, namespace);
+  const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
+  const { volume } = resource.spec.destination;
+  if (volume && !volumes.has(volume.name)) {
+    const which = `${nameOf(resource.metadata)} writes to the volume ${volume.name}`;
+    throw new UsageError(`${which}: write its directory with --volume ${volume.name}=DIR`);
+  }
+  if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
+  const decodedSecrets = decodeSources(secrets, namespace);
+  const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
+  const host = new SingleHost(resource, given);
+  const { stdout, stderr, signal } = context;
+  const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
+  if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
+  // A paused export sends no request, so its credentials do not matter.
+  const problem = pausedByOf(resource) !== undefined ? undefined : await credentialsProblem(resource, given);
+  if (problem) {
+    stderr.write(`${nameOf(resource.metadata)}: ${problem.reason}: ${problem.message}\n`);
+    return exitStatus.usage;
+  }
+  if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
+  const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
+  await run(host, { places, wording: wordingOf(sink) }, options, context);
+  const ended = host.resource;
+  if (signal.aborted) {
+    const nothing = 'interrupted; no row was printed';
+    const flags = sink === undefined ? '' : fixedRangeFlags(options, ended);
+    const said = sink?.kind === 'stdout' ? nothing : renderInterruption([ended], flags);
+    stderr.write(`logfleet export: ${said}\n`);
+    return exitStatus.interrupted;
+  }
+  const { manifest, location, incomplete = [] } = ended.status ?? {};
+  // No status remains for later, so everything is printed here.
+  const said = [
+    renderOutcome(ended, stepOptions, undefined),
+    ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY),
+  ];
+  stderr.write(said.map((line) => `${line}\n`).join(''));
+  if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
+  else if (manifest) stdout.write(`${manifest.url}\n`);
+  if (signal.aborted) return exitStatus.interrupted;
+  if (isExported(ended)) return exitStatus.ok;
+  return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
+}
+
+/** Messages name fields of the manifest, or flags where there is no manifest. */
+function wordingOf(sink: ExportSink | undefined): ExportWording {
+  const fieldName = sink === undefined ? resourceWording.fieldName : flagNameOf;
+  return { startedAs: 'process', rowsGoTo: sink?.kind === 'stdout' ? 'stdout' : 'files', fieldName };
+}
+
+function flagNameOf(field: WordedField): string {
+  const path = `spec.${field}`;
+  return flagOf(path) ?? path;
+}
+
+const ports = { clock: systemClock, random: systemRandom };
+/** No other command finds this export. */
+const stepOptions: StepOptions = { byManifest: true };
+
+/** Resolves when the export has ended or a signal interrupts it. */
+async function run(
+  host: SingleHost,
+  exports: { readonly places: ExportPlaces; readonly wording: ExportWording },
+  options: ExportOptions,
+  context: CommandContext,
+): Promise<void> {
+  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf: () => stepOptions });
+  const metrics: Metrics = countingRequests(noMetrics, () => view.request());
+  const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
+  const shown = new ShownHost(view, host);
+  const common = { ...ports, log, metrics };
+  const operator = new Operator({
+    ...common,
+    host: shown.host,
+    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
+    exports: { ...exports, settings: { statusIntervalMs } },
+  });
+  try {
+    operator.start();
+    await Promise.race([aborted(context.signal), operator.whenSettled().then(() => shown.settled())]);
+    await operator.stop();
+  } finally {
+    view.end();
+  }
+}
+
+/** The selected export. The files can also contain Secrets and other manifests. */
+function theOne(
+  found: readonly SearchExport[],
+  { name, namespace }: ExportOptions,
+  sources: readonly SourceFile[],
+): SearchExport {
+  const files = sources.map((source) => source.name).join(', ');
+  const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
+  // With one export, the namespace is only the default for manifests without a namespace.
+  const isEnough = named.length < 2 || namespace === undefined;
+  const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
+  const [one, ...others] = meant;
+  if (one && others.length === 0) return one;
+  const names = found.map(({ metadata }) => nameOf(metadata)).join(', ');
+  if (one) throw new UsageError(`${files} has several exports: select one of them with --name and -n: ${names}`);
+  const wanted = name === undefined ? '' : `${name} `;
+  const where = isEnough ? '' : ` of namespace ${namespace}`;
+  const rest = names === '' ? '' : `, only ${names}`;
+  throw new UsageError(`there is no SearchExport ${wanted}in ${files}${where}${rest}`);
+}
+
+/** Refuses a volume whose folder is missing. The folder is not created, since a disk may not be mounted. */
+function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
+  const folder = path.resolve(cwd, directory);
+  if (isAbsent(folder))
+    throw new UsageError(`--volume ${name}: the folder ${folder} does not exist: create it, or name another one`);
+}
+
+/** True if the folder does not exist. False if this cannot be found out: the export then reports the error when it writes. */
+function isAbsent(folder: string): boolean {
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+function makeFolder(directory: string): void {
+  try {
+    makeWithFoldersAbove(directory);
+  } catch (error) {
+    throw new UsageError(
+      `cannot create the folder ${directory}: ${(error as Error).message}; name another one with -o`,
+    );
+  }
+}
+
+/** Creates a folder that is removed when the process exits, also after a second signal or when the reader of stdout ends. */
+function temporaryFolder(): string {
+  const folder = madeTemporaryFolder();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function madeTemporaryFolder(): string {
+  try {
+    return mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
+  } catch (error) {
+    throw new UsageError(
+      `cannot create a temporary folder for the rows: ${(error as Error).message}; name another folder with TMPDIR`,
+    );
+  }
+}
+
+/** Writes all rows to stdout. `location` is the folder of the export. */
+async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
+  const directory = fileURLToPath(location);
+  const destination = await openDestination({ kind: 'volume', directory, root: '' }, { ...ports, environment: env });
+  const manifest = await readManifest(destination, new ExportLayout(''));
+  await destination.close();
+  if (!manifest)
+    throw new UsageError(`the temporary folder ${directory} was emptied during the export; run the command again`);
+  for await (const piece of provenRows(directory, manifest)) {
+    if (signal.aborted) return;
+    await writeBytes(piece);
+  }
+}

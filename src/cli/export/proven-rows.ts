@@ -1,0 +1,133 @@
+/**
+ * Prints the rows of a complete export to stdout, from the oldest to the newest, after its manifest is written: the reader gets all rows or
+ * none. The files of an interval start with the newest rows, so they are read from their end. A record of NDJSON is a line. A record of CSV
+ * can contain line breaks in quotes (RFC 4180).
+ *
+ * Invariant: the memory is bounded by one chunk and the longest record, whatever the size of the file.
+ */
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Manifest } from '../../destination/manifest.ts';
+
+export type RecordFormat = 'NDJSON' | 'CSV';
+
+const usualPieceBytes = 1024 * 1024;
+const newline = 0x0a;
+const quote = 0x22;
+
+/** Chunks of all rows in order of time, with one header for CSV. `folder` is the folder of the export. Records keep their order. */
+export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
+  const { output, results } = manifest.export;
+  const format: RecordFormat = output.format === 'CSV' ? 'CSV' : 'NDJSON';
+  const files = manifest.intervals.flatMap((interval) => {
+    const paths = interval.files.map(({ name }) => join(folder, name));
+    return results === 'Messages' ? paths.reverse() : paths;
+  });
+  const [first] = files;
+  if (format === 'CSV' && first !== undefined) yield await headerOf(first);
+  for (const file of files) yield* results === 'Messages' ? reversedRecords(file, format) : records(file, format);
+}
+
+async function* records(file: string, format: RecordFormat): AsyncGenerator<Uint8Array> {
+  const start = format === 'CSV' ? (await headerOf(file)).length : 0;
+  yield* createReadStream(file, { start });
+}
+
+/** Chunks of records, the last record first. The header of CSV is left out. */
+export async function* reversedRecords(
+  file: string,
+  format: RecordFormat,
+  pieceBytes = usualPieceBytes,
+): AsyncGenerator<Uint8Array> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const splitter = new RecordSplitter(format);
+    for (let end = size; end > 0; ) {
+      const length = Math.min(pieceBytes, end);
+      const piece = Buffer.allocUnsafe(length);
+      await readFully(handle, piece, end - length);
+      const records = splitter.before(piece);
+      if (records.length > 0) yield records;
+      end -= length;
+    }
+    // The first record of CSV is its header.
+    const first = splitter.first();
+    if (format === 'NDJSON' && first.length > 0) yield first;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Header of a CSV file, with its line break. */
+export async function headerOf(file: string): Promise<Uint8Array> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    for (let length = Math.min(size, 65_536); ; length = Math.min(size, 4 * length)) {
+      const start = Buffer.allocUnsafe(length);
+      await readFully(handle, start, 0);
+      const end = endOfFirst(start);
+      if (end !== undefined) return start.subarray(0, end);
+      if (length === size) return start;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function endOfFirst(bytes: Uint8Array): number | undefined {
+  let isQuoted = false;
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === quote) isQuoted = !isQuoted;
+    else if (bytes[at] === newline && !isQuoted) return at + 1;
+  }
+  return undefined;
+}
+
+async function readFully(
+  handle: Awaited<ReturnType<typeof open>>,
+  target: Uint8Array,
+  position: number,
+): Promise<void> {
+  for (let done = 0; done < target.length; ) {
+    const { bytesRead } = await handle.read(target, done, target.length - done, position + done);
+    if (bytesRead === 0) throw new Error('a file that was being read became shorter');
+    done += bytesRead;
+  }
+}
+
+/** Splits the bytes of a file, given from its end, into whole records in reverse order. */
+class RecordSplitter {
+  readonly #countsQuotes: boolean;
+  /** True if the byte before the bytes read so far is inside quotes. Quotes come in pairs, also from the end. */
+  #isQuoted = false;
+  /** First bytes read so far, up to the end of their record. */
+  #carry: Uint8Array = new Uint8Array();
+
+  constructor(format: RecordFormat) {
+    this.#countsQuotes = format === 'CSV';
+  }
+
+  /** Takes the bytes directly before the bytes given so far. Returns the whole records in them. */
+  before(piece: Uint8Array): Uint8Array {
+    const records: Uint8Array[] = [];
+    let end = piece.length;
+    for (let at = piece.length - 1; at >= 0; at--) {
+      const byte = piece[at];
+      if (byte === quote && this.#countsQuotes) this.#isQuoted = !this.#isQuoted;
+      if (byte !== newline || this.#isQuoted) continue;
+      records.push(piece.subarray(at + 1, end), this.#carry);
+      this.#carry = new Uint8Array();
+      end = at + 1;
+    }
+    this.#carry = Buffer.concat([piece.subarray(0, end), this.#carry]);
+    return Buffer.concat(records);
+  }
+
+  /** First record of the file, once all bytes are given. */
+  first(): Uint8Array {
+    return this.#carry;
+  }
+}

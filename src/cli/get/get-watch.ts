@@ -1,0 +1,259 @@
+/**
+ * Output of `logfleet get --watch`. A terminal gets a block that is redrawn in place; for one resource, it is the live view. Other outputs
+ * get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
+ */
+import { kinds } from '../../api/kinds.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { CommandContext, Output } from '../context.ts';
+import { TroubleLines } from '../live/trouble-lines.ts';
+import { UpdatePace, updatedOf } from '../live/update-pace.ts';
+import { renderAge } from '../render/age.ts';
+import { printable } from '../render/palette.ts';
+import { cellsOf, headingsOf, renderResourceTable, renderYaml } from '../render/resource-table.ts';
+import { renderLive, renderResource } from '../render/resource-view.ts';
+import { Screen } from '../render/screen.ts';
+import { columnWidths, renderRow } from '../render/table.ts';
+import { nextSteps } from '../resources/next-steps.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
+import type { GetRequest } from './get-request.ts';
+
+export interface Presenter {
+  /** Shows all resources as they are now. */
+  show(resources: readonly AnyResource[]): void;
+  /** Reports why changes cannot be followed, so that the shown resources can be old. Undefined when following works again. */
+  trouble(message: string | undefined): void;
+  /** Reports that no process works on the directory, and the command that starts one. Undefined otherwise. */
+  idle(note: string | undefined): void;
+  /** Restores the terminal. */
+  end(): void;
+}
+
+/** Notes on stderr, so that stdout stays readable for programs. */
+class StderrNotes {
+  readonly #stderr: Output;
+  readonly #lines: TroubleLines;
+  #note: string | undefined;
+
+  constructor({ stderr }: CommandContext, clock: Clock) {
+    this.#stderr = stderr;
+    this.#lines = new TroubleLines(clock, (line) => stderr.write(line));
+  }
+
+  trouble(message: string | undefined): void {
+    if (message === undefined) this.#lines.works('logfleet get');
+    else this.#lines.failed('logfleet get', message);
+  }
+
+  idle(note: string | undefined): void {
+    if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
+    this.#note = note;
+  }
+}
+
+export function createPresenter(
+  request: GetRequest,
+  withNamespace: boolean,
+  context: CommandContext,
+  clock: Clock,
+): Presenter {
+  const { output } = request.options;
+  if (output === 'json' || output === 'yaml')
+    return new DocumentPresenter(context.stdout, output, new StderrNotes(context, clock));
+  const table = { wide: output === 'wide', withNamespace };
+  if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock, new StderrNotes(context, clock));
+  const detailed = request.name !== undefined && output === 'table';
+  const pace = new UpdatePace();
+  return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
+    const [first] = resources;
+    if (!first) return [nothingThere(request)];
+    const width = context.stdout.columns() - 1;
+    if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
+    const { colour } = context.stdout;
+    if (!first.status) return renderResource(first, { width, colour, nowMs });
+    const height = context.stdout.rows() - 1;
+    const updated = updatedOf(first);
+    if (updated !== undefined) pace.add(clock.monotonic(), updated);
+    const moment = {
+      nowMs,
+      updatedPerMinute: pace.perMinute(clock.monotonic()),
+      events: [],
+      steps: nextSteps(first, request.options),
+    };
+    return renderLive(first, moment, { width, height, colour });
+  });
+}
+
+function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
+  if (name === undefined || kind === undefined) return 'No resources.';
+  const where = options.namespace === undefined ? '' : ` in namespace ${options.namespace}`;
+  return `${kinds[kind].shortNames[0]}/${name} does not exist${where}. Waiting for it.`;
+}
+
+/** Interval at which ages are redrawn. */
+const redrawIntervalMs = 1_000;
+
+class ScreenPresenter implements Presenter {
+  readonly #screen: Screen;
+  readonly #clock: Clock;
+  readonly #render: (resources: readonly AnyResource[], nowMs: number) => readonly string[];
+  /** Undefined until the first list. */
+  #resources: readonly AnyResource[] | undefined;
+  #trouble: { readonly message: string; readonly sinceMs: number } | undefined;
+  #idle: string | undefined;
+  #timer: Timer | undefined;
+
+  constructor(
+    stdout: Output,
+    clock: Clock,
+    render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
+  ) {
+    this.#screen = new Screen(stdout);
+    this.#clock = clock;
+    this.#render = render;
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    this.#resources = resources;
+    this.#draw();
+  }
+
+  trouble(message: string | undefined): void {
+    const sinceMs = this.#trouble?.sinceMs ?? this.#clock.now();
+    this.#trouble = message === undefined ? undefined : { message, sinceMs };
+    this.#draw();
+  }
+
+  idle(note: string | undefined): void {
+    if (note === this.#idle) return;
+    this.#idle = note;
+    this.#draw();
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#screen.end();
+  }
+
+  #draw(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(redrawIntervalMs, () => this.#draw());
+    if (this.#resources === undefined) return;
+    const nowMs = this.#clock.now();
+    const lines = this.#render(this.#resources, nowMs);
+    this.#screen.draw([...this.#notes(nowMs), ...lines]);
+  }
+
+  /** Lines above the resources, since the resources can be old. */
+  #notes(nowMs: number): readonly string[] {
+    const { message, sinceMs = nowMs } = this.#trouble ?? {};
+    const told = `Not up to date for ${renderAge(nowMs - sinceMs)}, trying again: ${message}`;
+    return [...(message === undefined ? [] : [told]), ...(this.#idle === undefined ? [] : [this.#idle])].map(printable);
+  }
+}
+
+/**
+ * Finds resources that are new, changed or deleted since the last call. `textOf` decides what counts as a change. A resource that was
+ * deleted and created again counts as changed.
+ */
+class ChangeFilter {
+  #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
+  readonly #textOf: (resource: AnyResource) => string;
+
+  constructor(textOf: (resource: AnyResource) => string) {
+    this.#textOf = textOf;
+  }
+
+  next(resources: readonly AnyResource[]): {
+    readonly changed: readonly AnyResource[];
+    readonly gone: readonly AnyResource[];
+  } {
+    const before = this.#shown;
+    this.#shown = new Map(
+      resources.map((resource) => [identify(resource), { resource, text: this.#textOf(resource) }]),
+    );
+    const changed = [...this.#shown].filter(([id, { text }]) => before.get(id)?.text !== text);
+    const gone = [...before].filter(([id]) => !this.#shown.has(id)).map(([, { resource }]) => resource);
+    return { changed: changed.map(([, { resource }]) => resource), gone };
+  }
+}
+
+function identify({ kind, metadata }: AnyResource): string {
+  return `${kind}/${metadata.namespace}/${metadata.name}`;
+}
+
+class LinePresenter implements Presenter {
+  readonly #stdout: Output;
+  readonly #table: { readonly wide: boolean; readonly withNamespace: boolean };
+  readonly #clock: Clock;
+  readonly #changes: ChangeFilter;
+  readonly #notes: StderrNotes;
+  #widths: readonly number[] | undefined;
+
+  constructor(
+    stdout: Output,
+    table: { readonly wide: boolean; readonly withNamespace: boolean },
+    clock: Clock,
+    notes: StderrNotes,
+  ) {
+    this.#notes = notes;
+    this.#stdout = stdout;
+    this.#table = table;
+    this.#clock = clock;
+    // A fixed time, so that a new age alone is no change.
+    const nowMs = clock.now();
+    this.#changes = new ChangeFilter((resource) => cellsOf(resource, { ...table, nowMs }).join('\t'));
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    const options = { ...this.#table, nowMs: this.#clock.now() };
+    const { changed, gone } = this.#changes.next(resources);
+    const rows = changed.map((resource) => cellsOf(resource, options));
+    const [first] = changed;
+    if (this.#widths === undefined && first) {
+      const headings = headingsOf(first.kind, this.#table).map((heading) => heading.toUpperCase());
+      this.#widths = columnWidths([headings, ...rows]);
+      rows.unshift(headings);
+    }
+    for (const resource of gone) rows.push([...cellsOf(resource, options), 'deleted']);
+    for (const row of rows) this.#stdout.write(`${renderRow(row, this.#widths ?? [])}\n`);
+  }
+
+  trouble(message: string | undefined): void {
+    this.#notes.trouble(message);
+  }
+
+  idle(note: string | undefined): void {
+    this.#notes.idle(note);
+  }
+
+  end(): void {}
+}
+
+class DocumentPresenter implements Presenter {
+  readonly #stdout: Output;
+  readonly #format: 'json' | 'yaml';
+  readonly #changes = new ChangeFilter((resource) => JSON.stringify(resource));
+  readonly #notes: StderrNotes;
+
+  constructor(stdout: Output, format: 'json' | 'yaml', notes: StderrNotes) {
+    this.#notes = notes;
+    this.#stdout = stdout;
+    this.#format = format;
+  }
+
+  show(resources: readonly AnyResource[]): void {
+    for (const resource of this.#changes.next(resources).changed) {
+      this.#stdout.write(this.#format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`);
+    }
+  }
+
+  trouble(message: string | undefined): void {
+    this.#notes.trouble(message);
+  }
+
+  idle(note: string | undefined): void {
+    this.#notes.idle(note);
+  }
+
+  end(): void {}
+}

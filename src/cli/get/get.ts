@@ -1,0 +1,171 @@
+/**
+ * `logfleet get`: shows the status of resources in a cluster or a directory. A kind is shown as the table of `kubectl get`, a named
+ * resource with all details.
+ */
+import { type KindName, kinds } from '../../api/kinds.ts';
+import { type Clock, sleep, systemClock } from '../../base/clock.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import type { GetOptions } from '../options.ts';
+import { renderParked } from '../render/parked.ts';
+import { renderDocuments, renderResourceTable } from '../render/resource-table.ts';
+import { renderResource } from '../render/resource-view.ts';
+import { isComplete, nextSteps } from '../resources/next-steps.ts';
+import { findResource, type OpenResources, openResources, parkedIn } from '../resources/resource-access.ts';
+import type { AnyResource, ResourceReader } from '../resources/resource-reader.ts';
+import { type GetRequest, readRequest } from './get-request.ts';
+import { createPresenter } from './get-watch.ts';
+
+interface GetDependencies {
+  readonly open: OpenResources;
+  readonly clock: Clock;
+}
+
+export async function getCommand(
+  kindText: string | undefined,
+  nameText: string | undefined,
+  options: GetOptions,
+  context: CommandContext,
+  { open, clock }: GetDependencies = { open: openResources, clock: systemClock },
+): Promise<number> {
+  const request = readRequest(kindText, nameText, options);
+  const reader = await open(options, context);
+  try {
+    if (options.watch) await follow(request, reader, context, clock);
+    else await show(request, reader, context, clock);
+    return exitStatus.ok;
+  } finally {
+    await reader.close();
+  }
+}
+
+async function show(request: GetRequest, reader: ResourceReader, context: CommandContext, clock: Clock): Promise<void> {
+  const resources = await gather(request, reader);
+  const { output } = request.options;
+  const { stdout } = context;
+  if (output === 'json' || output === 'yaml') {
+    stdout.write(renderDocuments(resources, output, request.name !== undefined));
+    return;
+  }
+  const [first] = resources;
+  const parked =
+    request.name === undefined ? parkedIn(reader, request.kinds, namespaceOf(request.options, reader)) : [];
+  const parkedLines = renderParked(parked, request.options);
+  if (!first) {
+    context.stderr.write(`${noneFound(request, reader)}\n`);
+    stdout.write(parkedLines.map((line) => `${line}\n`).join(''));
+    return;
+  }
+  const nowMs = clock.now();
+  const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+  const lines =
+    request.name !== undefined && output === 'table'
+      ? renderResource(first, {
+          width,
+          colour: stdout.colour,
+          nowMs,
+          steps: nextSteps(first, request.options),
+        })
+      : renderResourceTable(resources, {
+          wide: output === 'wide',
+          withNamespace: showsNamespace(request, reader),
+          nowMs,
+          width,
+        });
+  const all = parkedLines.length === 0 ? lines : [...lines, '', ...parkedLines];
+  stdout.write(all.map((line) => `${line}\n`).join(''));
+  await tellIdle(resources, reader, context);
+}
+
+/** Warns if no process works on the directory. The status of a killed process does not change, and would look current. */
+async function tellIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
+  if (resources.every(isComplete)) return;
+  const note = await reader.idleNote?.();
+  if (note !== undefined) stderr.write(`${note}\n`);
+}
+
+async function gather(
+  { kinds: wanted, name, options }: GetRequest,
+  reader: ResourceReader,
+): Promise<readonly AnyResource[]> {
+  const [kind] = wanted;
+  if (kind !== undefined && name !== undefined) return [await findResource(reader, kind, name, options)];
+  const lists = await Promise.all(wanted.map((one) => reader.list(one, namespaceOf(options, reader))));
+  return lists.flat();
+}
+
+async function follow(
+  request: GetRequest,
+  reader: ResourceReader,
+  context: CommandContext,
+  clock: Clock,
+): Promise<void> {
+  const { options, name } = request;
+  let namespace = namespaceOf(options, reader);
+  const first = name !== undefined || reader.idleNote ? await gather(request, reader) : [];
+  if (name !== undefined) namespace = first[0]?.metadata.namespace;
+  const presenter = createPresenter(request, showsNamespace(request, reader), context, clock);
+  const byKind = new Map<KindName, readonly AnyResource[]>();
+  const lookWhetherIdle = async () => {
+    const shown = byKind.size === 0 ? first : [...byKind.values()].flat();
+    presenter.idle(shown.every(isComplete) ? undefined : await reader.idleNote?.());
+  };
+  const show = () => {
+    if (byKind.size < request.kinds.length) return;
+    const resources = request.kinds.flatMap((kind) => byKind.get(kind) ?? []);
+    presenter.show(name === undefined ? resources : resources.filter(({ metadata }) => metadata.name === name));
+  };
+  const failed = new AbortController();
+  const signal = AbortSignal.any([context.signal, failed.signal]);
+  try {
+    const tellsIdle = reader.idleNote && options.output !== 'json' && options.output !== 'yaml';
+    if (tellsIdle) await lookWhetherIdle();
+    await Promise.all([
+      ...(tellsIdle ? [everyNowAndThen(lookWhetherIdle, clock, signal)] : []),
+      ...request.kinds.map(async (kind) => {
+        try {
+          await reader.follow(
+            kind,
+            namespace,
+            (resources) => {
+              byKind.set(kind, resources);
+              show();
+            },
+            signal,
+            // One kind reports trouble for all kinds.
+            kind === request.kinds[0] ? (message) => presenter.trouble(message) : undefined,
+          );
+        } finally {
+          // When one kind ends, by the signal or by an error, the others end too.
+          failed.abort();
+        }
+      }),
+    ]);
+  } finally {
+    presenter.end();
+  }
+}
+
+/** Interval of the checks whether a process works on the directory. */
+const idleLookMs = 5_000;
+
+async function everyNowAndThen(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(clock, idleLookMs, signal).catch(() => {});
+    if (!signal.aborted) await look();
+  }
+}
+
+function namespaceOf(options: GetOptions, reader: ResourceReader): string | undefined {
+  return options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
+}
+
+function showsNamespace({ options }: GetRequest, reader: ResourceReader): boolean {
+  return namespaceOf(options, reader) === undefined;
+}
+
+function noneFound({ kinds: wanted, options }: GetRequest, reader: ResourceReader): string {
+  const names = wanted.map((kind) => kinds[kind].plural).join(' or ');
+  const namespace = namespaceOf(options, reader);
+  if (namespace === undefined) return `No ${names} in ${reader.place}.`;
+  return `No ${names} in namespace ${namespace} of ${reader.place}; -A looks in all namespaces.`;
+}

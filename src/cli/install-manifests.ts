@@ -1,0 +1,93 @@
+/**
+ * `logfleet manifests`: the manifests of an installation, for `kubectl apply -f -`. Without `--namespaces` these are the resources of
+ * `manifests/cluster-wide`. With it they are those of `manifests/namespaced`, with the bindings repeated in each namespace.
+ *
+ * Invariant: the output is what `kubectl kustomize` makes of the same folders. A cluster test compares the two.
+ */
+import { readFileSync } from 'node:fs';
+import { type Document, parse, parseAllDocuments } from 'yaml';
+import { type CommandContext, exitStatus } from './context.ts';
+import type { ManifestsOptions } from './options.ts';
+import { UsageError } from './usage-error.ts';
+
+const directory = new URL('../../manifests/', import.meta.url);
+const namespaceForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const secretForm = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
+/** Kinds that belong to no namespace. */
+const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBinding'];
+
+export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {
+  assertNames(options);
+  const documents = options.namespaces ? forNamespaces(options.namespaces, options) : forCluster(options);
+  context.stdout.write(documents.map(render).join(''));
+  return exitStatus.ok;
+}
+
+function forCluster(options: ManifestsOptions): readonly Document[] {
+  const documents = readFolder('cluster-wide/');
+  for (const document of documents) place(document, options.namespace, options);
+  return documents;
+}
+
+function forNamespaces(namespaces: readonly string[], options: ManifestsOptions): readonly Document[] {
+  const base = readFolder('base/');
+  for (const document of base) {
+    place(document, options.namespace, options);
+    if (kindOf(document) === 'Deployment') {
+      document.addIn([...container, 'env'], { name: 'LOGFLEET_NAMESPACES', value: namespaces.join() });
+    }
+  }
+  const bindings = [...new Set(namespaces)].flatMap((namespace) => {
+    const documents = readFile('namespaced/operator-binding.yaml');
+    for (const document of documents) place(document, namespace, options);
+    return documents;
+  });
+  return [...base, ...bindings];
+}
+
+function render(document: Document): string {
+  const text = document.toString({ lineWidth: 0, flowCollectionPadding: false });
+  return text.startsWith('---\n') ? text : `---\n${text}`;
+}
+
+const container = ['spec', 'template', 'spec', 'containers', 0];
+
+/** Sets the namespace of a document, and the values of the flags in it. */
+function place(document: Document, namespace: string, options: ManifestsOptions): void {
+  const kind = kindOf(document);
+  if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);
+  else if (!clusterKinds.includes(kind)) document.setIn(['metadata', 'namespace'], namespace);
+  if (document.hasIn(['subjects', 0])) document.setIn(['subjects', 0, 'namespace'], options.namespace);
+  if (kind === 'Deployment' && options.image !== undefined) document.setIn([...container, 'image'], options.image);
+  if (options.secrets && document.getIn(['rules', 0, 'resources', 0]) === 'secrets') {
+    document.setIn(['rules', 0, 'resourceNames'], options.secrets);
+  }
+}
+
+/** Resources of a kustomization, in its order. */
+function readFolder(folder: string): readonly Document[] {
+  const text = readFileSync(new URL(`${folder}kustomization.yaml`, directory), 'utf8');
+  const { resources } = parse(text) as { readonly resources: readonly string[] };
+  return resources.flatMap((name) => {
+    const path = new URL(`${folder}${name}`, directory).href.slice(directory.href.length);
+    return name.endsWith('.yaml') ? readFile(path) : readFolder(`${path}/`);
+  });
+}
+
+function readFile(path: string): readonly Document[] {
+  return [...parseAllDocuments(readFileSync(new URL(path, directory), 'utf8'))] as readonly Document[];
+}
+
+function kindOf(document: Document): string {
+  return String(document.get('kind'));
+}
+
+function assertNames({ namespace, namespaces = [], secrets = [] }: ManifestsOptions): void {
+  const wrong =
+    [namespace, ...namespaces].find((name) => !namespaceForm.test(name)) ??
+    secrets.find((name) => !secretForm.test(name));
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `${JSON.stringify(wrong)} is not a name in Kubernetes; write lower-case letters, digits and hyphens`,
+  );
+}

@@ -1,0 +1,216 @@
+/**
+ * Live view of fleets and exports for `logfleet run DIR`, `logfleet export` and the demo. A terminal shows a block that is redrawn in
+ * place. Any other output gets a line when a state or a count changes, and the reason when nothing changes for long.
+ * `render/resource-view.ts` renders the lines.
+ *
+ * Invariant: a terminal is redrawn at most four times a second, however many changes come.
+ */
+import type { KindName } from '../../api/kinds.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Output } from '../context.ts';
+import type { LiveEvent } from '../render/live-parts.ts';
+import { renderLine, renderLive, renderReason } from '../render/resource-view.ts';
+import { Screen } from '../render/screen.ts';
+import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../resources/next-steps.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
+import { RequestPace } from './request-count.ts';
+import { UpdatePace, updatedOf } from './update-pace.ts';
+
+export interface LiveViewOptions {
+  readonly output: Output;
+  readonly clock: Clock;
+  /** Flags with which another command finds a resource. */
+  readonly flagsOf?: (resource: AnyResource) => StepOptions;
+  /** Clause that resumes everything. Undefined unless everything is paused. */
+  readonly resumeAll?: () => string | undefined;
+}
+
+const shortestRedrawMs = 250;
+/** Interval of redraws without changes, for ages and rates. */
+const idleRedrawMs = 1_000;
+const keptEvents = 20;
+/** Without a terminal: time after which a resource that stands still reports its reason. The time doubles with each report. */
+const firstQuietMs = 10_000;
+const longestQuietMs = 600_000;
+
+interface Shown {
+  resource: AnyResource;
+  readonly events: LiveEvent[];
+  readonly updates: UpdatePace;
+  /** Key of the last line: a line with the same key is not repeated. */
+  lineKey: string | undefined;
+  /** Message of `Ready` that the last line contained. */
+  message: string | undefined;
+  quiet: Timer | undefined;
+}
+
+/** Identity of a shown resource. */
+type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
+
+export class LiveView {
+  readonly #output: Output;
+  readonly #clock: Clock;
+  readonly #flagsOf: (resource: AnyResource) => StepOptions;
+  readonly #resumeAll: () => string | undefined;
+  readonly #screen: Screen | undefined;
+  readonly #shown = new Map<string, Shown>();
+  readonly #requests = new RequestPace();
+  readonly #begunMs: number;
+  #drawnMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  #ended = false;
+
+  constructor({ output, clock, flagsOf = () => ({}), resumeAll = () => undefined }: LiveViewOptions) {
+    this.#output = output;
+    this.#clock = clock;
+    this.#flagsOf = flagsOf;
+    this.#resumeAll = resumeAll;
+    this.#screen = output.isTTY ? new Screen(output) : undefined;
+    this.#begunMs = clock.monotonic();
+  }
+
+  /** Shows a new or changed resource. A resource without status gets no line. */
+  show(resource: AnyResource): void {
+    const key = keyOf({ kind: resource.kind, ...resource.metadata });
+    const shown = this.#shown.get(key) ?? {
+      resource,
+      events: [],
+      updates: new UpdatePace(),
+      lineKey: undefined,
+      message: undefined,
+      quiet: undefined,
+    };
+    shown.resource = resource;
+    this.#shown.set(key, shown);
+    const updated = updatedOf(resource);
+    if (updated !== undefined) shown.updates.add(this.#clock.monotonic(), updated);
+    if (this.#screen) this.#drawSoon();
+    else this.#printLine(shown);
+  }
+
+  /** Removes a deleted resource. */
+  gone(key: KeyOfShown): void {
+    this.#shown.get(keyOf(key))?.quiet?.cancel();
+    if (!this.#shown.delete(keyOf(key))) return;
+    if (this.#screen) this.#drawSoon();
+    else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
+  }
+
+  /** Shows an Event of a resource. */
+  event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
+    const shown = this.#shown.get(keyOf(key));
+    if (!shown) return;
+    shown.events.push({ ...event, atMs: this.#clock.now() });
+    if (shown.events.length > keptEvents) shown.events.shift();
+    if (this.#screen) this.#drawSoon();
+  }
+
+  /** Counts a request to the service at its start. */
+  request(): void {
+    this.#requests.add(this.#clock.monotonic());
+  }
+
+  /** Prints a line, such as a line of the log. On a terminal, the line appears above the block. */
+  print(line: string): void {
+    if (!this.#screen) {
+      this.#output.write(`${line}\n`);
+      return;
+    }
+    this.#screen.print(line);
+    this.#draw();
+  }
+
+  /** Draws the last state and restores the terminal. */
+  end(): void {
+    if (this.#ended) return;
+    this.#draw();
+    this.#ended = true;
+    this.#timer?.cancel();
+    for (const { quiet } of this.#shown.values()) quiet?.cancel();
+    this.#screen?.end();
+  }
+
+  #drawSoon(): void {
+    const waitMs = this.#drawnMs + shortestRedrawMs - this.#clock.monotonic();
+    if (waitMs <= 0) this.#draw();
+    else this.#drawAfter(waitMs);
+  }
+
+  #drawAfter(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(delayMs, () => this.#draw());
+  }
+
+  #draw(): void {
+    if (!this.#screen || this.#ended || this.#shown.size === 0) return;
+    this.#drawnMs = this.#clock.monotonic();
+    this.#screen.draw(this.#lines());
+    this.#drawAfter(idleRedrawMs);
+  }
+
+  #lines(): readonly string[] {
+    const count = this.#shown.size;
+    // Blocks are separated by an empty line, and the cursor takes the last line.
+    const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
+    const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
+    const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
+    return [...this.#shown.values()].flatMap(({ resource, events, updates }, index) => {
+      const moment = {
+        nowMs: this.#clock.now(),
+        elapsedMs: this.#drawnMs - this.#begunMs,
+        updatedPerMinute: updates.perMinute(this.#drawnMs),
+        requestsPerSecond,
+        events,
+        steps: this.#stepsOf(resource),
+      };
+      const lines = renderLive(resource, moment, options);
+      return index === 0 ? lines : ['', ...lines];
+    });
+  }
+
+  #printLine(shown: Shown): void {
+    const line = renderLine(shown.resource);
+    if (line === undefined) return;
+    if (line.key === shown.lineKey) {
+      // A resource that was at work at its last line can be waiting now, with the same key.
+      if (shown.quiet === undefined) this.#tellWhy(shown, firstQuietMs);
+      return;
+    }
+    shown.lineKey = line.key;
+    this.#write(line.line);
+    shown.message = line.message;
+    this.#tellWhy(shown, firstQuietMs);
+  }
+
+  /** Schedules a report of the reason after this time without a line. */
+  #tellWhy(shown: Shown, quietMs: number): void {
+    shown.quiet?.cancel();
+    shown.quiet = undefined;
+    if (this.#ended || this.#reasonOf(shown) === undefined) return;
+    shown.quiet = this.#clock.after(quietMs, () => {
+      const why = this.#reasonOf(shown);
+      const isNews = shown.resource.status?.outageStartTime !== undefined || shown.message !== why?.message;
+      if (why !== undefined && isNews) {
+        this.#write(`${why.name}: ${why.message}${renderNextStep(this.#stepsOf(shown.resource))}`);
+        shown.message = why.message;
+      }
+      this.#tellWhy(shown, Math.min(2 * quietMs, longestQuietMs));
+    });
+  }
+
+  #stepsOf(resource: AnyResource): NextSteps {
+    return nextSteps(resource, this.#flagsOf(resource), this.#resumeAll());
+  }
+
+  #reasonOf({ resource }: Shown): ReturnType<typeof renderReason> {
+    return renderReason(resource);
+  }
+
+  #write(line: string): void {
+    this.#output.write(`${line}\n`);
+  }
+}
+
+function keyOf({ kind, namespace, name }: KeyOfShown): string {
+  return `${kind}/${namespace}/${name}`;
+}

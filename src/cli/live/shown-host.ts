@@ -1,0 +1,80 @@
+/**
+ * Host that shows its resources and events in a live view.
+ *
+ * Invariant: the status of a former run is never shown as news. A resource is shown without status until this run has written or confirmed
+ * its status.
+ */
+import { type KindName, kinds } from '../../api/kinds.ts';
+import type { EventSink, Host, ResourceKey } from '../../host/host.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
+import type { LiveView } from './live-view.ts';
+
+const kindNames = Object.keys(kinds) as KindName[];
+
+export class ShownHost {
+  /** Host for the operator. */
+  readonly host: Host;
+  readonly #view: LiveView;
+  readonly #below: Host;
+  /** UIDs of resources whose status is from this run. */
+  readonly #known = new Set<string>();
+
+  constructor(view: LiveView, host: Host) {
+    this.#view = view;
+    this.#below = host;
+    for (const kind of kindNames) {
+      for (const resource of host.resources(kind).list()) this.#show(resource);
+      host.resources(kind).subscribe((key) => this.#changed(kind, key));
+    }
+    const events: EventSink = {
+      publish: (owner, event) => {
+        host.events.publish(owner, event);
+        view.event(owner, event);
+      },
+    };
+    this.host = {
+      resources: (kind) => host.resources(kind),
+      writeStatus: (kind, resource) => {
+        this.#known.add(resource.metadata.uid);
+        return host.writeStatus(kind, resource);
+      },
+      confirmStatus: (_, { metadata }) => this.#confirm(metadata),
+      settings: () => host.settings(),
+      subscribeSettings: (listener) => host.subscribeSettings(listener),
+      ledgers: host.ledgers,
+      secrets: host.secrets,
+      leadership: host.leadership,
+      events,
+    };
+  }
+
+  /** Shows every status, since all resources are settled and each status is now true. */
+  settled(): void {
+    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
+      this.#known.add(resource.metadata.uid);
+      this.#show(resource);
+    }
+  }
+
+  #confirm({ uid }: AnyResource['metadata']): void {
+    if (this.#known.has(uid)) return;
+    this.#known.add(uid);
+    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
+      if (resource.metadata.uid === uid) this.#show(resource);
+    }
+  }
+
+  #changed(kind: KindName, key: ResourceKey): void {
+    const resource = this.#below.resources(kind).get(key);
+    if (resource) this.#show(resource);
+    else this.#view.gone({ kind, ...key });
+  }
+
+  #show(resource: AnyResource): void {
+    if (this.#known.has(resource.metadata.uid)) this.#view.show(resource);
+    else {
+      const { status: _, ...unknown } = resource;
+      this.#view.show(unknown as AnyResource);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Lines about failures that are retried. The first failure is reported immediately. A lasting failure is repeated with its duration, at
+ * growing intervals. The end of the failure is reported once.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { renderAge } from '../render/age.ts';
+import { printable } from '../render/palette.ts';
+
+const firstRepeatMs = 10_000;
+const longestRepeatMs = 600_000;
+
+interface Trouble {
+  readonly sinceMs: number;
+  message: string;
+  nextMs: number;
+  repeatMs: number;
+}
+
+export class TroubleLines {
+  readonly #clock: Clock;
+  readonly #write: (line: string) => void;
+  readonly #troubles = new Map<string, Trouble>();
+
+  constructor(clock: Clock, write: (line: string) => void) {
+    this.#clock = clock;
+    this.#write = write;
+  }
+
+  /** Reports a failure of `subject`. `message` is a sentence with its cause. */
+  failed(subject: string, message: string): void {
+    const nowMs = this.#clock.monotonic();
+    const known = this.#troubles.get(subject);
+    if (!known) {
+      this.#troubles.set(subject, { sinceMs: nowMs, message, nextMs: nowMs + firstRepeatMs, repeatMs: firstRepeatMs });
+      this.#tell(subject, 'trying again', message);
+      return;
+    }
+    if (nowMs < known.nextMs) return;
+    known.message = message;
+    known.repeatMs = Math.min(2 * known.repeatMs, longestRepeatMs);
+    known.nextMs = nowMs + known.repeatMs;
+    this.#tell(subject, `failing for ${renderAge(nowMs - known.sinceMs)}, trying again`, message);
+  }
+
+  /** Reports that `subject` works again. Does nothing if it had not failed. */
+  works(subject: string): void {
+    const known = this.#troubles.get(subject);
+    if (!known) return;
+    this.#troubles.delete(subject);
+    this.#write(`${subject}: it works again after ${renderAge(this.#clock.monotonic() - known.sinceMs)}\n`);
+  }
+
+  #tell(subject: string, state: string, message: string): void {
+    this.#write(`${printable(`${subject}: ${state}: ${message}`)}\n`);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * `logfleet approve`: approves a stage that waits for a person. The approval names the rollout and the stage, so it cannot approve a later
+ * one.
+ */
+import { annotations, parseApproval } from '../../api/annotations.ts';
+import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { CommandContext } from '../context.ts';
+import type { ApproveOptions, TargetOptions } from '../options.ts';
+import { counted } from '../render/counted.ts';
+import { resumeStep } from '../resources/next-steps.ts';
+import { type OpenResources, openResources } from '../resources/resource-access.ts';
+import { UsageError } from '../usage-error.ts';
+import { actOnPolicy, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
+import { rolloutOf } from './rollout-request.ts';
+
+export function approveCommand(
+  target: string,
+  { stage, ...options }: ApproveOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+): Promise<number> {
+  const why = () => ', which has no stages';
+  return actOnPolicy(target, options, context, open, why, (resource) => {
+    const rollout = rolloutOf(resource, 'approve');
+    const stages = resource.status?.stages ?? [];
+    const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
+    const unheard = unheardBefore(resource, rollout, stages, wanted);
+    if (unheard !== undefined) {
+      const first = `the operator has not read the approval of stage ${unheard} yet`;
+      throw nothingToDo(
+        resource,
+        `${first}: approve ${wanted.name} after it has, since the annotation holds one approval`,
+      );
+    }
+    return approve(resource, rollout, wanted, options);
+  });
+}
+
+/** The stage that waits for an approval now. */
+function awaiting(resource: CollectorVersionPolicy, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
+  const stage = stages.find(({ state }) => state === 'AwaitingApproval');
+  if (stage) return stage;
+  if (stages.length === 0) throw nothingToDo(resource, `rollout ${id} has no stages`);
+  const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
+  const instead =
+    ahead.length === 0
+      ? 'no later stage needs one'
+      : `write --stage ${ahead[0]?.name} to approve that stage in advance`;
+  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
+}
+
+/** Stage whose approval the operator has not read yet. The annotation holds one approval, so another one would replace it. */
+function unheardBefore(
+  { metadata }: CollectorVersionPolicy,
+  { id, actions = [] }: Rollout,
+  stages: readonly StageStatus[],
+  wanted: StageStatus,
+): string | undefined {
+  const held = parseApproval(metadata.annotations[annotations.approve]);
+  if (held?.rolloutId !== id || held.stage === wanted.name) return undefined;
+  const isHeard = actions.some(({ action, stage }) => action === 'Approve' && stage === held.stage);
+  const waits = stages.some(({ name, state }) => name === held.stage && stillWaits.has(state));
+  return waits && !isHeard ? held.stage : undefined;
+}
+
+const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
+
+/** Suffix that makes the approval a new value after a retry, since a retry cancels former approvals. */
+function markOf({ actions = [] }: Rollout, name: string): string {
+  const last = actions.findLast(({ action, stage }) => action === 'Retry' || (action === 'Approve' && stage === name));
+  const isAgain = actions.some(({ action, stage }) => action === 'Approve' && stage === name);
+  return isAgain && last?.action === 'Retry' ? `/${last.time}` : '';
+}
+
+function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
+  const stage = stages.find((one) => one.name === name);
+  if (stage) return stage;
+  const choice = stages.length === 0 ? 'it has none' : `it has ${stages.map((one) => one.name).join(', ')}`;
+  throw new UsageError(`rollout ${id} has no stage '${name}': ${choice}`);
+}
+
+function approve(
+  resource: CollectorVersionPolicy,
+  rollout: Rollout,
+  stage: StageStatus,
+  options: TargetOptions,
+): PersonAction {
+  const { id } = rollout;
+  const { name, state } = stage;
+  const value = `${id}/${name}${markOf(rollout, name)}`;
+  if (resource.metadata.annotations[annotations.approve] === value) {
+    return { annotation: undefined, said: `stage ${name} of rollout ${id} is already approved.` };
+  }
+  const annotation = { name: annotations.approve, value };
+  const paused = resumeStep(resource, options);
+  const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
+  switch (state) {
+    case 'AwaitingApproval': {
+      const said = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded now${renderOffline(resource)}.${also}`;
+      return { annotation, said };
+    }
+    case 'Pending':
+      if (!needsApproval(resource, name)) {
+        throw nothingToDo(resource, `stage ${name} needs no approval: it starts after the stages before it`);
+      }
+      return {
+        annotation,
+        said: `approved stage ${name} of rollout ${id} in advance: it starts after the stages before it.${also}`,
+      };
+    case 'Stopped': {
+      const retry = commandLine('retry', resource, options);
+      throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}. To continue: ${retry}`);
+    }
+    case 'Progressing':
+    case 'Soaking':
+    case 'Failed':
+    case 'Completed':
+      throw nothingToDo(resource, `stage ${name} of rollout ${id} has already started`);
+  }
+}
+
+/** Collectors of the stage that are upgraded after the approval. Some can be at the target already. */
+function renderMembers({ members, updated }: StageStatus): string {
+  const left = Math.max(0, members - updated);
+  const verb = left === 1 ? 'is' : 'are';
+  return left === members
+    ? `its ${counted(members, 'collector')} ${verb}`
+    : `${left} of its ${members} collectors ${verb}`;
+}
+
+/** Clause about offline collectors. Status has their number for the whole policy only. */
+function renderOffline({ status }: CollectorVersionPolicy): string {
+  const offline = status?.collectors?.offline ?? 0;
+  return offline === 0 ? '' : `, offline collectors when they are back (${offline} in the whole policy)`;
+}
+
+function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {
+  return spec.strategy.stages?.some(({ name, approval }) => name === stage && approval === 'Required') ?? false;
+}
+
+function renderStates(stages: readonly StageStatus[]): string {
+  return stages.map(({ name, state }) => `${name} ${state}`).join(', ');
+}

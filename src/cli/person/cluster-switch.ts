@@ -1,0 +1,131 @@
+/**
+ * `OperatorSwitch` in a cluster: the ConfigMap `logfleet-settings` in the namespace of the operator, written with the rights of the user.
+ *
+ * Invariant: the command never pauses a namespace without an operator silently. Without `--operator-namespace`, it uses the namespace with
+ * the lease of an operator. With the flag, it warns if that namespace has no lease.
+ */
+import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
+import { systemClock } from '../../base/clock.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { ApiClient } from '../../host/kubernetes/api-client.ts';
+import { hasCode } from '../../host/kubernetes/api-error.ts';
+import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
+import { isRecord } from '../../host/kubernetes/resource-decoding.ts';
+import type { CommandContext } from '../context.ts';
+import type { PauseOptions } from '../options.ts';
+import { chooseCluster } from '../resources/cluster-choice.ts';
+import { shellWord, targetFlags } from '../resources/target-flags.ts';
+import { UsageError } from '../usage-error.ts';
+import type { OperatorSwitch } from './operator-switch.ts';
+
+const query = { fieldManager: 'logfleet-cli' };
+
+export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
+  const { api } = await chooseCluster(options, context.cwd, '--dir DIR names a directory of manifests');
+  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  try {
+    return await findSwitch(client, options, context);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/** Finds the operator. Throws a `UsageError` if it is not clear which operator is meant. */
+export async function findSwitch(
+  client: ApiClient,
+  { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
+  context: Pick<CommandContext, 'stderr'>,
+): Promise<OperatorSwitch> {
+  const namespace = operatorNamespace ?? (await namespaceOfOperator(client));
+  if (operatorNamespace !== undefined && !(await hasLease(client, namespace))) {
+    const doubt = `no operator has its lease in namespace ${namespace}, so the command may have no effect`;
+    context.stderr.write(`warning: ${doubt}\n`);
+  }
+  const cluster = targetFlags({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(contextName === undefined ? {} : { context: contextName }),
+  });
+  return {
+    whose: `of the operator in namespace ${namespace}`,
+    flags: `${cluster} --operator-namespace ${shellWord(namespace)}`,
+    pausedBy: () => pausedBy(client, namespace),
+    set: (paused) => write(client, namespace, paused),
+    close: () => client.close(),
+  };
+}
+
+async function namespaceOfOperator(client: ApiClient): Promise<string> {
+  const instead = 'name the namespace of the operator with --operator-namespace NAMESPACE';
+  const namespaces = await listLeases(client, instead);
+  const [namespace, ...others] = namespaces;
+  if (namespace === undefined) throw new UsageError(`this cluster has no lease of an operator; ${instead}`);
+  if (others.length === 0) return namespace;
+  throw new UsageError(
+    `operators run in the namespaces ${namespaces.join(' and ')}; select one of them with --operator-namespace`,
+  );
+}
+
+async function listLeases(client: ApiClient, instead: string): Promise<readonly string[]> {
+  let answer: unknown;
+  try {
+    const fieldSelector = `metadata.name=${operatorLeaseName}`;
+    answer = await client.call({ method: 'GET', path: leasePath(undefined), query: { fieldSelector } });
+  } catch (error) {
+    if (!hasCode(error, 'host.forbidden')) throw error;
+    throw new UsageError(`you may not list the leases of all namespaces; ${instead}`);
+  }
+  const items: readonly unknown[] = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [];
+  return items
+    .map((item) => (isRecord(item) && isRecord(item.metadata) ? item.metadata.namespace : undefined))
+    .filter((namespace) => typeof namespace === 'string')
+    .sort();
+}
+
+/** True if the namespace has a lease of an operator, or if the user may not read leases. */
+async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
+  try {
+    await client.call({ method: 'GET', path: leasePath(namespace, operatorLeaseName) });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'host.gone')) return false;
+    if (hasCode(error, 'host.forbidden')) return true;
+    throw error;
+  }
+}
+
+async function pausedBy(client: ApiClient, namespace: string): Promise<string | undefined> {
+  let configMap: unknown;
+  try {
+    configMap = await client.call({ method: 'GET', path: configMapPath(namespace, settingsName) });
+  } catch (error) {
+    if (hasCode(error, 'host.gone')) return undefined;
+    throw error;
+  }
+  const data = isRecord(configMap) && isRecord(configMap.data) ? configMap.data : {};
+  return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
+}
+
+/** Sets `paused` in the ConfigMap, and keeps its other keys. Creates the ConfigMap if it is missing. */
+async function write(client: ApiClient, namespace: string, paused: boolean): Promise<void> {
+  const data = { [pausedMember]: String(paused) };
+  const change = () =>
+    client.call({
+      method: 'PATCH',
+      path: configMapPath(namespace, settingsName),
+      query,
+      contentType: 'application/merge-patch+json',
+      body: { data },
+    });
+  try {
+    await change();
+  } catch (error) {
+    if (!hasCode(error, 'host.gone')) throw error;
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: settingsName, namespace }, data };
+    await client.call({ method: 'POST', path: configMapPath(namespace), query, body }).catch((failure: unknown) => {
+      // Another client has created the ConfigMap meanwhile.
+      if (!hasCode(failure, 'host.conflict')) throw failure;
+      return change();
+    });
+  }
+}

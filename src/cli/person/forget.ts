@@ -1,0 +1,57 @@
+/**
+ * `logfleet forget`: discards the state of a resource whose manifest was deleted from a directory (D4). The command writes a request. The
+ * process that works on the directory, or the next one, carries it out.
+ */
+import { kinds } from '../../api/kinds.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { systemRandom } from '../../base/random.ts';
+import { DirectoryView } from '../../host/directory/directory-view.ts';
+import { retentionDays } from '../../host/directory/parking.ts';
+import { isSurelyFree } from '../../host/directory/process-lock.ts';
+import { writeForgetRequest } from '../../host/directory/requests.ts';
+import type { ResourceRecord } from '../../host/directory/resource-records.ts';
+import { StateDirectory } from '../../host/directory/state-directory.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import type { ForgetOptions } from '../options.ts';
+import { currentUser, existingDirectory } from '../resources/directory-access.ts';
+import { parseReference } from '../resources/resource-access.ts';
+import { shellWord } from '../resources/target-flags.ts';
+import { UsageError } from '../usage-error.ts';
+
+export async function forgetCommand(
+  target: string,
+  { dir, namespace }: ForgetOptions,
+  context: CommandContext,
+  clock: Clock = systemClock,
+): Promise<number> {
+  const { kind, name } = parseReference(target);
+  const directory = await existingDirectory(dir, context);
+  const view = await DirectoryView.open({ directories: [directory], clock, random: systemRandom });
+  const isMeant = ({ metadata }: ResourceRecord['resource']) =>
+    metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
+  const standing = [...view.resources(kind).list()].find(isMeant);
+  if (standing) throw stillThere(target, dir);
+  const parked = view.parked().filter(({ resource }) => resource.kind === kind && isMeant(resource));
+  const [one, ...others] = parked;
+  if (!one) throw nothingParked(target, dir);
+  if (others.length > 0) throw new UsageError(`several namespaces have a parked ${target}; select one of them with -n`);
+  await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
+  const isIdle = await isSurelyFree(new StateDirectory(directory));
+  const when = isIdle ? `by the next logfleet run ${shellWord(dir)}` : 'by the process that works there';
+  const reference = `${kinds[kind].shortNames[0]}/${name} in namespace ${one.resource.metadata.namespace}`;
+  context.stdout.write(
+    `${reference}: the state is discarded ${when}. A new manifest with this name starts without state.\n`,
+  );
+  return exitStatus.ok;
+}
+
+function stillThere(target: string, dir: string): LogfleetError {
+  const message = `${target} has a manifest in ${dir}: delete the manifest before its state`;
+  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+}
+
+function nothingParked(target: string, dir: string): LogfleetError {
+  const message = `${target} has no state in ${dir}: it never had one, or it was discarded, at the latest after ${retentionDays} days`;
+  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+}

@@ -1,0 +1,49 @@
+/**
+ * `logfleet pause --all` and `logfleet resume --all`: set the switch of the whole operator. Upgrades in flight end by themselves, since the
+ * service cannot cancel them.
+ */
+import { type CommandContext, exitStatus } from '../context.ts';
+import type { PauseOptions } from '../options.ts';
+import { type OpenSwitch, openSwitch } from './open-switch.ts';
+import type { OperatorSwitch } from './operator-switch.ts';
+
+export async function pauseAllCommand(
+  paused: boolean,
+  options: PauseOptions,
+  context: CommandContext,
+  open: OpenSwitch = openSwitch,
+): Promise<number> {
+  const operator = await open(options, context);
+  try {
+    const { said, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
+    context.stdout.write(`everything ${operator.whose}: ${said}\n`);
+    const idle = await operator.idleNote?.();
+    if (idle !== undefined) context.stderr.write(`${idle}\n`);
+    return status;
+  } finally {
+    await operator.close();
+  }
+}
+
+interface Outcome {
+  /** Clause after "everything of …: ". */
+  readonly said: string;
+  readonly status: number;
+}
+
+async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
+  const before = await operator.pausedBy();
+  if (before === undefined) await operator.set(true);
+  const state = before === undefined ? 'paused' : `was already paused by ${before}`;
+  const said = `${state}; upgrades and searches in flight end by themselves. To resume: logfleet resume --all${operator.flags}`;
+  return { said, status: exitStatus.ok };
+}
+
+/** Resumes everything. A pause in a manifest stays, since Git owns the manifest; the command then fails. */
+async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
+  if ((await operator.pausedBy()) === undefined) return { said: 'was not paused.', status: exitStatus.ok };
+  await operator.set(false);
+  const still = await operator.pausedBy();
+  if (still === undefined) return { said: 'resumed.', status: exitStatus.ok };
+  return { said: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
+}

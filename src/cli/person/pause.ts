@@ -1,0 +1,79 @@
+/**
+ * `logfleet pause` and `logfleet resume` for one resource: set and remove an annotation. Upgrades in flight end by themselves, since the
+ * service cannot cancel them. `pause-all.ts` pauses all resources.
+ */
+import { annotations } from '../../api/annotations.ts';
+import { reasons } from '../../api/conditions.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { conditionOf } from '../render/condition-lines.ts';
+import { isComplete, isPausedByAnnotation, resumeStep } from '../resources/next-steps.ts';
+import { type OpenResources, openResources } from '../resources/resource-access.ts';
+import type { AnyResource, ResourceReader } from '../resources/resource-reader.ts';
+import { targetFlags } from '../resources/target-flags.ts';
+import { act, nothingToDo, renderInProgress } from './person-action.ts';
+
+export function pauseCommand(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+): Promise<number> {
+  return act(target, options, context, open, (resource) => {
+    if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
+    const already = isPausedByAnnotation(resource);
+    const annotation = already ? undefined : { name: annotations.paused, value: 'true' };
+    return { annotation, said: renderPause(resource, already, options) };
+  });
+}
+
+export function resumeCommand(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+): Promise<number> {
+  return act(target, options, context, open, (resource, reader) => {
+    const already = !isPausedByAnnotation(resource);
+    const annotation = already ? undefined : { name: annotations.paused, value: undefined };
+    const everything = pauseOfAll(resource, reader);
+    const isInVain = resource.spec.paused || everything !== undefined;
+    return { annotation, said: renderResumption(resource, already, everything, options), isInVain };
+  });
+}
+
+function renderPause(resource: AnyResource, already: boolean, options: TargetOptions): string {
+  const { metadata } = resource;
+  const paused = {
+    ...resource,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.paused]: 'true' } },
+  };
+  const state = already ? 'was already paused' : 'paused';
+  return `${state}${renderInProgress(resource)}. To resume: ${resumeStep(paused, options)}`;
+}
+
+function renderResumption(
+  { spec }: AnyResource,
+  already: boolean,
+  everything: string | undefined,
+  { namespace: _, ...where }: TargetOptions,
+): string {
+  const done = already ? 'was not paused by annotation' : 'resumed';
+  if (spec.paused) return `${done}, but spec.paused is true. To resume: remove paused: true from its manifest`;
+  if (everything === undefined) return `${done}.`;
+  return `${done}, but everything is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
+}
+
+/**
+ * Sentence with the cause of the pause of everything. Undefined if only the resource can be paused. In a cluster the status has the cause,
+ * unless the resource is paused itself.
+ */
+function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
+  if (reader.pauseOfAll) {
+    const { pausedBy } = reader.pauseOfAll;
+    return pausedBy === undefined ? undefined : `Paused by ${pausedBy}.`;
+  }
+  const isOwn = resource.spec.paused || isPausedByAnnotation(resource);
+  const ready = conditionOf(resource.status, 'Ready');
+  return !isOwn && ready?.reason === reasons.paused ? ready.message : undefined;
+}

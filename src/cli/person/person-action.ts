@@ -1,0 +1,95 @@
+/**
+ * Shared code of `pause`, `resume`, `approve`, `retry` and `abort`. Each writes one annotation of one resource, so that a GitOps tool that
+ * owns the spec does not undo the action, and reports the result on stdout.
+ */
+import { type CollectorVersionPolicy, kinds, type SearchExport } from '../../api/kinds.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { counted } from '../render/counted.ts';
+import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
+import type { Annotation, AnyResource, ResourceReader } from '../resources/resource-reader.ts';
+import { targetFlags } from '../resources/target-flags.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface PersonAction {
+  /** Undefined if the resource has the annotation already. */
+  readonly annotation: Annotation | undefined;
+  /** Result, as a clause after "cvp/production in namespace logging: ". */
+  readonly said: string;
+  /** True if the action has not the wanted effect, so that the command ends with 1. */
+  readonly isInVain?: boolean;
+}
+
+/** Applies `decide` to the resource that `target` names. If `decide` throws, nothing changes. */
+export async function act(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources,
+  decide: (resource: AnyResource, reader: ResourceReader) => PersonAction,
+): Promise<number> {
+  const { kind, name } = parseReference(target);
+  const reader = await open(options, context);
+  try {
+    const resource = await findResource(reader, kind, name, options);
+    const { annotation, said, isInVain = false } = decide(resource, reader);
+    if (annotation) await reader.annotate(kind, resource.metadata, annotation);
+    context.stdout.write(`${referenceOf(resource)} in namespace ${resource.metadata.namespace}: ${said}\n`);
+    const idle = await reader.idleNote?.();
+    if (idle !== undefined) context.stderr.write(`${idle}\n`);
+    return isInVain ? exitStatus.failed : exitStatus.ok;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Like `act`, for policies only. For an export it throws a `UsageError` with the clause `why`, which follows "sx/errors is an export". */
+export function actOnPolicy(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources,
+  why: (resource: SearchExport) => string,
+  decide: (policy: CollectorVersionPolicy) => PersonAction,
+): Promise<number> {
+  return act(target, options, context, open, (resource) => {
+    if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
+    throw new UsageError(`${referenceOf(resource)} is an export${why(resource)}`);
+  });
+}
+
+/** `cvp/production` */
+export function referenceOf({ kind, metadata }: AnyResource): string {
+  return `${kinds[kind].shortNames[0]}/${metadata.name}`;
+}
+
+/** Another command about the same resource, ready to be pasted. */
+export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
+  return `logfleet ${command} ${referenceOf(resource)}${targetFlags(options)}`;
+}
+
+/** Error of a command that has nothing to do. `message` says why, and what to do instead. */
+export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
+  return new LogfleetError({
+    code: 'cli.nothingToDo',
+    handling: { kind: 'wait' },
+    message: `${referenceOf(resource)}: ${message}`,
+  });
+}
+
+/** Clause about upgrades and searches in flight, which end by themselves: `; 6 in progress end by themselves`. Empty if there are none. */
+export function renderInProgress(resource: AnyResource): string {
+  switch (resource.kind) {
+    case 'CollectorVersionPolicy': {
+      const inProgress = resource.status?.collectors?.inProgress ?? 0;
+      if (inProgress === 0) return '';
+      return `; ${counted(inProgress, 'upgrade')} in flight ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+    }
+    case 'SearchExport': {
+      const searches = resource.status?.jobs?.length ?? 0;
+      if (searches === 0) return '';
+      return `; ${searches === 1 ? '1 running search is' : `${searches} running searches are`} read to the end`;
+    }
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * `logfleet retry` and `logfleet abort`: requests about the current rollout. Each request contains its time, so that a second request
+ * differs from the first.
+ */
+import { annotations } from '../../api/annotations.ts';
+import { reasons } from '../../api/conditions.ts';
+import type { Rollout } from '../../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { counted } from '../render/counted.ts';
+import { resumeStep } from '../resources/next-steps.ts';
+import { type OpenResources, openResources } from '../resources/resource-access.ts';
+import { actOnPolicy, commandLine, nothingToDo, renderInProgress } from './person-action.ts';
+
+export function retryCommand(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+  clock: Clock = systemClock,
+): Promise<number> {
+  const why = () => ', which retries by itself: correct the problem in its condition';
+  return actOnPolicy(target, options, context, open, why, (resource) => {
+    const { id } = rolloutOf(resource, 'retry');
+    const failed = resource.status?.collectors?.failed ?? 0;
+    if (!isStopped(resource) && !hasFailures(resource)) {
+      throw nothingToDo(resource, `rollout ${id} is not stopped and has no failures`);
+    }
+    return { annotation: request(annotations.retry, id, clock), said: renderRetry(resource, id, failed, options) };
+  });
+}
+
+export function abortCommand(
+  target: string,
+  options: TargetOptions,
+  context: CommandContext,
+  open: OpenResources = openResources,
+  clock: Clock = systemClock,
+): Promise<number> {
+  return actOnPolicy(
+    target,
+    options,
+    context,
+    open,
+    (resource) => whyNoAbort(resource, options),
+    (resource) => {
+      const { id } = rolloutOf(resource, 'abort');
+      const retry = commandLine('retry', resource, options);
+      const over = overBy(resource);
+      if (over !== undefined) {
+        throw nothingToDo(resource, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
+      }
+      const running = renderInProgress(resource);
+      const said = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+      return { annotation: request(annotations.abort, id, clock), said };
+    },
+  );
+}
+
+/** Clause that refuses to abort an export. Its committed intervals stay anyway. */
+function whyNoAbort(resource: SearchExport, options: TargetOptions): string {
+  return `: delete its manifest to end it, or pause it with: ${commandLine('pause', resource, options)}`;
+}
+
+/** The rollout in status. Throws `cli.nothingToDo` if there is none; `command` is for the message. */
+export function rolloutOf(resource: CollectorVersionPolicy, command: 'approve' | 'retry' | 'abort'): Rollout {
+  const { status } = resource;
+  if (!status) throw nothingToDo(resource, 'no operator has looked at it yet. Check that an operator is running');
+  if (status.rollout) return status.rollout;
+  const state = status.summary?.state;
+  const why = state === undefined ? '' : ` (${state})`;
+  throw nothingToDo(resource, `there is no rollout to ${command}${why}`);
+}
+
+function request(name: string, rolloutId: string, clock: Clock) {
+  return { name, value: `${rolloutId}/${new Date(clock.now()).toISOString()}` };
+}
+
+function renderRetry(resource: CollectorVersionPolicy, id: string, failed: number, options: TargetOptions): string {
+  const again = failed === 0 ? '' : `${counted(failed, 'failed collector')} ${failed === 1 ? 'is' : 'are'} retried`;
+  const paused = resumeStep(resource, options);
+  const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
+  if (isStopped(resource)) return `rollout ${id} continues${again === '' ? '' : `, and ${again}`}.${also}`;
+  return `${again === '' ? 'failed collectors are retried' : again} in rollout ${id}.${also}`;
+}
+
+const stopReasons: readonly (string | undefined)[] = [
+  reasons.rolloutStopped,
+  reasons.rollingBack,
+  reasons.rolledBack,
+  reasons.aborted,
+];
+
+/** True if the failure policy or a person has stopped the rollout. `Ready` can show another state first, such as a pause. */
+function isStopped(resource: CollectorVersionPolicy): boolean {
+  const { rollout, stages = [] } = resource.status ?? {};
+  if (rollout?.stopped !== undefined || stopReasons.includes(readyReason(resource))) return true;
+  return stages.some(({ state }) => state === 'Stopped');
+}
+
+/** True if a retry has an effect. Failed collectors can be missing from all lists of the status, and refused collectors count too. */
+function hasFailures(resource: CollectorVersionPolicy): boolean {
+  const { status } = resource;
+  const reason = readyReason(resource);
+  if (reason === reasons.collectorsFailed || reason === reasons.collectorsRefused) return true;
+  if (status?.skippedReasons?.some(({ reason: why }) => refusals.includes(why.split(':', 1)[0]))) return true;
+  return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
+}
+
+/** Reasons of skipped collectors that a retry includes. The text of the service can follow the reason. */
+const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
+
+/** Clause about the end of a rollout that cannot be aborted any more. Undefined if it can be aborted. */
+function overBy(resource: CollectorVersionPolicy): string | undefined {
+  if (resource.status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
+  switch (readyReason(resource)) {
+    case reasons.aborted:
+      return 'is already aborted';
+    case reasons.rolledBack:
+      return 'is already rolled back';
+    default:
+      return undefined;
+  }
+}
+
+function readyReason({ status }: CollectorVersionPolicy): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+}

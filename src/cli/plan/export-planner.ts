@@ -1,0 +1,260 @@
+/**
+ * Plans exports with the planning code of the operator (`export-planning.ts`). The service counts rows with a few requests. Nothing else is
+ * searched, and nothing is written.
+ *
+ * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
+ */
+import type { Account, Accounts } from '../../account/accounts.ts';
+import { reasons } from '../../api/conditions.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
+import { pausedByOf } from '../../controller/pauses.ts';
+import { type ExportForecast, proposePlan } from '../../export/export-planning.ts';
+import { limitsOf, requestOf } from '../../export/export-spec.ts';
+import { type ExportTask, exportTask } from '../../export/export-task.ts';
+import { requestsOfCount } from '../../export/first-segments.ts';
+import { usualLimit } from '../../export/next-aim.ts';
+import { ServiceTraits } from '../../export/service-traits.ts';
+import type { WorkLimits } from '../../export/work-view.ts';
+
+export interface ExportPlanningOptions {
+  readonly exports: readonly SearchExport[];
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  /** Cause of the pause of everything, as a clause after "paused by". Undefined if nothing pauses. */
+  readonly pausedBy: string | undefined;
+  /** Maximum wait for the service after `startedMs`, in ms of the monotonic clock. */
+  readonly timeoutMs: number;
+  readonly startedMs: number;
+  readonly signal: AbortSignal;
+  /** Called with each failure that is retried. */
+  readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
+}
+
+/** Result for one export. */
+export type ExportOutlook =
+  | { readonly kind: 'plan'; readonly resource: SearchExport; readonly plan: PlannedSearches }
+  /** The status says that the export is complete. */
+  | { readonly kind: 'complete'; readonly resource: SearchExport }
+  /** No part of the range can be searched before `untilMs` (E11). */
+  | { readonly kind: 'waiting'; readonly resource: SearchExport; readonly untilMs: number }
+  | {
+      readonly kind: 'problem';
+      readonly resource: SearchExport;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+/** Figures of the whole export, as if no part of it were done. */
+export interface PlannedSearches extends ExportForecast {
+  readonly rows: number;
+  /** End of the part that can be searched now. The rest is searched later. */
+  readonly settledMs: number;
+  readonly toMs: number;
+  /** Number of search jobs, including those that count. */
+  readonly jobs: number;
+  readonly parallelism: number;
+  readonly requestsPerSecond: number;
+  /** Undefined if the service does not report it. */
+  readonly bytesToScan: number | undefined;
+  /** Share of the digest in jobs, requests and bytes (E6). Undefined if no digest is made. */
+  readonly digest: PlannedDigest | undefined;
+  readonly durationMs: number;
+  /** Sentences about what prevents the start or the completion. */
+  readonly hindrances: readonly string[];
+}
+
+export interface PlannedDigest {
+  readonly jobs: number;
+  readonly requests: number;
+  /** Undefined if the service does not report it. */
+  readonly bytes: number | undefined;
+}
+
+/** Maximum time to retry a failing service, which may be starting. */
+const patienceMs = 30_000;
+const retryDelayMs = 2_000;
+/** Rounding of the clock of the service, which has whole seconds (E11). */
+const clockRoundingMs = 2_000;
+
+/** Approximate number of requests that the planning has already sent. */
+const requestsOfPlanning = 6;
+
+/** Results in the order of the exports. Rejects with the signal's reason if the signal is aborted, and with bugs. */
+export function planExports(options: ExportPlanningOptions): Promise<readonly ExportOutlook[]> {
+  return Promise.all(options.exports.map((resource) => planInTime(resource, options)));
+}
+
+async function planInTime(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
+  const { clock, timeoutMs, signal } = options;
+  const beganMs = clock.monotonic();
+  const timeout = new AbortController();
+  const timer = clock.after(Math.max(0, options.startedMs + timeoutMs - beganMs), () => timeout.abort());
+  const either = AbortSignal.any([signal, timeout.signal]);
+  let trouble: LogfleetError | undefined;
+  try {
+    for (;;) {
+      try {
+        return await plan(resource, { ...options, signal: either });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (timeout.signal.aborted) return trouble ? problemOf(resource, trouble) : timedOut(resource, timeoutMs);
+        const error = asLogfleetError(thrown);
+        const { handling } = error;
+        if (handling.kind === 'bug') throw thrown;
+        if (handling.kind === 'stall' || clock.monotonic() - beganMs >= patienceMs) return problemOf(resource, error);
+        trouble = error;
+        options.onTrouble?.(resource, error);
+        const namedMs = handling.kind === 'retryAfter' ? handling.delayMs : 0;
+        await sleep(clock, Math.max(retryDelayMs, namedMs), either).catch(() => {});
+      }
+    }
+  } finally {
+    timer.cancel();
+  }
+}
+
+function problemOf(resource: SearchExport, { reason, message }: LogfleetError): ExportOutlook {
+  return { kind: 'problem', resource, reason, message };
+}
+
+function timedOut(resource: SearchExport, timeoutMs: number): ExportOutlook {
+  const message = `The service did not answer completely within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
+  return { kind: 'problem', resource, reason: 'TimedOut', message };
+}
+
+async function plan(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
+  const { accounts, clock, signal } = options;
+  const isComplete = resource.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True');
+  if (isComplete) return { kind: 'complete', resource };
+  const { namespace } = resource.metadata;
+  const pausedBy = options.pausedBy ?? pausedByOf(resource);
+  const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);
+  const settledMs = clock.now() - limits.settleDelayMs - clockRoundingMs;
+  const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
+  if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
+  const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
+  const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
+  const traits = new ServiceTraits();
+  const tools = { jobs: account.searches, task, traits, clock, log: silentLogger };
+  const startedMs = clock.monotonic();
+  const { first, forecast, scannedBytes } = await proposePlan(tools, { settleDelayMs: 0, signal });
+  const { job } = first.opened;
+  const planningMs = clock.monotonic() - startedMs;
+  const { scannedBytes: ofFirst } = job.progress;
+  await job.close();
+  const searched = bytesOf(forecast, ofFirst, scannedBytes);
+  const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;
+  const digest =
+    limits.proof === 'Digest' ? digestOf(task, forecast, searched === undefined ? undefined : wholeBytes) : undefined;
+  const bytesToScan = searched === undefined ? undefined : searched + (digest?.bytes ?? 0);
+  const figures = figuresOf(forecast, account, limits, { planningMs, digest });
+  const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
+  const hindrances = hindrancesOf(planned, task, limits, { pausedBy, clock });
+  return { kind: 'plan', resource, plan: { ...planned, hindrances } };
+}
+
+/** Search task of an export. The host of the service does not matter for the searches. */
+function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
+  const task = exportTask(requestOf(resource), serviceHost);
+  if (!('problem' in task)) return task;
+  const message = `spec.${task.member}: ${task.problem}.`;
+  throw new LogfleetError({ code: 'cli.range', reason: reasons.invalidSpec, message, handling: { kind: 'stall' } });
+}
+
+/** The export with a range that ends at `toMs`. */
+function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
+  return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
+}
+
+/** Cost of the digest: one aggregation of the whole range, or one of each interval. */
+function digestOf(
+  { identity, isSplittable }: ExportTask,
+  { segments }: ExportForecast,
+  bytes: number | undefined,
+): PlannedDigest | undefined {
+  if (identity.results === 'Records' || !isSplittable) return undefined;
+  const jobs = identity.byReceiptTime ? segments.length : 1;
+  return { jobs, requests: jobs * requestsOfCount, bytes };
+}
+
+interface KnownBeforehand {
+  /** Duration of the planning, which the export repeats: its first search and a count. */
+  readonly planningMs: number;
+  readonly digest: PlannedDigest | undefined;
+}
+
+function figuresOf(
+  forecast: ExportForecast,
+  account: Account,
+  { parallelism }: WorkLimits,
+  { planningMs, digest }: KnownBeforehand,
+) {
+  const { segments, limit, areKnown } = forecast;
+  const requests = forecast.requests + (digest?.requests ?? 0);
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
+  const isCounted = areKnown && segments.length > 1;
+  const jobs = pieces + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
+  const { requestsPerSecond } = account;
+  const searchMs = planningMs / (isCounted ? 2 : 1);
+  const requestsMs = (Math.max(0, requests - requestsOfPlanning) / requestsPerSecond) * 1_000;
+  const searchingMs = Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
+  const durationMs = Math.ceil((planningMs + searchingMs) / 1_000) * 1_000;
+  return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
+}
+
+/**
+ * Bytes that the service charges: for the first search, for counts (`ofCounts`), and for the other searches. Undefined if the service
+ * reports no bytes, or if the rest is unknown.
+ */
+function bytesOf(
+  { segments, areKnown }: ExportForecast,
+  ofFirst: number | undefined,
+  ofCounts: number,
+): number | undefined {
+  const newest = segments.at(-1);
+  if (!areKnown || ofFirst === undefined || !newest) return undefined;
+  const fromMs = segments[0]?.fromMs ?? newest.fromMs;
+  // A count reads the whole range. Without a count, the first search has found everything.
+  return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
+}
+
+type Figures = Omit<PlannedSearches, 'hindrances'>;
+
+function hindrancesOf(
+  { rows, segments, areKnown, limit, bytesToScan, durationMs }: Figures,
+  { isSplittable, unsplittableReason }: ExportTask,
+  { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
+  { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
+): readonly string[] {
+  const sentences: string[] = [];
+  if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: nothing is searched until it is resumed.`);
+  if (!areKnown && !isSplittable) {
+    const why = `The query runs as one search (${unsplittableReason})`;
+    const rowsOfLimit = limit === undefined ? '' : ` of ${limit} rows`;
+    sentences.push(`${why}, which ends at the limit of the service${rowsOfLimit}: the export would be incomplete.`);
+  } else if (!areKnown) {
+    sentences.push('The service cannot count the rows in advance: there may be more rows and more searches.');
+  }
+  const isOneSearch = areKnown && segments.length === 1;
+  if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
+    // A running search is read to its end, so the last search can go beyond the limit.
+    const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
+    sentences.push(`limits.maxMessages of ${maxMessages} ${stops} the export before its end.`);
+  }
+  if (maxBytesScanned !== undefined && (bytesToScan ?? 0) >= maxBytesScanned) {
+    sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops the export before its end.`);
+  }
+  if (deadlineMs !== undefined && clock.now() + durationMs > deadlineMs) {
+    sentences.push('activeDeadlineSeconds ends before the export does.');
+  }
+  return sentences;
+}
+
+/** True if there is something to search, now or later. */
+export function hasSearches(outlook: ExportOutlook): boolean {
+  return outlook.kind === 'plan' || outlook.kind === 'waiting';
+}

@@ -1,0 +1,88 @@
+/**
+ * `PlanPlace` on an API server, with the rights of the user. It warns about everything that these rights leave out. A pause of the whole
+ * operator is left out, since no flag names the operator.
+ */
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { systemClock } from '../../base/clock.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import { ApiClient } from '../../host/kubernetes/api-client.ts';
+import { hasCode } from '../../host/kubernetes/api-error.ts';
+import { KubernetesLedgerStore } from '../../host/kubernetes/ledger-store.ts';
+import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
+import { notPaused } from '../alone.ts';
+import type { CommandContext } from '../context.ts';
+import { ClusterReader } from '../resources/cluster-access.ts';
+import { chooseCluster } from '../resources/cluster-choice.ts';
+import type { PlaceOptions, PlanPlace } from './plan-place.ts';
+
+export async function openPlanCluster(options: PlaceOptions, context: CommandContext): Promise<PlanPlace> {
+  const { api, namespace: contextNamespace } = await chooseCluster(
+    options,
+    context.cwd,
+    'name a directory of manifests with --dir DIR, or plan the manifests alone with neither flag',
+  );
+  const namespace = options.namespace ?? contextNamespace;
+  const common = { clock: systemClock, random: systemRandom };
+  const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
+  const reader = new ClusterReader({ ...common, api, place, defaultNamespace: namespace });
+  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  const warn = (message: string) => context.stderr.write(`warning: ${message}\n`);
+  const ledgers = new KubernetesLedgerStore({ client });
+  return {
+    namespace,
+    policies: () => listPolicies(reader, options.allNamespaces ? undefined : namespace, warn),
+    findExport: async (key) => {
+      try {
+        const resource = await reader.get('SearchExport', key);
+        return resource?.kind === 'SearchExport' ? resource : undefined;
+      } catch (error) {
+        if (!hasCode(error, 'host.forbidden')) throw error;
+        warn(`you may not read the export ${key.namespace}/${key.name}: it is planned like a new export`);
+        return undefined;
+      }
+    },
+    ledgers: {
+      read: async (owner, shard) => {
+        try {
+          return await ledgers.read(owner, shard);
+        } catch (error) {
+          if (!hasCode(error, 'host.forbidden')) throw error;
+          warn(
+            `you may not read the ledger of ${owner.namespace}/${owner.name}: the policy is planned without a ledger`,
+          );
+          return undefined;
+        }
+      },
+    },
+    secrets: new KubernetesSecretReader(client),
+    takesVariables: false,
+    settings: () => notPaused,
+    close: async () => {
+      await reader.close();
+      await client.close();
+    },
+  };
+}
+
+/**
+ * Lists the policies of all namespaces, which count for overlap.
+ * @param namespace fallback if the user may not list all namespaces; undefined without fallback
+ */
+async function listPolicies(
+  reader: ClusterReader,
+  namespace: string | undefined,
+  warn: (message: string) => void,
+): Promise<readonly CollectorVersionPolicy[]> {
+  const list = async (scope: string | undefined) => {
+    const resources = await reader.list('CollectorVersionPolicy', scope);
+    return resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
+  };
+  try {
+    return await list(undefined);
+  } catch (error) {
+    if (namespace === undefined || !hasCode(error, 'host.forbidden')) throw error;
+    warn(`you may not list the policies of all namespaces: only the policies of ${namespace} count for overlap`);
+    return list(namespace);
+  }
+}

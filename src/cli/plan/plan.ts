@@ -1,0 +1,187 @@
+/**
+ * `logfleet plan FILE…`: shows what the policies and exports in these manifests would do now: members of each stage, collectors that are
+ * left out, rows and searches of exports, and durations. It reads from the service and from the cluster or directory, and writes nothing.
+ */
+import { Accounts } from '../../account/accounts.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import type { SourceFile } from '../../api/manifest-set.ts';
+import { readPause, settingsName } from '../../api/operator-settings.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import { pausedForAll } from '../../controller/pauses.ts';
+import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
+import type { OperatorSettings } from '../../host/host.ts';
+import { countUpgrades } from '../../policy/rollout-plan.ts';
+import type { Connect } from '../../service/connection.ts';
+import { connectOverTls } from '../../service/undici/connect.ts';
+import { alwaysLeading } from '../alone.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { TroubleLines } from '../live/trouble-lines.ts';
+import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from '../manifests/given-manifests.ts';
+import { readSources } from '../manifests/manifest-sources.ts';
+import type { PlanOptions } from '../options.ts';
+import { renderExportPlans } from '../render/export-plan-view.ts';
+import { planDocument } from '../render/plan-document.ts';
+import { renderPlans } from '../render/plan-view.ts';
+import { renderYaml } from '../render/resource-table.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
+import { UsageError } from '../usage-error.ts';
+import { packageVersion } from '../version.ts';
+import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
+import { type OpenPlace, openPlace } from './open-place.ts';
+import { PlanHost, type PlanHostOptions } from './plan-host.ts';
+import type { PlanPlace } from './plan-place.ts';
+import { type Outlook, type Planned, type PlanningOptions, planPolicies, withoutTasks } from './planner.ts';
+
+interface PlanDependencies {
+  readonly open: OpenPlace;
+  readonly connect: Connect;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Results for all policies and exports. */
+interface Plans extends Planned {
+  readonly exports: readonly ExportOutlook[];
+}
+
+const defaultTimeoutMs = 10 * 60_000;
+
+/**
+ * Resolves to 2 if a manifest is invalid, and to 1 if the plan of a resource fails. With `--exit-code`, 1 means that there is something to
+ * do, and a failed plan resolves to 2.
+ */
+export async function planCommand(
+  files: readonly string[],
+  options: PlanOptions,
+  context: CommandContext,
+  dependencies: PlanDependencies = overTls(context),
+): Promise<number> {
+  const sources = await readSources(files, context);
+  if (!areValid(sources, context)) return exitStatus.usage;
+  const place = await dependencies.open(options, context);
+  let plans: Plans;
+  try {
+    plans = await plan(sources, place, options, context, dependencies);
+  } finally {
+    await place.close();
+  }
+  show(plans, options, context);
+  const { outlooks, exports } = plans;
+  const hasProblem = [...outlooks, ...exports].some(({ kind }) => kind === 'problem');
+  if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
+  if (hasProblem) return exitStatus.usage;
+  return outlooks.some(hasUpgrades) || exports.some(hasSearches) ? exitStatus.failed : exitStatus.ok;
+}
+
+function overTls({ env }: CommandContext): PlanDependencies {
+  const ports = { clock: systemClock, random: systemRandom };
+  const connect = connectOverTls({
+    ...ports,
+    metrics: noMetrics,
+    userAgent: `logfleet/${packageVersion()}`,
+    environment: env,
+  });
+  return { ...ports, connect, open: openPlace };
+}
+
+async function plan(
+  sources: readonly SourceFile[],
+  place: PlanPlace,
+  { assumeUpgrade, timeout = defaultTimeoutMs }: PlanOptions,
+  context: CommandContext,
+  { connect, clock, random }: PlanDependencies,
+): Promise<Plans> {
+  const decoded = decodeSources(sources, place.namespace);
+  if (decoded.every(({ resources }) => resources.length === 0)) {
+    const files = sources.map(({ name }) => name).join(', ');
+    throw new UsageError(`${files} has no CollectorVersionPolicy and no SearchExport`);
+  }
+  const secrets = await secretsOf(decoded, place, context);
+  const settings = settingsOf(decoded, place);
+  const common = { clock, log: silentLogger, metrics: noMetrics };
+  // One request budget for the whole plan (B1).
+  const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect: withoutTasks(connect) });
+  const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
+  const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
+    lines.failed(nameOf(metadata), `${reason}: ${message}`);
+  const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };
+  try {
+    const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
+    const exports = await exportsAmong(decoded, place, { clock, random });
+    const startedMs = clock.monotonic();
+    const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
+    // Policies first, then exports, so that neither measures the load of the other. Both share the timeout.
+    const pausedBy = pausedForAll(host);
+    return { ...policies, exports: await planExports({ ...asked, exports, startedMs, pausedBy }) };
+  } finally {
+    await accounts.close();
+  }
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Policies of the manifests, and the existing ones, which count for overlap. */
+async function policiesAmong(
+  decoded: readonly DecodedFile[],
+  place: PlanPlace,
+  options: Ports & Pick<PlanHostOptions, 'secrets' | 'settings'>,
+): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
+  const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
+  const placed = new Map((isAny ? await place.policies() : []).map((policy) => [nameOf(policy.metadata), policy]));
+  const given = resourcesIn('CollectorVersionPolicy', decoded, options, placed);
+  const all = new Map([...placed.values(), ...given].map((policy) => [nameOf(policy.metadata), policy]));
+  const host = new PlanHost({ ...options, policies: [...all.values()], ledgers: place.ledgers });
+  return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
+}
+
+async function exportsAmong(
+  decoded: readonly DecodedFile[],
+  place: PlanPlace,
+  ports: Ports,
+): Promise<readonly SearchExport[]> {
+  const given = decoded.flatMap(({ resources }) => resources.filter(({ kind }) => kind === 'SearchExport'));
+  const found = await Promise.all(given.map(({ key }) => place.findExport(key)));
+  const standing = new Map(found.flatMap((each) => (each ? [[nameOf(each.metadata), each] as const] : [])));
+  return resourcesIn('SearchExport', decoded, ports, standing);
+}
+
+function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {
+  const isPausing = decoded.some(({ settings }) => settings.some(({ paused }) => readPause(paused) !== undefined));
+  return isPausing ? { paused: true, pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
+}
+
+function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
+  for (const { policy, message } of others) {
+    stderr.write(`warning: policy ${nameOf(policy.metadata)} is left out: ${message}\n`);
+  }
+  if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks, exports), undefined, 2)}\n`);
+  else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks, exports)));
+  else {
+    const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+    const known = outlooks.filter((outlook) => outlook.kind !== 'problem');
+    const options = { width, colour: stdout.colour, wide: output === 'wide' };
+    const lines = [...renderPlans(known, options), ...renderExportPlans(exports, options)];
+    stdout.write(lines.map((line) => `${line}\n`).join(''));
+  }
+  for (const outlook of outlooks) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.policy, outlook));
+  for (const outlook of exports) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.resource, outlook));
+}
+
+function renderProblem(
+  { metadata }: Pick<AnyResource, 'metadata'>,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): string {
+  return `${nameOf(metadata)}: ${reason}: ${message}\n`;
+}
+
+/** True if collectors will be upgraded, now or later. */
+function hasUpgrades(outlook: Outlook): boolean {
+  return outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0;
+}

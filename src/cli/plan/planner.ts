@@ -1,0 +1,230 @@
+/**
+ * Runs the reconciler of the operator on a host that only reads, until the plan of every policy is known. Listing, ownership and ledgers
+ * are the same as in the operator. The reconciler decides nothing, and its service creates no tasks.
+ *
+ * Invariant: planning ends at the latest after its timeout, and every wanted policy then has a result.
+ */
+import type { Accounts } from '../../account/accounts.ts';
+import { reasons } from '../../api/conditions.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { assert } from '../../base/assert.ts';
+import type { Clock } from '../../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import { Controller } from '../../controller/controller.ts';
+import type { Reconciler } from '../../controller/reconciler.ts';
+import type { Host, ResourceKey } from '../../host/host.ts';
+import type { Ready, Unready } from '../../policy/gather.ts';
+import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
+import { planRollout, type RolloutPlan } from '../../policy/rollout-plan.ts';
+import type { Heir } from '../../policy/target.ts';
+import type { Connect } from '../../service/connection.ts';
+import { nameOf } from '../manifests/given-manifests.ts';
+
+export interface PlanningOptions {
+  readonly host: Host;
+  /** Accounts of a service that creates no tasks (see `withoutTasks`). */
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Policies to plan. The other policies of the host count for overlap. */
+  readonly wanted: readonly ResourceKey[];
+  /** Duration of one upgrade. Undefined: as measured, or else an assumption. */
+  readonly upgradeMs: number | undefined;
+  /** Maximum wait for the service, in ms. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Called with each failure that is retried. */
+  readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
+}
+
+/** Result for one policy. */
+export type Outlook =
+  | { readonly kind: 'plan'; readonly policy: CollectorVersionPolicy; readonly plan: RolloutPlan }
+  /** The policy has no target, since no build is old enough. */
+  | {
+      readonly kind: 'waiting';
+      readonly policy: CollectorVersionPolicy;
+      readonly heir: Heir;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'problem';
+      readonly policy: CollectorVersionPolicy;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+export interface Planned {
+  /** In the order of `wanted`. */
+  readonly outlooks: readonly Outlook[];
+  /** Other policies that could not be taken into account. */
+  readonly others: readonly Extract<Outlook, { kind: 'problem' }>[];
+}
+
+/** Maximum time to retry a failing service, which may be starting. */
+const patienceMs = 30_000;
+const workers = 16;
+
+/** Rejects with the signal's reason if the signal is aborted, and with bugs. */
+export async function planPolicies(options: PlanningOptions): Promise<Planned> {
+  return new Planning(options).run();
+}
+
+class Planning {
+  readonly #options: PlanningOptions;
+  readonly #reconciler: PolicyReconciler;
+  readonly #controller: Controller;
+  readonly #outlooks = new Map<string, Outlook>();
+  /** Open failure of each policy, and its start. */
+  readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(options: PlanningOptions) {
+    this.#options = options;
+    const { host, clock, random, accounts } = options;
+    const common = { clock, random, log: silentLogger, metrics: noMetrics };
+    this.#reconciler = new PolicyReconciler({
+      ...common,
+      host,
+      accounts,
+      enqueue: (key) => this.#controller.enqueue(key),
+      onlyLook: (policy, gathered) => this.#look(policy, gathered),
+    });
+    this.#controller = new Controller({
+      ...common,
+      name: 'collectorversionpolicy',
+      reconciler: this.#watched(this.#reconciler),
+      source: host.resources('CollectorVersionPolicy'),
+      workers,
+      leadership: host.leadership,
+    });
+  }
+
+  async run(): Promise<Planned> {
+    const { clock, timeoutMs, signal, wanted } = this.#options;
+    if (wanted.length === 0) return { outlooks: [], others: [] };
+    const stop = new AbortController();
+    const onAbort = () => this.#ended.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const timer = clock.after(timeoutMs, () => this.#ended.resolve());
+    const running = this.#controller.run(stop.signal);
+    try {
+      await this.#ended.promise;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+      stop.abort(new Error('the plan is made'));
+      await this.#reconciler.close();
+      await running;
+    }
+    const isWanted = (policy: CollectorVersionPolicy) => wanted.some((key) => nameOf(key) === nameOf(policy.metadata));
+    const all = [...this.#options.host.resources('CollectorVersionPolicy').list()];
+    return {
+      outlooks: wanted.map((key) => this.#outlookOf(key)),
+      others: all
+        .filter((policy) => !isWanted(policy))
+        .flatMap((policy) => {
+          const error = this.#troubles.get(nameOf(policy.metadata))?.error;
+          return error ? [problemOf(policy, error)] : [];
+        }),
+    };
+  }
+
+  #look(policy: CollectorVersionPolicy, gathered: Ready | Unready): void {
+    const outlook = this.#outlook(policy, gathered);
+    if (outlook) this.#settle(outlook);
+  }
+
+  /** Undefined until enough is known. */
+  #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
+    if (gathered.kind === 'ready') {
+      const { heldBy, notOffered } = gathered.input.observation;
+      if (notOffered !== undefined) return notOfferedOf(policy, notOffered);
+      if (heldBy !== undefined) return undefined;
+      this.#troubles.delete(nameOf(policy.metadata));
+      return { kind: 'plan', policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
+    }
+    const { problem, notOffered, tooYoung } = gathered;
+    if (problem) return this.#inTrouble(policy, problem);
+    if (tooYoung) return { kind: 'waiting', policy, heir: tooYoung.heir, message: tooYoung.message };
+    return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
+  }
+
+  /** Problem of a policy. An error that needs a person is final immediately, any other error after `patienceMs`. */
+  #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
+    const name = nameOf(policy.metadata);
+    const nowMs = this.#options.clock.monotonic();
+    const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
+    this.#troubles.set(name, { sinceMs, error });
+    const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= patienceMs;
+    if (!isOver) this.#options.onTrouble?.(policy, error);
+    return isOver ? problemOf(policy, error) : undefined;
+  }
+
+  /** Reconciler whose errors become failures of their policy. A bug ends the planning. */
+  #watched(reconciler: Reconciler): Reconciler {
+    return {
+      reconcile: async (key, signal) => {
+        try {
+          return await reconciler.reconcile(key, signal);
+        } catch (thrown) {
+          const error = asLogfleetError(thrown);
+          const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
+          if (error.handling.kind === 'bug') this.#ended.reject(thrown);
+          const outlook = policy && this.#inTrouble(policy, error);
+          if (outlook) this.#settle(outlook);
+          throw error;
+        }
+      },
+    };
+  }
+
+  #settle(outlook: Outlook): void {
+    this.#outlooks.set(nameOf(outlook.policy.metadata), outlook);
+    if (this.#options.wanted.every((key) => this.#outlooks.has(nameOf(key)))) this.#ended.resolve();
+  }
+
+  #outlookOf(key: ResourceKey): Outlook {
+    const known = this.#outlooks.get(nameOf(key));
+    if (known) return known;
+    const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
+    assert(policy !== undefined, 'a policy that is asked for is one of the host');
+    const trouble = this.#troubles.get(nameOf(key));
+    const message = `The service did not answer completely within ${this.#options.timeoutMs / 1_000} s. Allow more time with --timeout.`;
+    return trouble ? problemOf(policy, trouble.error) : { kind: 'problem', policy, reason: 'TimedOut', message };
+  }
+}
+
+/** The same connection without the right to create tasks, which no plan needs. */
+export function withoutTasks(connect: Connect): Connect {
+  return (settings) => {
+    const connection = connect(settings);
+    const { service } = connection;
+    return {
+      ...connection,
+      drain: () => connection.drain(),
+      close: () => connection.close(),
+      service: {
+        listCollectors: (query, options) => service.listCollectors(query, options),
+        listBuilds: (options) => service.listBuilds(options),
+        getTask: (taskId, options) => service.getTask(taskId, options),
+        createTask: () => {
+          const message = 'a plan creates no upgrade task';
+          return Promise.reject(new LogfleetError({ code: 'bug.planPosts', message, handling: { kind: 'bug' } }));
+        },
+      },
+    };
+  };
+}
+
+function problemOf(policy: CollectorVersionPolicy, { reason, message }: LogfleetError) {
+  return { kind: 'problem', policy, reason, message } as const;
+}
+
+function notOfferedOf(policy: CollectorVersionPolicy, message: string): Outlook {
+  return { kind: 'problem', policy, reason: reasons.versionNotOffered, message };
+}

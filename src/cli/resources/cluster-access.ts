@@ -1,0 +1,174 @@
+/**
+ * `ResourceReader` on an API server, with the credentials and the rights of the user.
+ *
+ * Resources keep all their fields for `-o json`, except those that kubectl hides as well.
+ */
+import type { KindName } from '../../api/kinds.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import type { ResourceKey } from '../../host/host.ts';
+import { ApiClient } from '../../host/kubernetes/api-client.ts';
+import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
+import { resourcePath } from '../../host/kubernetes/api-paths.ts';
+import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
+import { Reflector } from '../../host/kubernetes/reflector.ts';
+import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
+import { decodeResource, isRecord } from '../../host/kubernetes/resource-decoding.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { chooseCluster } from './cluster-choice.ts';
+import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
+
+const pageLimit = 500;
+
+/** Connects to the cluster of the flags. Throws `host.misconfigured` or `host.noCluster` if there is none. */
+export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
+  const { api, namespace } = await chooseCluster(options, context.cwd, 'name a directory of manifests with --dir DIR');
+  const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
+  return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
+}
+
+export interface ClusterReaderOptions {
+  readonly api: KubeApi;
+  readonly place: string;
+  readonly defaultNamespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export class ClusterReader implements ResourceReader {
+  readonly place: string;
+  readonly defaultNamespace: string;
+  readonly #options: ClusterReaderOptions;
+  readonly #client: ApiClient;
+
+  constructor(options: ClusterReaderOptions) {
+    this.place = options.place;
+    this.defaultNamespace = options.defaultNamespace;
+    this.#options = options;
+    this.#client = new ApiClient({ api: options.api, clock: options.clock, metrics: noMetrics });
+  }
+
+  async list(kind: KindName, namespace: string | undefined, signal?: AbortSignal): Promise<readonly AnyResource[]> {
+    const resources: AnyResource[] = [];
+    let token: string | undefined;
+    do {
+      const page = await this.#page(kind, namespace, token, signal);
+      resources.push(...page.resources);
+      token = page.token;
+    } while (token !== undefined);
+    return resources.sort(byNamespaceAndName);
+  }
+
+  async get(kind: KindName, { namespace, name }: ResourceKey): Promise<AnyResource | undefined> {
+    try {
+      return decodeWhole(kind, await this.#client.call({ method: 'GET', path: resourcePath(kind, namespace, name) }));
+    } catch (error) {
+      if (hasCode(error, 'host.gone')) return undefined;
+      throw error;
+    }
+  }
+
+  async follow(
+    kind: KindName,
+    namespace: string | undefined,
+    onChange: (resources: readonly AnyResource[]) => void,
+    signal: AbortSignal,
+    onTrouble: (message: string | undefined) => void = () => {},
+  ): Promise<void> {
+    // The reflector retries for ever, so a first list reports errors to the person.
+    try {
+      onChange(await this.list(kind, namespace, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    const cache = new ResourceCache<AnyResource>([namespace], silentLogger);
+    cache.subscribe(onceForAll(() => onChange([...cache.list()].sort(byNamespaceAndName))));
+    const { clock, random } = this.#options;
+    await new Reflector<AnyResource>({
+      client: this.#client,
+      path: resourcePath(kind, namespace),
+      scope: namespace,
+      cache,
+      decode: (value) => decodeWhole(kind, value),
+      onFailure: (error) => onTrouble(asLogfleetError(error).message),
+      onRecovery: () => onTrouble(undefined),
+      clock,
+      random,
+      log: silentLogger,
+      metrics: noMetrics,
+    }).run(signal);
+  }
+
+  /** Sends a merge patch, so that concurrent changes of other clients stay. */
+  async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
+    await this.#client.call({
+      method: 'PATCH',
+      path: resourcePath(kind, namespace, name),
+      query: { fieldManager: 'logfleet-cli' },
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { annotations: { [annotation.name]: annotation.value ?? null } } },
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #page(
+    kind: KindName,
+    namespace: string | undefined,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ) {
+    const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
+    const call = { method: 'GET' as const, path: resourcePath(kind, namespace), query };
+    let answer: unknown;
+    try {
+      answer = await this.#client.call(signal === undefined ? call : { ...call, signal });
+    } catch (error) {
+      throw hasCode(error, 'host.gone') ? missingKind(kind, this.place, error) : error;
+    }
+    const items = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [];
+    const next = isRecord(answer) && isRecord(answer.metadata) ? answer.metadata.continue : undefined;
+    return {
+      resources: items.map((item) => decodeWhole(kind, item)).filter((resource) => resource !== undefined),
+      token: typeof next === 'string' && next !== '' ? next : undefined,
+    };
+  }
+}
+
+function missingKind(kind: KindName, place: string, cause: unknown): LogfleetError {
+  return new LogfleetError({
+    code: 'cli.kindNotInstalled',
+    handling: { kind: 'stall' },
+    message: notInstalled(kind, place),
+    cause,
+  });
+}
+
+/** Like `decodeResource`, with the fields of the metadata that only people read. */
+function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
+  const resource = decodeResource(kind, value);
+  if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
+  const { managedFields: _, ...metadata } = value.metadata;
+  const { annotationWriters: __, ...decoded } = resource.metadata;
+  return { ...resource, metadata: { ...metadata, ...decoded } };
+}
+
+/** Merges calls in one turn of the event loop into one call at its end, since a relist brings many changes at once. */
+function onceForAll(callback: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      callback();
+    });
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * `ResourceReader` on a directory of manifests. It reads the manifests and their status, and writes requests to `DIR/.logfleet/requests/`.
+ * It works with and without an operator that holds the lock of the directory.
+ */
+import { stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { KindName } from '../../api/kinds.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import { DirectoryView } from '../../host/directory/directory-view.ts';
+import { keptUntil } from '../../host/directory/parking.ts';
+import { renderProblem } from '../../host/directory/problem.ts';
+import { isSurelyFree } from '../../host/directory/process-lock.ts';
+import { writeRequest } from '../../host/directory/requests.ts';
+import { StateDirectory } from '../../host/directory/state-directory.ts';
+import type { ResourceKey } from '../../host/host.ts';
+import type { CommandContext } from '../context.ts';
+import { counted } from '../render/counted.ts';
+import { UsageError } from '../usage-error.ts';
+import {
+  type Annotation,
+  type AnyResource,
+  byNamespaceAndName,
+  type ParkedResource,
+  type ResourceReader,
+} from './resource-reader.ts';
+import { shellWord } from './target-flags.ts';
+
+interface DirectoryPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Name of the user, if known. */
+  readonly user: () => string | undefined;
+}
+
+/** Opens a directory. Warns on stderr about manifests that cannot be used, since their resources can be missing from the output. */
+export async function openDirectory(
+  dir: string,
+  context: CommandContext,
+  ports: DirectoryPorts = { clock: systemClock, random: systemRandom, user: currentUser },
+): Promise<ResourceReader> {
+  const directory = await existingDirectory(dir, context);
+  const view = await DirectoryView.open({ directories: [directory], ...ports });
+  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
+  if (first) context.stderr.write(`${renderProblem(first)}\n`);
+  // One error is enough: the command is usually about another manifest.
+  if (others.length > 0) {
+    const rest = `${counted(others.length, 'more error')} in the manifests`;
+    context.stderr.write(`${rest}. To list them: logfleet validate ${shellWord(dir)}\n`);
+  }
+  return new DirectoryReader(dir, directory, view, ports);
+}
+
+/** User name of the process. Undefined if the user has no name, as in a container that runs with a numeric user ID. */
+export function currentUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Absolute path. Throws a `UsageError` if it is not a directory. */
+export async function existingDirectory(dir: string, { cwd }: Pick<CommandContext, 'cwd'>): Promise<string> {
+  const directory = resolve(cwd, dir);
+  if (await isDirectory(directory)) return directory;
+  throw new UsageError(
+    `--dir ${dir} is not a directory; name the directory of the manifests, such as --dir ./policies`,
+  );
+}
+
+/**
+ * Sentence that no process works on the directory, with the command that starts one. Undefined otherwise. `dir` is the name on the command
+ * line.
+ */
+export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
+  if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
+  return `No process works on ${dir}, so nothing happens there. To start one: logfleet run ${shellWord(dir)}`;
+}
+
+class DirectoryReader implements ResourceReader {
+  readonly place: string;
+  /** Undefined, since a directory is small: a name can be in any of its namespaces. */
+  readonly defaultNamespace = undefined;
+  readonly #directory: string;
+  readonly #view: DirectoryView;
+  readonly #ports: DirectoryPorts;
+
+  constructor(place: string, directory: string, view: DirectoryView, ports: DirectoryPorts) {
+    this.place = place;
+    this.#directory = directory;
+    this.#view = view;
+    this.#ports = ports;
+  }
+
+  async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
+    return inOrder(this.#view.resources(kind).list(), namespace);
+  }
+
+  async get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined> {
+    const resource = this.#view.resources(kind).get(key);
+    return resource && withoutWriters(resource);
+  }
+
+  async follow(
+    kind: KindName,
+    namespace: string | undefined,
+    onChange: (resources: readonly AnyResource[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal);
+  }
+
+  async annotate(kind: KindName, key: ResourceKey, { name, value }: Annotation): Promise<void> {
+    const { clock, user } = this.#ports;
+    await writeRequest(this.#directory, kind, key, { [name]: value ?? null }, { by: user(), atMs: clock.now() });
+  }
+
+  get pauseOfAll(): { readonly pausedBy: string | undefined } {
+    return { pausedBy: this.#view.settings().pausedBy };
+  }
+
+  async idleNote(): Promise<string | undefined> {
+    return idleNoteOf(this.place, this.#directory);
+  }
+
+  parked(): readonly ParkedResource[] {
+    const records = [...this.#view.parked()].sort((left, right) => byNamespaceAndName(left.resource, right.resource));
+    return records.map((record) => {
+      const { resource, directory, manifest, parkedSince = '' } = record;
+      const { namespace, name } = resource.metadata;
+      const file = join(directory === this.#directory ? this.place : directory, manifest);
+      const times = { sinceMs: Date.parse(parkedSince), untilMs: keptUntil(record) };
+      return { kind: resource.kind, key: { namespace, name }, file, ...times };
+    });
+  }
+
+  async close(): Promise<void> {}
+}
+
+function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {
+  return [...resources]
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .map(withoutWriters)
+    .sort(byNamespaceAndName);
+}
+
+/** Removes the writers of annotations, which only the operator needs. */
+function withoutWriters(resource: AnyResource): AnyResource {
+  const { annotationWriters: _, ...metadata } = resource.metadata;
+  return { ...resource, metadata };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * Steps of a person that let a resource continue: resume it, approve a stage, or retry failures. Each step is a command that can be pasted,
+ * or a change of a manifest.
+ */
+import { join } from 'node:path';
+import { annotations } from '../../api/annotations.ts';
+import { reasons } from '../../api/conditions.ts';
+import { settingsName } from '../../api/operator-settings.ts';
+import { unreachable } from '../../base/assert.ts';
+import type { TargetOptions } from '../options.ts';
+import { commandLine } from '../person/person-action.ts';
+import { conditionOf, holds } from '../render/condition-lines.ts';
+import type { AnyResource } from './resource-reader.ts';
+import { shellWord, targetFlags } from './target-flags.ts';
+
+/** Flags with which another command finds a resource. */
+export interface StepOptions extends TargetOptions {
+  /** True if no command finds the resource, so that only its manifest can be changed. */
+  readonly byManifest?: true;
+}
+
+/** Steps that apply to a resource now. Each is undefined if it does not apply. */
+export interface NextSteps {
+  /** Clause that ends a pause. */
+  readonly resume?: string | undefined;
+  /** Command that approves the stage that waits for it. */
+  readonly approve?: string | undefined;
+  /** Command that continues a stopped rollout, or retries failed collectors. */
+  readonly retry?: string | undefined;
+}
+
+/** @param resumeAll clause that resumes everything, if everything is paused */
+export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
+  const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
+  return {
+    resume: pauses.length === 0 ? undefined : pauses.join(', and '),
+    approve: approveStep(resource, options),
+    retry: retryStep(resource, options),
+  };
+}
+
+/** The first step that applies, as a sentence after a message. Empty if none applies. */
+export function renderNextStep({ resume, approve, retry }: NextSteps): string {
+  if (resume !== undefined) return ` To resume: ${resume}`;
+  if (approve !== undefined) return ` To approve: ${approve}`;
+  return retry === undefined ? '' : ` To retry: ${retry}`;
+}
+
+/** Clause that ends the pauses of this resource. Undefined if it is not paused, or is complete. */
+export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
+  if (isComplete(resource)) return undefined;
+  const steps = [
+    ...(resource.spec.paused ? ['remove paused: true from its manifest'] : []),
+    ...(isPausedByAnnotation(resource) ? [removalOfAnnotation(resource, options)] : []),
+  ];
+  return steps.length === 0 ? undefined : steps.join(', and ');
+}
+
+function removalOfAnnotation(resource: AnyResource, { byManifest, ...options }: StepOptions): string {
+  return byManifest
+    ? `remove the annotation ${annotations.paused} from its manifest`
+    : commandLine('resume', resource, options);
+}
+
+function approveStep(resource: AnyResource, options: TargetOptions): string | undefined {
+  if (resource.kind !== 'CollectorVersionPolicy') return undefined;
+  const stage = resource.status?.stages?.find(({ state }) => state === 'AwaitingApproval');
+  return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
+}
+
+/** Reasons of `Ready` that a retry ends. */
+const retryReasons: readonly (string | undefined)[] = [
+  reasons.rolloutStopped,
+  reasons.rolledBack,
+  reasons.aborted,
+  reasons.collectorsFailed,
+  reasons.collectorsRefused,
+];
+
+function retryStep(resource: AnyResource, options: TargetOptions): string | undefined {
+  if (resource.kind !== 'CollectorVersionPolicy') return undefined;
+  const reason = conditionOf(resource.status, 'Ready')?.reason;
+  return retryReasons.includes(reason) ? commandLine('retry', resource, options) : undefined;
+}
+
+/** One cause of the pause of everything. */
+export interface PauseOfAll {
+  /** Directory of the manifests, as the command line names it. */
+  readonly directory: string;
+  /** File, relative to the directory. */
+  readonly manifest: string;
+  /** A ConfigMap among the manifests, a request by a command, or a file that cannot be read. */
+  readonly source: 'manifest' | 'request' | 'unreadable';
+}
+
+/** Clause that ends all causes of the pause of everything. Undefined if there is none. */
+export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
+  return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
+}
+
+function stepFor({ directory, manifest, source }: PauseOfAll): string {
+  switch (source) {
+    case 'request':
+      return `logfleet resume --all${targetFlags({ dir: directory })}`;
+    case 'manifest':
+      return `remove paused from the ConfigMap ${settingsName} in ${join(directory, manifest)}`;
+    case 'unreadable':
+      return `correct or delete ${join(directory, manifest)}`;
+    default:
+      return unreachable(source);
+  }
+}
+
+/** True for an export whose rows are all in files. */
+export function isComplete({ kind, status }: AnyResource): boolean {
+  return kind === 'SearchExport' && holds(status, 'Complete');
+}
+
+/** True if the annotation of `logfleet pause` is set. */
+export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
+  return metadata.annotations[annotations.paused] === 'true';
+}

@@ -1,0 +1,150 @@
+/**
+ * Reads the service account of a pod, and kubeconfigs that only contain tokens, certificates, passwords and names of files.
+ *
+ * client-node supports everything else, such as plugins and impersonation. It costs 60 MiB of memory and more than half a second of
+ * processor time, so it is loaded only for such kubeconfigs. The result `undefined` means that client-node has to read the kubeconfig, and
+ * to report its errors.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/cluster-target.ts';
+
+const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
+const clusterMembers = new Set([
+  ...['server', 'certificate-authority', 'certificate-authority-data'],
+  ...['insecure-skip-tls-verify', 'tls-server-name', 'proxy-url'],
+]);
+const userMembers = new Set([
+  ...['token', 'client-certificate', 'client-certificate-data', 'client-key', 'client-key-data'],
+  ...['username', 'password'],
+]);
+
+export interface PlainClusterOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Home directory of the user. */
+  readonly home?: string;
+  /** Directory of the service account in a pod. */
+  readonly accountDirectory?: string;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Undefined if client-node is needed. */
+export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
+  const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
+  const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
+  const usual = path.join(home, '.kube/config');
+  const file = named ?? (existsSync(usual) ? usual : undefined);
+  if (file !== undefined) return ofKubeconfig(file, options.context);
+  return options.context === undefined ? ofPod(accountDirectory, environment) : undefined;
+}
+
+function ofPod(directory: string, environment: PlainClusterOptions['environment']): ClusterTarget | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+  const [token, ca, namespace] = ['token', 'ca.crt', 'namespace'].map((name) => path.join(directory, name));
+  if (!host || !port || !token || !ca || !namespace || !existsSync(token)) return undefined;
+  return {
+    context: 'inClusterContext',
+    namespace: existsSync(namespace) ? readFileSync(namespace, 'utf8') : undefined,
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    proxyUrl: undefined,
+    credentials: async () => ({
+      connection: { ca: await readFile(ca, 'utf8'), rejectUnauthorized: true },
+      headers: { authorization: `Bearer ${(await readFile(token, 'utf8')).trim()}` },
+    }),
+  };
+}
+
+async function ofKubeconfig(file: string, wanted: string | undefined): Promise<ClusterTarget | undefined> {
+  const config = await parsed(file);
+  const context = wanted ?? textOf(config, 'current-context');
+  const chosen = memberOf(config, 'contexts', context, 'context');
+  const cluster = memberOf(config, 'clusters', textOf(chosen, 'cluster'), 'cluster');
+  const user = memberOf(config, 'users', textOf(chosen, 'user'), 'user');
+  if (!cluster || !user || !isPlain(cluster, clusterMembers) || !isPlain(user, userMembers)) return undefined;
+  const server = textOf(cluster, 'server');
+  if (server === undefined) return undefined;
+  return {
+    ...{ context, server, namespace: textOf(chosen, 'namespace'), proxyUrl: textOf(cluster, 'proxy-url') },
+    credentials: () => credentialsOf(path.dirname(file), cluster, user),
+  };
+}
+
+async function credentialsOf(directory: string, cluster: Members, user: Members): Promise<ClusterCredentials> {
+  const read = (members: Members, name: string) => textOrFile(directory, members, name);
+  const [ca, cert, key] = [
+    await read(cluster, 'certificate-authority'),
+    await read(user, 'client-certificate'),
+    await read(user, 'client-key'),
+  ];
+  const servername = textOf(cluster, 'tls-server-name');
+  const isSkipped = cluster['insecure-skip-tls-verify'] === true;
+  return {
+    connection: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(servername === undefined ? {} : { servername }),
+      rejectUnauthorized: !isSkipped,
+    },
+    headers: headersOf(user),
+  };
+}
+
+function headersOf(user: Members): Readonly<Record<string, string>> {
+  const [token, username, password] = [textOf(user, 'token'), textOf(user, 'username'), textOf(user, 'password')];
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
+  if (username === undefined) return {};
+  return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+}
+
+/** Text of a file or of a `-data` field. The file takes precedence, as in client-node. */
+async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
+  const file = textOf(members, name);
+  if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
+  const data = textOf(members, `${name}-data`);
+  return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
+}
+
+/** Undefined if the file cannot be read, for example because `KUBECONFIG` names several files. */
+async function parsed(file: string): Promise<Members | undefined> {
+  try {
+    const text = await readFile(file, 'utf8');
+    // JSON needs no YAML parser.
+    const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text);
+    return isMembers(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Field `member` of the element with this name in a list. */
+function memberOf(
+  config: Members | undefined,
+  list: string,
+  name: string | undefined,
+  member: string,
+): Members | undefined {
+  const elements = config?.[list];
+  const found = Array.isArray(elements)
+    ? elements.filter(isMembers).find((element) => element['name'] === name)?.[member]
+    : undefined;
+  return name !== undefined && isMembers(found) ? found : undefined;
+}
+
+function isPlain(members: Members, known: ReadonlySet<string>): boolean {
+  return Object.keys(members).every((name) => known.has(name));
+}
+
+function textOf(members: Members | undefined, name: string): string | undefined {
+  const value = members?.[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,103 @@
+/** Finds the resources that a command means: in the directory of `--dir`, or in a cluster. */
+import { type KindName, kinds } from '../../api/kinds.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { parkedText } from '../render/parked.ts';
+import { UsageError } from '../usage-error.ts';
+import type { AnyResource, ParkedResource, ResourceReader } from './resource-reader.ts';
+import { targetFlags } from './target-flags.ts';
+
+export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
+
+/** Opens the directory of `--dir`, or else the cluster of the kubeconfig. */
+export const openResources: OpenResources = async (options, context) => {
+  if (options.dir !== undefined) {
+    const { openDirectory } = await import('./directory-access.ts');
+    return openDirectory(options.dir, context);
+  }
+  const { openCluster } = await import('./cluster-access.ts');
+  return openCluster(options, context);
+};
+
+/** Kind for a text on the command line: `cvp`, `collectorversionpolicy`, `collectorversionpolicies` or `CollectorVersionPolicy`. */
+export function kindNamed(text: string): KindName {
+  const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
+  for (const kind of Object.keys(kinds) as KindName[]) {
+    const { plural, shortNames } = kinds[kind];
+    if ([kind.toLowerCase(), plural, ...shortNames].includes(wanted)) return kind;
+  }
+  throw new UsageError(`unknown kind '${text}'; write ${kindChoices()}`);
+}
+
+function kindChoices(): string {
+  return Object.entries(kinds)
+    .map(([kind, { shortNames }]) => `${shortNames[0]} (${kind})`)
+    .join(' or ');
+}
+
+/** Parses `KIND/NAME`, as in kubectl. */
+export function parseReference(text: string): { readonly kind: KindName; readonly name: string } {
+  const [kind = '', name = '', ...more] = text.split('/');
+  if (kind === '' || name === '' || more.length > 0) {
+    throw new UsageError(`'${text}' is not a resource; write KIND/NAME, such as cvp/production`);
+  }
+  return { kind: kindNamed(kind), name };
+}
+
+/**
+ * The resource with this name, in the namespace of the flags or the default. Throws `cli.notFound`, or a `UsageError` if several namespaces
+ * have the name.
+ */
+export async function findResource(
+  reader: ResourceReader,
+  kind: KindName,
+  name: string,
+  options: TargetOptions,
+): Promise<AnyResource> {
+  const namespace = options.namespace ?? reader.defaultNamespace;
+  const found =
+    namespace === undefined
+      ? (await reader.list(kind, undefined)).filter(({ metadata }) => metadata.name === name)
+      : [await reader.get(kind, { namespace, name })].filter((resource) => resource !== undefined);
+  const [resource, ...others] = found;
+  if (!resource) throw notFound(reader, kind, name, namespace, options);
+  if (others.length > 0) {
+    const namespaces = found.map(({ metadata }) => metadata.namespace).join(' and ');
+    throw new UsageError(`${name} is in the namespaces ${namespaces}; select one of them with -n NAMESPACE`);
+  }
+  return resource;
+}
+
+function notFound(
+  reader: ResourceReader,
+  kind: KindName,
+  name: string,
+  namespace: string | undefined,
+  { namespace: _, ...elsewhere }: TargetOptions,
+): LogfleetError {
+  const short = kinds[kind].shortNames[0];
+  const [parked] = parkedIn(reader, [kind], namespace).filter(({ key }) => key.name === name);
+  if (parked) {
+    const message = parkedText(parked, elsewhere);
+    return new LogfleetError({ code: 'cli.notFound', handling: { kind: 'wait' }, message });
+  }
+  const where = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
+  return new LogfleetError({
+    code: 'cli.notFound',
+    handling: { kind: 'wait' },
+    message: `there is no ${short}/${name} in ${where}; logfleet get ${short} -A${targetFlags(elsewhere)} lists those that there are`,
+  });
+}
+
+/** The parked resources of these kinds in a namespace; undefined means all namespaces. */
+export function parkedIn(
+  reader: ResourceReader,
+  wanted: readonly KindName[],
+  namespace: string | undefined,
+): readonly ParkedResource[] {
+  const all = reader.parked?.() ?? [];
+  return all.filter(
+    ({ kind, key }) => wanted.includes(kind) && (namespace === undefined || key.namespace === namespace),
+  );
+}

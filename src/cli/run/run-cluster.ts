@@ -1,0 +1,53 @@
+/** Runs the operator in a cluster until a signal ends it. */
+import { hostname } from 'node:os';
+import { aborted } from '../../base/aborted.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
+import { connectOverTls } from '../../service/undici/connect.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { exportPlaces } from '../export-places.ts';
+import { Operator } from '../operator.ts';
+import type { RunOptions } from '../options.ts';
+import { chooseCluster } from '../resources/cluster-choice.ts';
+import { packageVersion } from '../version.ts';
+import type { RunSupport } from './run-support.ts';
+
+export async function runInCluster(
+  options: RunOptions,
+  { cwd, env, signal, stderr }: CommandContext,
+  { logTo, metrics, serveHealth }: RunSupport,
+): Promise<number> {
+  const { api, namespace } = await chooseCluster(options, cwd, 'run on a directory of manifests with logfleet run DIR');
+  const log = logTo(stderr);
+  const common = { clock: systemClock, random: systemRandom, log, metrics };
+  const host = createKubernetesHost({
+    ...common,
+    api,
+    namespaces: options.namespaces ?? 'all',
+    operatorNamespace: options.operatorNamespace ?? namespace,
+    identity: env.POD_NAME ?? hostname(),
+    leaderElection: options.leaderElection ?? true,
+  });
+  const operator = new Operator({
+    ...common,
+    host,
+    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: env }),
+    ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
+    exports: { places: exportPlaces(options, { cwd, env }) },
+  });
+  const health = await serveHealth({
+    unhealthy: () => (host.healthy() ? [] : ['a loop has made no progress for two minutes']),
+    unready: () => host.unready(),
+  });
+  host.start();
+  operator.start();
+  log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
+  await aborted(signal);
+  log.info('logfleet is stopping', { signal: signal.reason });
+  // The lease is released last, since the next leader may start immediately.
+  await operator.stop();
+  await host.stop();
+  await health?.close();
+  return exitStatus.ok;
+}

@@ -1,0 +1,83 @@
+/** Final report of a run on directories: one line for each resource on stdout, and a hint at more details on stderr. */
+import { reasons } from '../../api/conditions.ts';
+import { kinds } from '../../api/kinds.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { conditionOf } from '../render/condition-lines.ts';
+import { wrap } from '../render/palette.ts';
+import { nextSteps, renderNextStep, type StepOptions } from '../resources/next-steps.ts';
+import type { AnyResource } from '../resources/resource-reader.ts';
+import { targetFlags } from '../resources/target-flags.ts';
+
+/**
+ * Flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as named on the command line.
+ */
+export function flagsAmong(
+  resources: readonly AnyResource[],
+  dirOf: (resource: AnyResource) => string | undefined,
+): (resource: AnyResource) => TargetOptions {
+  return (resource) => {
+    const { namespace, name } = resource.metadata;
+    const dir = dirOf(resource);
+    const ofName = resources.filter(({ kind, metadata }) => kind === resource.kind && metadata.name === name);
+    const isOnlyOne = ofName.length === 1;
+    return { ...(dir === undefined ? {} : { dir }), ...(isOnlyOne ? {} : { namespace }) };
+  };
+}
+
+/**
+ * Prints the report. `dirOf` returns the directory of a resource, as named on the command line.
+ * @param resumeAll clause that resumes everything; undefined unless everything is paused
+ */
+export function showOutcome(
+  resources: readonly AnyResource[],
+  dirOf: (resource: AnyResource) => string | undefined,
+  { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
+  resumeAll: string | undefined,
+): void {
+  const flagsOf = flagsAmong(resources, dirOf);
+  for (const resource of resources) {
+    const line = renderOutcome(resource, flagsOf(resource), resumeAll);
+    // A terminal would break the line within a word.
+    stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
+  }
+  const unclear = resources.find(hasMoreToTell);
+  if (unclear) {
+    const kind = kinds[unclear.kind].shortNames[0];
+    stderr.write(`See logfleet get ${kind} ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for details.\n`);
+  }
+}
+
+export function isStalled({ status }: AnyResource): boolean {
+  return conditionOf(status, 'Stalled') !== undefined;
+}
+
+/** True if all rows of an export are in files and proven. */
+export function isExported({ status }: AnyResource): boolean {
+  return conditionOf(status, 'Ready')?.reason === reasons.exported;
+}
+
+/** True if nothing has started, because a Secret or its environment variables are incomplete. */
+export function lacksSecret({ status }: AnyResource): boolean {
+  const reason = conditionOf(status, 'Stalled')?.reason;
+  return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
+}
+
+/** True if the resource has failed, is incomplete, or waits for a person. */
+export function hasFailed(resource: AnyResource): boolean {
+  return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
+}
+
+/** True if the message only refers to other fields of the status. */
+function hasMoreToTell({ status }: AnyResource): boolean {
+  const reason = conditionOf(status, 'Stalled')?.reason;
+  return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
+}
+
+/** Report of one resource in a line. `flags` are those with which another command finds it. */
+export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
+  const { namespace, name } = resource.metadata;
+  const ready = conditionOf(resource.status, 'Ready');
+  const outcome = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'no operator has looked at it'}`;
+  return `${outcome}${renderNextStep(nextSteps(resource, flags, resumeAll))}`;
+}

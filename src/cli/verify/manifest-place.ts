@@ -1,0 +1,108 @@
+/**
+ * Finds the exports for `logfleet verify`: by a manifest file, a folder, or an address of an object store. A folder can be that of an
+ * export, or contain the folders of several exports.
+ */
+import { type Dirent, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { manifestFile, planFile } from '../../destination/export-layout.ts';
+import type { DestinationSettings } from '../../destination/open-destination.ts';
+import type { CommandContext } from '../context.ts';
+import type { StoreOptions } from '../options.ts';
+import { counted } from '../render/counted.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** At least one destination. Its root is the folder of an export. */
+export function placesOfExports(
+  text: string,
+  options: StoreOptions,
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+): readonly DestinationSettings[] {
+  if (text.startsWith('s3://')) return [storePlace(text, options, env)];
+  const flag = storeFlags.find(([attribute]) => options[attribute] !== undefined)?.[1];
+  if (flag !== undefined)
+    throw new UsageError(`${flag} is for a manifest at s3://, but ${text} is a file: remove the flag`);
+  return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
+}
+
+const storeFlags = [
+  ['endpoint', '--endpoint'],
+  ['region', '--region'],
+  ['pathStyle', '--path-style'],
+  ['insecure', '--insecure'],
+] as const satisfies readonly (readonly [keyof StoreOptions, string])[];
+
+function storePlace(
+  text: string,
+  { endpoint, region, pathStyle, insecure }: StoreOptions,
+  env: CommandContext['env'],
+): DestinationSettings {
+  const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(text) ?? [];
+  if (bucket === '') throw new UsageError(`'${text}' has no bucket; write s3://BUCKET/FOLDER/${manifestFile}`);
+  const ownRegion = regionOf(region, env);
+  const settings = {
+    bucket,
+    root: key.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, ''),
+    credentials: 'ambient' as const,
+    ...(ownRegion ? { region: ownRegion } : {}),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
+    ...(insecure === undefined ? {} : { insecure }),
+  };
+  return { kind: 's3', settings };
+}
+
+/** Region of the flag, or else of the environment, as in the tools of Amazon. */
+export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
+  return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
+}
+
+/** Folders of exports at or below a path, at least one. */
+function foldersOf(text: string, cwd: string): readonly string[] {
+  const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) throw new UsageError(`${text} does not exist`);
+  if (!stats.isDirectory()) {
+    if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];
+    throw new UsageError(`${text} is not a manifest: name ${manifestFile}, or its folder`);
+  }
+  const { folders, unread } = findExports(path, { folders: [], unread: [] });
+  if (folders.length > 0) return folders;
+  throw new UsageError(`neither ${text} nor a folder below it has a ${manifestFile}${unreadText(unread)}`);
+}
+
+/** Clause about folders that cannot be read, such as lost+found. It matters only if no export is found. */
+function unreadText(unread: readonly string[]): string {
+  const [first, ...more] = unread;
+  if (first === undefined) return '';
+  const others = more.length === 0 ? '' : ` and ${counted(more.length, 'other folder')}`;
+  return `; these could not be read: ${first}${others}`;
+}
+
+interface FoundExports {
+  readonly folders: string[];
+  /** Folders that cannot be read, with the error code. */
+  readonly unread: string[];
+}
+
+/** Folders with a manifest, or with a plan of an incomplete export. Links are not followed, so that the search ends. */
+function findExports(folder: string, found: FoundExports): FoundExports {
+  const entries = readFolder(folder);
+  if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);
+  else if (entries.some(({ name }) => name === manifestFile || name === planFile)) found.folders.push(folder);
+  else {
+    const inner = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+    for (const { name } of inner) findExports(join(folder, name), found);
+  }
+  return found;
+}
+
+/** Entries of a folder, or the error code. */
+function readFolder(folder: string): readonly Dirent[] | string {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}

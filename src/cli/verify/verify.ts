@@ -1,0 +1,166 @@
+/**
+ * `logfleet verify MANIFEST`: reads the files of an export again and proves them against its manifest. For a folder with several exports,
+ * it verifies one after the other. It writes nothing, and needs only the files and the manifest, wherever they are.
+ */
+import { pathToFileURL } from 'node:url';
+import { aborted } from '../../base/aborted.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { Destination } from '../../destination/destination.ts';
+import { ExportLayout } from '../../destination/export-layout.ts';
+import { type DestinationSettings, openDestination } from '../../destination/open-destination.ts';
+import { readPlan } from '../../destination/plan-object.ts';
+import { type Verification, type VerifyProgress, verifyExport } from '../../destination/verify.ts';
+import { type CommandContext, exitStatus, type Output } from '../context.ts';
+import type { VerifyOptions } from '../options.ts';
+import { counted } from '../render/counted.ts';
+import { paintWith } from '../render/palette.ts';
+import { renderProgressBar } from '../render/progress-bar.ts';
+import { renderBytes } from '../render/quantity.ts';
+import { Screen } from '../render/screen.ts';
+import { problemDocument, renderVerification, verificationDocument } from '../render/verification-view.ts';
+import { placesOfExports } from './manifest-place.ts';
+
+/** Resolves to 1 if any export differs or is incomplete. */
+export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
+  const places = placesOfExports(text, options, context);
+  const isOne = places.length === 1;
+  const documents: object[] = [];
+  const notProven: string[] = [];
+  for (const [index, place] of places.entries()) {
+    const proof = await proofOf(place, context).catch((error) => problemOf(error, place, isOne));
+    if (!proof) return exitStatus.interrupted;
+    if (!isProof(proof)) notProven.push(proof.url);
+    if (options.output === 'json') documents.push(documentOf(proof));
+    else if (proof.kind === 'problem') context.stderr.write(`logfleet verify: ${proof.message}\n`);
+    else showProof(proof, context.stdout, index > 0);
+  }
+  const isProven = notProven.length === 0;
+  if (options.output === 'json') {
+    const document = isOne ? documents[0] : { proven: isProven, exports: documents };
+    context.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  } else if (!isOne) {
+    const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
+    // With several exports, the reports are long, so the summary repeats the addresses.
+    const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
+    context.stdout.write(`\n${counts}${which}\n`);
+  }
+  return isProven ? exitStatus.ok : exitStatus.failed;
+}
+
+type Proof =
+  | { readonly kind: 'read'; readonly url: string; readonly verification: Verification }
+  /** The export could not be read: it is not complete, or is damaged. */
+  | { readonly kind: 'problem'; readonly url: string; readonly message: string };
+
+/** Undefined if a signal interrupts the verification. */
+async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
+  const ports = { clock: systemClock, random: systemRandom, environment: context.env };
+  const destination = await openDestination(place, ports);
+  const progress = new VerifyView(context.stderr, systemClock);
+  try {
+    const verifying = verify(destination, (moment) => progress.show(moment));
+    // After an interrupt, errors of files that are being read do not matter.
+    verifying.catch(() => {});
+    const verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
+    return verification && { kind: 'read', url: `${destination.url}/${layout.manifest}`, verification };
+  } finally {
+    progress.end();
+    await destination.close();
+  }
+}
+
+/**
+ * Problem of one export. With several exports, the others are still verified. A single export that does not exist is an error of the
+ * command.
+ */
+function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): Proof {
+  if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+  if (isOne && !tellsOfExport.has(error.code)) throw error;
+  const url = `${urlOf(place)}/${layout.manifest}`;
+  // Errors name files relative to the folder of the export.
+  return { kind: 'problem', url, message: `${url}: ${error.message}` };
+}
+
+/** Codes of errors about the export itself, not about the arguments. */
+const tellsOfExport: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
+
+/** Address of the folder of an export. */
+function urlOf(place: DestinationSettings): string {
+  if (place.kind === 'volume') return pathToFileURL(place.directory).href;
+  const { bucket, root } = place.settings;
+  return `s3://${bucket}${root === '' ? '' : `/${root}`}`;
+}
+
+function isProof(proof: Proof): boolean {
+  if (proof.kind === 'problem') return false;
+  return proof.verification.differences.length === 0 && proof.verification.manifest.complete;
+}
+
+function documentOf(proof: Proof): object {
+  if (proof.kind === 'problem') return problemDocument(proof.url, proof.message);
+  return verificationDocument(proof.url, proof.verification);
+}
+
+function showProof(
+  { url, verification }: Extract<Proof, { readonly kind: 'read' }>,
+  stdout: Output,
+  followsAnother: boolean,
+): void {
+  const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+  const lines = renderVerification(url, verification, { width, colour: stdout.colour });
+  stdout.write([...(followsAnother ? [''] : []), ...lines].map((line) => `${line}\n`).join(''));
+}
+
+/** Layout with the folder of the export as root. */
+const layout = new ExportLayout('');
+
+/** Throws `cli.incomplete` if there is a plan but no manifest. */
+async function verify(destination: Destination, onProgress: (progress: VerifyProgress) => void): Promise<Verification> {
+  try {
+    return await verifyExport(destination, layout, onProgress);
+  } catch (error) {
+    const isAbsent = error instanceof LogfleetError && error.code === 'destination.absent';
+    if (!isAbsent || !(await readPlan(destination, layout))) throw error;
+    const message =
+      'the export is not complete: it has a plan but no manifest yet. Verify it once the export has ended';
+    throw new LogfleetError({ code: 'cli.incomplete', message, handling: { kind: 'wait' } });
+  }
+}
+
+/** Interval of progress lines without a terminal. */
+const lineIntervalMs = 10_000;
+const widestBar = 40;
+
+/** Progress of reading: a bar on a terminal, otherwise a line from time to time. */
+class VerifyView {
+  readonly #output: Output;
+  readonly #clock: Clock;
+  readonly #screen: Screen | undefined;
+  #toldAtMs: number;
+
+  constructor(output: Output, clock: Clock) {
+    this.#output = output;
+    this.#clock = clock;
+    this.#screen = output.isTTY ? new Screen(output) : undefined;
+    this.#toldAtMs = clock.monotonic();
+  }
+
+  show({ files, bytes, totalFiles, totalBytes }: VerifyProgress): void {
+    const said = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
+    if (this.#screen) {
+      const paint = paintWith(this.#output.colour);
+      const width = Math.min(widestBar, this.#output.columns() - said.length - 3);
+      this.#screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${said}`]);
+    } else if (this.#clock.monotonic() - this.#toldAtMs >= lineIntervalMs) {
+      this.#toldAtMs = this.#clock.monotonic();
+      this.#output.write(`${said}\n`);
+    }
+  }
+
+  end(): void {
+    this.#screen?.draw([]);
+    this.#screen?.end();
+  }
+}

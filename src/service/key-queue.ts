@@ -1,0 +1,178 @@
+/**
+ * Queue of one access key in the request budget: waiting requests by class, and the number of requests in flight (B1, B2, B3, B6).
+ *
+ * Invariant: `inUse` counts every request from its grant until the server has certainly finished it. It never exceeds the limit at
+ * the time of the grant. `request-budget.ts` decides when a request is granted, and which one.
+ */
+import type { Path, RequestClass } from './request-slot.ts';
+import type { Term } from './send-right.ts';
+import { requestClasses } from './turn-order.ts';
+import { type Waiting, WaitingQueue } from './waiting-queue.ts';
+
+/**
+ * Share of the concurrent requests that page reads may use (B3): 8 of 10. While jobs are kept alive, the share applies to all
+ * requests except their keep-alives, since slow listings would block those as well.
+ */
+const workPart = 0.8;
+/** Time in ms after a request for a job in which a keep-alive is expected. */
+const pollExpectedMs = 30_000;
+const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
+
+/** Request in the queue. */
+export interface Waiter extends Waiting {
+  readonly class: RequestClass;
+  readonly path: Path | undefined;
+  readonly queue: KeyQueue;
+  readonly sinceMs: number;
+  /** Ends the wait with a slot of this term. */
+  readonly grant: (term: Term) => void;
+  /** Ends the wait with an error. */
+  readonly refuse: (error: Error) => void;
+}
+
+/** Request between its grant and its end. */
+export interface Occupant {
+  readonly class: RequestClass;
+  /** Whether it keeps its slot only for a short time after it was cancelled. */
+  readonly isPoll: boolean;
+}
+
+export class KeyQueue {
+  /** Maximum number of concurrent requests of this process for the key (B7). */
+  maxConcurrent: number;
+  readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
+  readonly #occupants = new Set<Occupant>();
+  /** Cancelled requests, each with the estimated end of the time for which it keeps its slot. */
+  readonly #held = new Map<Occupant, () => number>();
+  /** Requests that may be cancelled in favour of a keep-alive, in order of their deadlines. */
+  readonly #yielding = new Map<Occupant, () => void>();
+  /** Requests that were asked to cancel, until they do. */
+  readonly #told = new Set<Occupant>();
+  /** Turn in which each class was last served, for fairness between keys. */
+  readonly #turns = new Map<RequestClass, number>();
+  #halfUntilMs = Number.NEGATIVE_INFINITY;
+  #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(maxConcurrent: number) {
+    this.maxConcurrent = maxConcurrent;
+    this.#queues = {
+      keepAlive: new WaitingQueue(),
+      pageRead: new WaitingQueue(),
+      taskCreation: new WaitingQueue(),
+      taskStatus: new WaitingQueue(),
+      jobCreation: new WaitingQueue(),
+      jobCare: new WaitingQueue(),
+      listing: new WaitingQueue(),
+    };
+  }
+
+  get waiting(): number {
+    return requestClasses.reduce((sum, requestClass) => sum + this.#queues[requestClass].size, 0);
+  }
+
+  get inUse(): number {
+    return this.#occupants.size;
+  }
+
+  head(requestClass: RequestClass): Waiter | undefined {
+    return this.#queues[requestClass].peek();
+  }
+
+  /** All waiting requests, in no particular order. */
+  all(): readonly Waiter[] {
+    return requestClasses.flatMap((requestClass) => this.#queues[requestClass].all());
+  }
+
+  push(waiter: Waiter, nowMs: number): void {
+    this.#expectPoll(waiter.class, nowMs);
+    this.#queues[waiter.class].push(waiter);
+  }
+
+  remove(waiter: Waiter): void {
+    this.#queues[waiter.class].remove(waiter);
+  }
+
+  /** Whether one more request of the class may be in flight. */
+  hasPlace(requestClass: RequestClass, nowMs: number): boolean {
+    const most = this.limit(nowMs);
+    if (requestClass === 'keepAlive') return this.inUse < most;
+    const mostWork = Math.max(1, Math.floor(most * workPart));
+    const pollsExpected = nowMs < this.#pollExpectedUntilMs;
+    if (this.inUse - this.#inUseBy('keepAlive') >= (pollsExpected ? mostWork : most)) return false;
+    return this.inUse < most && (requestClass !== 'pageRead' || this.#inUseBy('pageRead') < mostWork);
+  }
+
+  /** Current maximum of concurrent requests: the whole share, or half of it after a takeover by force (B6). */
+  limit(nowMs: number): number {
+    return nowMs < this.#halfUntilMs ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
+  }
+
+  halve(untilMs: number): void {
+    this.#halfUntilMs = Math.max(this.#halfUntilMs, untilMs);
+  }
+
+  enter(occupant: Occupant, turn: number, nowMs: number): void {
+    this.#expectPoll(occupant.class, nowMs);
+    this.#occupants.add(occupant);
+    this.#turns.set(occupant.class, turn);
+  }
+
+  leave(occupant: Occupant): void {
+    this.#occupants.delete(occupant);
+    this.#held.delete(occupant);
+    this.#yielding.delete(occupant);
+    this.#told.delete(occupant);
+  }
+
+  /** Keeps the slot of a cancelled request until `untilMs()`, which may change, unless `leave` is called before (B2). */
+  hold(occupant: Occupant, untilMs: () => number): void {
+    this.#held.set(occupant, untilMs);
+    this.#yielding.delete(occupant);
+    this.#told.delete(occupant);
+  }
+
+  /** Allows a request to be cancelled in favour of a keep-alive. `giveUp` is called once, when a keep-alive finds no free slot. */
+  yieldTo(occupant: Occupant, giveUp: () => void): void {
+    if (this.#occupants.has(occupant) && !this.#held.has(occupant)) this.#yielding.set(occupant, giveUp);
+  }
+
+  /** Cancels as many requests as keep-alives wait for a slot, less the slots that become free soon anyway. */
+  makeRoom(nowMs: number): void {
+    if (!this.head('keepAlive') || this.hasPlace('keepAlive', nowMs)) return;
+    const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#told.size;
+    const needed = Math.max(0, this.#queues.keepAlive.size - soon);
+    for (const [occupant, giveUp] of [...this.#yielding].slice(0, needed)) {
+      this.#yielding.delete(occupant);
+      this.#told.add(occupant);
+      giveUp();
+    }
+  }
+
+  /** Frees the slots of cancelled requests whose time has ended. */
+  expire(nowMs: number): void {
+    for (const [occupant, untilMs] of this.#held) if (untilMs() <= nowMs) this.leave(occupant);
+  }
+
+  /** Next time at which `hasPlace` may change without an answer. Infinity if there is none. */
+  nextChangeMs(nowMs: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;
+    for (const untilMs of this.#held.values()) next = Math.min(next, untilMs());
+    return this.#pollExpectedUntilMs > nowMs ? Math.min(next, this.#pollExpectedUntilMs) : next;
+  }
+
+  /** Turn in which the class was last served. 0 if never. */
+  turnOf(requestClass: RequestClass): number {
+    return this.#turns.get(requestClass) ?? 0;
+  }
+
+  #expectPoll(requestClass: RequestClass, nowMs: number): void {
+    if (ofJobs.has(requestClass)) this.#pollExpectedUntilMs = nowMs + pollExpectedMs;
+  }
+
+  #inUseBy(requestClass: RequestClass): number {
+    let count = 0;
+    for (const occupant of this.#occupants) if (occupant.class === requestClass) count++;
+    return count;
+  }
+}

@@ -1,0 +1,44 @@
+/** Figures of the messages in a Parquet file, recomputed from its columns. */
+import { expect, test } from 'vitest';
+import { parquetFigures } from '../../../src/destination/parquet-figures.ts';
+import { messageColumns } from '../../../src/output/columns.ts';
+import type { Compression } from '../../../src/output/compression.ts';
+import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
+import { encoded } from '../output/rows.ts';
+
+const startMs = 1_788_000_000_000;
+const count = 3_000;
+
+function parquet(compression: Compression, names: readonly string[]): Buffer {
+  const rows = Array.from({ length: count }, (_, row) =>
+    JSON.stringify({ _messagetime: String(startMs + row), _size: String(row % 7), _raw: `message ${row}`.repeat(20) }),
+  );
+  const set = messageColumns(names, []);
+  return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes: 2 ** 16 }), rows);
+}
+
+function figuresOf(file: Buffer, sliceMs?: number) {
+  async function* stream() {
+    for (let at = 0; at < file.length; at += 10_000) yield file.subarray(at, at + 10_000);
+  }
+  return parquetFigures({ bytes: file.length, tail: file.subarray(-100_000), stream }, sliceMs);
+}
+
+test.each<Compression>([{ kind: 'none' }, { kind: 'gzip', level: 6 }, { kind: 'zstd', level: 3 }])(
+  'come from all row groups, compressed with $kind',
+  async (compression) => {
+    const figures = await figuresOf(parquet(compression, []), 1_000);
+    expect(figures).toMatchObject({ bytes: 8_994, oldestMs: startMs, newestMs: startMs + count - 1 });
+    expect(figures.slices?.map(({ rows }) => rows)).toEqual([1_000, 1_000, 1_000]);
+  },
+);
+
+test('are absent for columns that the file does not have', async () => {
+  expect(await figuresOf(parquet({ kind: 'none' }, ['_raw', '_size']))).toEqual({ bytes: 8_994 });
+  expect(await figuresOf(parquet({ kind: 'none' }, ['_raw']))).toEqual({});
+});
+
+test('are not made of a damaged file', async () => {
+  const file = parquet({ kind: 'zstd', level: 3 }, []);
+  await expect(figuresOf(Buffer.concat([Buffer.alloc(5_000), file.subarray(5_000)]))).rejects.toThrow();
+});

@@ -1,0 +1,246 @@
+/** A policy has no ledger as long as its status shows everything that must be remembered, and nothing is lost without it (U1). */
+import { describe, expect, test } from 'vitest';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import type { LedgerHeader } from '../../../src/policy/ledger.ts';
+import { headerFromStatus, needsLedger } from '../../../src/policy/ledger-need.ts';
+import { policiesPath, secretsPath } from '../../support/world.ts';
+import { epochMs, header, target as headerTarget, minuteMs } from './builders.ts';
+import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+
+const completed = {
+  id: `1-${headerTarget}`,
+  targetVersion: headerTarget,
+  startedAtMs: epochMs,
+  endedAtMs: epochMs,
+  outcome: 'Completed',
+  updated: 1,
+  failed: 0,
+} as const;
+const superseded = { ...completed, id: '0-19.1-1', targetVersion: '19.1-1', outcome: 'Superseded' } as const;
+const action = { action: 'Pause', atMs: epochMs } as const;
+const stop = { kind: 'abort', message: 'Aborted.', atMs: epochMs } as const;
+
+describe('whether a header needs a ledger', () => {
+  const bare: Partial<LedgerHeader> = { attempts: 0, history: [], completedAtMs: undefined };
+
+  test.each<[string, Partial<LedgerHeader>]>([
+    ['a rollout that has begun', {}],
+    ['a rollout that is complete', { completedAtMs: epochMs, completions: 1, history: [completed] }],
+    ['another target that was superseded before', { history: [superseded] }],
+    ['another selection', { selection: 'another' }],
+  ])('%s: no', (_, change) => {
+    expect(needsLedger(header({ ...bare, ...change }))).toBe(false);
+  });
+
+  test.each<[string, Partial<LedgerHeader>]>([
+    ['an attempt', { attempts: 1 }],
+    ['a stage that has begun', { stages: [{ name: 'canary', startedAtMs: epochMs }] }],
+    ['a stop', { stop }],
+    ['an approval', { approved: ['canary'] }],
+    ['an action of a person', { actions: [action] }],
+    ['a request that was handled', { handled: { retry: '1/a' } }],
+    ['a noted pause', { pauseNoted: false }],
+    ['a rollout towards a version that was tried before', { unproven: true }],
+    ['a complete rollout that goes on', { history: [completed] }],
+    ['a stop of a former rollout', { history: [{ ...superseded, stop }] }],
+    ['failures of a former rollout', { history: [{ ...superseded, failed: 1 }] }],
+    ['actions of a former rollout', { history: [{ ...superseded, actions: [action] }] }],
+    ['a former rollout that was aborted', { history: [{ ...superseded, outcome: 'Aborted' }] }],
+    ['an address that is too long for status', { service: `https://logs.test/${'a'.repeat(1_024)}` }],
+  ])('%s: yes', (_, change) => {
+    expect(needsLedger(header({ ...bare, ...change }))).toBe(true);
+  });
+});
+
+describe('the header from status', () => {
+  const shown = (status: object, generation = 1) =>
+    headerFromStatus({ metadata: { generation }, status } as CollectorVersionPolicy, epochMs);
+  const known = { observedGeneration: 1, noLedgerFor: 'https://logs.test/api', targetVersion: '19.1-1' };
+  const record = {
+    id: '2-19.1-1',
+    targetVersion: '19.1-1',
+    startTime: '2026-11-01T00:00:00Z',
+    completionTime: '2026-11-01T01:00:00Z',
+    outcome: 'Completed',
+    updated: 3,
+    failed: 0,
+  };
+
+  test('is not known when a ledger was written, or without a target', () => {
+    expect(shown({ ...known, noLedgerFor: undefined })).toBeUndefined();
+    expect(shown({ ...known, targetVersion: undefined })).toBeUndefined();
+  });
+
+  test('is of the rollout under way', () => {
+    const rollout = { id: '3-19.1-1', startTime: '2026-11-02T00:00:00Z' };
+    expect(
+      shown({ ...known, rollout, history: [{ ...record, targetVersion: '19.0-1', id: '2-19.0-1' }] }),
+    ).toMatchObject({
+      rolloutId: '3-19.1-1',
+      rolloutNumber: 3,
+      startedAtMs: Date.parse(rollout.startTime),
+      completedAtMs: undefined,
+      history: [{ id: '2-19.0-1', outcome: 'Completed' }],
+    });
+  });
+
+  test('is of the rollout that is complete, with its times', () => {
+    expect(shown({ ...known, history: [record] })).toMatchObject({
+      rolloutId: '2-19.1-1',
+      startedAtMs: Date.parse(record.startTime),
+      completedAtMs: Date.parse(record.completionTime),
+      completions: 1,
+    });
+  });
+
+  test('has another selection than the policy when the spec is another', () => {
+    expect(shown({ ...known, history: [record] })).not.toHaveProperty('selection');
+    expect(shown({ ...known, history: [record] }, 2)).toMatchObject({ rolloutId: '2-19.1-1', selection: '' });
+  });
+
+  test('has the next number when status shows no rollout towards the target', () => {
+    expect(shown({ ...known, history: [{ ...record, targetVersion: '19.0-1', id: '2-19.0-1' }] })).toMatchObject({
+      rolloutId: '3-19.1-1',
+      completedAtMs: undefined,
+    });
+  });
+});
+
+const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+
+/** A policy without stages whose three collectors run the target. */
+function inOrder(spec: object = {}, groups: object = {}) {
+  const fleet = staged({
+    scenario: { groups: { web: { count: 3, name: 'web-#', version: target }, ...groups } },
+    spec: { strategy: { maxInProgress: 1000, order: 'Name' }, ...spec },
+  });
+  const { world, untilReason } = fleet;
+  const ledgers = () => world.api.store.objects('logfleet.dev/v1alpha1/ledgers');
+  return {
+    ...fleet,
+    ledgers,
+    replaceProcess: () => {
+      world.replicas[0]?.kill();
+      world.start();
+    },
+    change: (name: string, change: object) =>
+      world.model.patch({ collectors: { [name]: change } }, world.service.nowMs()),
+    settle: async () => {
+      world.start();
+      expect(await untilReason('AllUpdated')).toBe(true);
+      await world.clock.advance(minuteMs);
+    },
+  };
+}
+
+describe('a policy that is in order from the start', () => {
+  test('has no ledger, and says so', async () => {
+    const one = inOrder();
+    await one.settle();
+    expect(one.ledgers()).toEqual([]);
+    expect(one.status()).toMatchObject({ noLedgerFor: expect.stringContaining('https://'), targetVersion: target });
+  });
+
+  test.each([false, true])(
+    'upgrades a collector that falls behind (after a restart: %s), with its ledger ahead',
+    async (restarts) => {
+      const one = inOrder();
+      await one.settle();
+      const { history } = one.status() ?? {};
+      if (restarts) one.replaceProcess();
+      one.change('web-1', { version: before });
+      let ledgersAtFirstTask: number | undefined;
+      const isPosted = () => {
+        if (one.tasks().length > 0) ledgersAtFirstTask ??= one.ledgers().length;
+        return ledgersAtFirstTask !== undefined;
+      };
+      expect(await one.world.until(isPosted, hourMs)).toBe(true);
+      expect(ledgersAtFirstTask).toBe(1);
+      expect(one.status()?.rollout?.id).toBe(history?.[0]?.id);
+      one.replaceProcess();
+      expect(await one.world.until(() => one.at(target) === 3, hourMs)).toBe(true);
+      await one.world.clock.advance(hourMs);
+      expect(one.tasks()).toHaveLength(1);
+      expect(one.status()).toMatchObject({ history });
+      expect(one.status()).not.toHaveProperty('noLedgerFor');
+    },
+  );
+
+  test('keeps its history when another target comes while no process runs', async () => {
+    const one = inOrder({ target: { version: middle } }, { web: { count: 3, name: 'web-#', version: middle } });
+    await one.settle();
+    one.world.replicas[0]?.kill();
+    one.patch({ spec: { target: { version: target } } });
+    one.world.start();
+    expect(await one.world.until(() => one.at(target) === 3, hourMs)).toBe(true);
+    await one.world.clock.advance(hourMs);
+    expect(one.status()?.history?.map(({ id, outcome }) => [id, outcome])).toEqual([
+      [`2-${target}`, 'Completed'],
+      [`1-${middle}`, 'Completed'],
+    ]);
+  });
+
+  test('continues with the collectors of another selector that came while no process ran', async () => {
+    const selector = (name: string) => ({ selector: { matchNames: [name] } });
+    const one = inOrder(selector('web-*'), { db: { count: 2, name: 'db-#', version: before } });
+    await one.settle();
+    const { history = [] } = one.status() ?? {};
+    one.world.replicas[0]?.kill();
+    one.patch({ spec: selector('*') });
+    one.world.start();
+    expect(await one.world.until(() => one.at(target) === 5, hourMs)).toBe(true);
+    await one.world.clock.advance(hourMs);
+    expect(one.status()?.history?.map(({ id, updated }) => [id, updated])).toEqual([[history[0]?.id, 5]]);
+  });
+
+  test('begins again when its Secret leads to another service while no process runs', async () => {
+    const one = inOrder();
+    await one.settle();
+    one.world.replicas[0]?.kill();
+    const status = one.status();
+    one.world.api.patch(`${policiesPath}/production/status`, { status: { noLedgerFor: 'https://former.example.com' } });
+    one.world.start();
+    await one.world.clock.advance(5 * minuteMs);
+    expect(one.status()?.history?.[0]?.id).toBe(`2-${target}`);
+    expect(one.status()?.noLedgerFor).toBe(status?.noLedgerFor);
+  });
+
+  test('does not take a ledger that was lost for one that was never written', async () => {
+    const one = inOrder();
+    await one.settle();
+    one.change('web-1', { version: before });
+    expect(await one.world.until(() => one.at(target) === 3 && one.tasks().length === 1, hourMs)).toBe(true);
+    await one.world.clock.advance(hourMs);
+    one.world.replicas[0]?.kill();
+    for (const { metadata } of one.ledgers()) one.world.api.remove(`${ledgersPath}/${metadata.name}`);
+    one.world.start();
+    await one.world.clock.advance(5 * minuteMs);
+    expect(one.status()?.history?.[0]?.id).toBe(`2-${target}`);
+  });
+});
+
+test.each([
+  ['a stage', { strategy: { maxInProgress: 1000, order: 'Name', stages: [canary, rest] } }],
+  ['a pause', { paused: true }],
+])('%s is remembered in a ledger', async (_, spec) => {
+  const one = inOrder(spec);
+  one.world.start();
+  await one.world.clock.advance(5 * minuteMs);
+  expect(one.ledgers()).toHaveLength(1);
+  expect(one.status()).not.toHaveProperty('noLedgerFor');
+});
+
+test('a policy that waits for its Secret again keeps what its status says of the ledger', async () => {
+  const one = inOrder();
+  await one.settle();
+  const { noLedgerFor, history } = one.status() ?? {};
+  one.world.replicas[0]?.kill();
+  one.world.api.remove(`${secretsPath}/log-service`);
+  one.world.start();
+  await one.world.clock.advance(5 * minuteMs);
+  expect(one.status()?.noLedgerFor).toBe(noLedgerFor);
+  one.world.addSecret();
+  expect(await one.untilReason('AllUpdated')).toBe(true);
+  expect(one.status()).toMatchObject({ noLedgerFor, history });
+  expect(one.ledgers()).toEqual([]);
+});

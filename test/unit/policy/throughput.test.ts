@@ -1,0 +1,59 @@
+/** Estimated end of a rollout: remaining collectors divided by the measured throughput. */
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../../src/policy/ledger.ts';
+import { measureThroughput } from '../../../src/policy/throughput.ts';
+import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
+import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+
+const nowMs = 20 * minuteMs;
+const wallMs = epochMs + nowMs;
+
+/** An upgrade that took four minutes and ended this many minutes ago. */
+function ended(id: string, minutesAgo: number): Entry {
+  const endedAtMs = wallMs - minutesAgo * minuteMs;
+  const times = { startedAtMs: endedAtMs - 4 * minuteMs, endedAtMs };
+  return endedEntry('updated', { taskId: `t${id}`, ...times }, { collectorId: id, used: 1 });
+}
+
+describe('throughput', () => {
+  test.each<[string, readonly Entry[], number | undefined]>([
+    ['is unknown before an attempt has ended', [openEntry()], undefined],
+    ['counts attempts from the first start on', [ended('1', 0), ended('2', 2)], 2 / (6 * minuteMs)],
+    ['counts the last 15 minutes only', [ended('1', 12), ended('2', 1), ended('3', 16)], 2 / (15 * minuteMs)],
+    ['is unknown when all attempts ended long ago', [ended('1', 16)], undefined],
+  ])('%s', (_, entries, expected) => {
+    expect(measureThroughput(entries, wallMs)).toBe(expected);
+  });
+});
+
+describe('the estimated end', () => {
+  const entries = [ended('1', 0), ended('2', 2)];
+  const atTarget = (index: number) => (index < 2 ? { collectorVersion: target } : {});
+  const bench = (more: object = {}) => new PolicyBench({ collectors: fleetOf(30, atTarget), entries, ...more });
+  const endOf = (seen: Seen, of = bench()) =>
+    decided(of, { nowMs, ...seen }).figures().rollout?.estimatedCompletionTime;
+
+  test('is the present plus 28 collectors at two in six minutes', () => {
+    expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
+  });
+
+  test.each([
+    ['stays while it lies ahead', 60_000, true],
+    ['is shown no more once it has passed', -1, false],
+  ])('H1: that of another process %s', (_, aheadMs, isShown) => {
+    const end = new Date(wallMs + aheadMs).toISOString();
+    const of = bench({ collectors: fleetOf(30), entries: [openEntry()], header: { attempts: 1 } });
+    const rollout = { id: of.ledger.header.rolloutId, startTime: end, estimatedCompletionTime: end };
+    expect(endOf({ policy: { status: { rollout } } }, of)).toBe(isShown ? `${end.slice(0, 19)}Z` : undefined);
+  });
+
+  const stages = [{ name: 'all', soakDuration: '0s', approval: 'Required' as const }];
+  test.each<[string, Seen, PolicyBench]>([
+    ['nothing is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],
+    ['it is stopped', {}, bench({ header: { stop: { kind: 'failures', message: 'Too many.', atMs: 0 } } })],
+    ['it is paused', { pausedForAll: 'somebody' }, bench()],
+    ['a person has to approve a stage', {}, bench({ spec: { strategy: { maxInProgress: 5, order: 'Name', stages } } })],
+  ])('is absent while %s', (_, seen, of) => {
+    expect(endOf(seen, of)).toBeUndefined();
+  });
+});
