@@ -1,4 +1,4 @@
-/** What goes wrong between a process and the API server: drawn request by request, and event by event. */
+/** Faults between a process and the API server. Each request and each watch event draws its own fault, or none. */
 import type { RequestFault, WatchFault } from '../support/memory-api-server.ts';
 import type { Chance } from './chance.ts';
 import type { ApiFaultPlan } from './planned-faults.ts';

@@ -1,6 +1,6 @@
 /**
- * Bad input in virtual time: each mistake has a reason of its own and a message that says what to do, costs the service next to
- * nothing in an hour, and heals by itself, in the same process, once it is mended.
+ * Bad input in virtual time. Each mistake has its own reason and a message that says what to do. It costs the service almost no
+ * requests. The same process continues as soon as the mistake is corrected.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../simulator/scenario.ts';
@@ -17,25 +17,25 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** What the message of Ready says: what is wrong, and what to do. */
+  /** Pattern of the message of `Ready`. The message says what is wrong, and what to do. */
   readonly says: RegExp;
   readonly stalls: boolean;
-  /** Members of the Secret that are wrong; without `secret` it is not there at all. */
+  /** Wrong members of the Secret; `missing` when the Secret does not exist. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;
-  /** Requests to the service in an hour at most. */
+  /** Maximum number of requests to the service in an hour. */
   readonly requestsPerHour: number;
 }
 
-/** A stalled policy looks every 30 s, with a call or two. */
+/** A stalled policy sends one or two requests every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
-/** A minute between the tries at the end, and two more of each read that lost its connection. */
+/** The back-off ends at a minute between attempts. A read that loses its connection is repeated twice. */
 const everyMinute = 3 * 60 + 30;
 /**
  * Requests of a policy at rest in an hour: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep of three
- * collectors takes one page, an empty page that ends the list, and one request to another build's list, which shows that the page left
- * no collector out. The hour can begin within an interval, so that it contains a thirteenth sweep.
+ * collectors takes one page, an empty page that ends the list, and one request to the list of another build. That request shows that
+ * the page left no collector out. The hour can begin within an interval, so it can contain a thirteenth sweep.
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

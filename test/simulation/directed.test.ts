@@ -1,10 +1,10 @@
-/** Histories that lead to where one rule decides; among them every boundary of an attempt at which a process can be killed (U15). */
+/** Directed histories. Some kill a process at each boundary of an upgrade attempt (U15). */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
 import { upgradeProgram, violationsTold } from './replay.ts';
 
-/** A kill before and after each of the first requests of a small rollout; a few of each other kind. */
+/** Number of histories of a kind. The kinds with kills need one history for each request of a small rollout. */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
   killedLagging: 80,

@@ -1,6 +1,6 @@
 /**
- * Damaged manifests at each point of a rollout, in virtual time (D1 to D5): no upgrade that no valid manifest asks for, and nothing
- * forgotten. A policy pins the databases to their version, and a policy below it takes everything else to the newest one.
+ * Damaged manifests at each point of a rollout, in virtual time (D1 to D5). No upgrade starts without a valid manifest, and no state
+ * is lost. One policy pins the databases to their version. A policy of lower priority upgrades all other collectors.
  */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -39,13 +39,13 @@ const names = Object.keys(files);
 
 interface Damage {
   readonly name: string;
-  /** What is wrong; it is repaired by writing both files anew and removing `extra`. */
+  /** Damages one file. The repair writes both files anew and removes `extra`. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /** How long it lasts. */
+  /** Duration of the damage in ms. */
   readonly lastsMs?: number;
-  /** Files beside the two. */
+  /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** Whether it can be noticed where nothing is remembered of the file. */
+  /** Set when the operator can notice the damage only if it has read the file before. */
   readonly isUnseen?: true;
 }
 
@@ -118,7 +118,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** What no damage may change. */
+/** State of a policy that no damage may change. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,
@@ -129,13 +129,13 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** Points of the rollout: how to get there, and what is true there as long as nobody does anything. */
+/** A point of the rollout: how a test gets there, and the state that lasts until a person acts. */
 interface Point {
   readonly name: string;
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrades asked for by then. */
+  /** Number of upgrade requests until then. */
   readonly upgrades: number;
 }
 
@@ -221,7 +221,7 @@ describe.each(points)('while $name', ({ outcome, reach, state, upgrades }) => {
 
 describe('before the first start', () => {
   test.each(damages.filter(({ isUnseen }) => !isUnseen))(
-    'a manifest that is $name holds everybody, and repaired lets the rollout begin',
+    'a manifest that is $name holds all policies, and its repair lets the rollout begin',
     async (damage) => {
       for (const damaged of names) {
         const world = begin();

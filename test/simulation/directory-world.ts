@@ -1,6 +1,6 @@
 /**
- * A directory of manifests in virtual time: the simulated service, and an operator made of the real client, directory host, controllers
- * and policies. A test damages the manifests, restarts the operator, lets time pass, and looks at tasks and status afterwards.
+ * A directory of manifests in virtual time, with the simulated service and the real operator. A test damages the manifests, restarts
+ * the operator, lets time pass, and then checks tasks and status.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ export class DirectoryWorld {
     return this.#running.host;
   }
 
-  /** Members of a Secret that leads to the service. */
+  /** Members of a Secret for the simulated service. */
   get secret(): Readonly<Record<string, string>> {
     return { baseURL: `${origin}${this.model.basePath}`, accessId: 'simulator', accessKey: 'simulator-key' };
   }
@@ -55,7 +55,7 @@ export class DirectoryWorld {
     return readFileSync(this.path(file));
   }
 
-  /** Written just now by the clock of the world. */
+  /** Writes a file. Its modification time comes from the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -92,7 +92,7 @@ export class DirectoryWorld {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Lets time pass until this has come to its end. */
+  /** Lets time pass until the promise is settled. */
   async during<T>(waiting: Promise<T>): Promise<T> {
     let isOver = false;
     const ended = waiting.finally(() => {
@@ -103,7 +103,7 @@ export class DirectoryWorld {
     return ended;
   }
 
-  /** Lets time pass until `done`, at most so long. Returns whether it came to that. */
+  /** Lets time pass until `done` returns true, for at most `atMostMs`. Returns whether `done` returned true. */
   until(done: () => boolean, atMostMs: number): Promise<boolean> {
     return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
@@ -121,7 +121,7 @@ export class DirectoryWorld {
     await this.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
   }
 
-  /** Names of the collectors of which an upgrade was asked for, in the order of the requests. */
+  /** Names of the collectors for which an upgrade was requested, in the order of the requests. */
   upgrades(): readonly string[] {
     const { collectors } = this.model.snapshot(this.clock.now());
     const names = new Map(collectors.map(({ id, name }) => [String(id), name]));

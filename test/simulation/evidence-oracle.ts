@@ -6,7 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Lists and requests are dated by when they were sent, tasks by when the service ended them. */
+/** Tolerance in ms: listings and POSTs have the time of their sending, tasks have the time of the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -24,10 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // What a backup does not know of, and no status told yet, is on no record.
+  // A restored backup knows nothing of later attempts.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // A policy that changed in between may begin anew.
+  // A changed policy may have begun another rollout.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -46,7 +46,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // To another policy it is new, whatever somebody made of it meanwhile.
+  // For another policy, a collector that other tools changed is new.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -55,7 +55,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
     : undefined;
 }
 
-/** Two listings ten minutes apart that show it off the target, of which the first was sent G after the upgrade. */
+/** Drift needs two listings ten minutes apart that show another version. The first is sent at least G after the upgrade. */
 function driftUnconfirmed(
   { plan }: HistoryRecord,
   away: readonly Sighting[],
@@ -72,7 +72,7 @@ function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
   return sightings.some(({ sentAtMs }) => sentAtMs >= sinceMs);
 }
 
-/** The task that an accepted request made. */
+/** The task that an accepted POST created. */
 function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
   return state.tasks.find(
     (task) =>

@@ -1,6 +1,6 @@
 /**
- * The command that runs histories of one kind: `--seeds N` of them `--from SEED` on, of `--directions NAME`, on `--threads N`. It tells how to
- * replay each that broke a rule. One seed alone is a replay: it tells all that happened with `--trace`.
+ * Command that runs histories. It prints how to replay each history that broke a rule. A single seed is a replay, and `--trace` prints
+ * its steps.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -8,11 +8,11 @@ import { countFrom, HistoryPool } from './history-pool.ts';
 import { violationsTold } from './replay.ts';
 
 export interface HistoryKind {
-  /** The command's own file, from the project's root. */
+  /** File of the command, relative to the project's root. */
   readonly program: string;
-  /** What runs a history on a thread. */
+  /** Program of a thread. */
   readonly worker: URL;
-  /** One history here. `figures` are for people. */
+  /** Runs one history on this thread. `figures` is a text for people. */
   readonly replay: (
     seed: number,
     directions: string | undefined,
@@ -20,7 +20,7 @@ export interface HistoryKind {
   ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
 }
 
-/** Ends with status 1 if a history broke a rule. */
+/** Runs the command. The exit status is 1 if a history broke a rule. */
 export async function runHistories(kind: HistoryKind): Promise<void> {
   const { values } = parseArgs({
     options: {

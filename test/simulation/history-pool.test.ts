@@ -1,8 +1,8 @@
-/** A thread that dies takes one history with it, which is told of by its seed. */
+/** A thread that dies ends one history. The pool reports the seed of that history and continues. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** Dies with the history of one seed. */
+/** A worker that dies in the history of seed 2. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';
@@ -15,7 +15,7 @@ function workerThat(dies: string): URL {
 
 test.each([
   { how: 'by an error', dies: "setImmediate(() => { throw new Error('too much') })", says: 'Error: too much' },
-  { how: 'without a word', dies: 'process.exit(7)', says: 'its thread ended with code 7' },
+  { how: 'with an exit code', dies: 'process.exit(7)', says: 'its thread ended with code 7' },
 ])('a thread that ends $how', async ({ dies, says }) => {
   const pool = new HistoryPool({ threads: 1, worker: workerThat(dies) });
   const violated = await pool.run({ seeds: countFrom(1, 4) });
@@ -24,7 +24,7 @@ test.each([
   expect(violated[0]?.violations).toEqual([expect.stringContaining(`the history broke off: ${says}`)]);
 });
 
-test('a history that goes round in circles is given up by the time of the processor', async () => {
+test('a history that loops for ever is given up after a limit of processor time', async () => {
   const pool = new HistoryPool({ threads: 1, worker: workerThat('while (true)'), longestProcessorMs: 100 });
   const violated = await pool.run({ seeds: countFrom(1, 4) });
   await pool.close();

@@ -1,6 +1,6 @@
 /**
- * Runs many histories side by side on threads of their own. One that does not end is given up, and one whose thread dies is told of by its
- * seed. Threads last as long as the pool: a history costs half as much where many others have run before.
+ * Runs many histories in parallel on worker threads. The pool gives up a history that does not end, and reports the seed of a history
+ * whose thread died. A thread runs many histories, because warm code halves the cost of a history.
  */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
@@ -9,44 +9,44 @@ import { brokeOff } from './replay.ts';
 
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
-  /** What kind of histories the seeds stand for. */
+  /** Kind of directed histories; undefined for random histories. */
   readonly directions?: string | undefined;
-  /** Called with each end. Returns true when no more are wanted. */
+  /** Called after each history. Returns true when no more histories are wanted. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
 /**
- * Processor time of a history at most, far beyond what one takes: the operator goes round in circles. Other work on the machine does not
- * use up this time.
+ * Maximum processor time of a history in ms. A history that takes longer loops for ever. Other work on the machine does not use up
+ * this time.
  */
 const usualProcessorMs = 30_000;
-/** Real time of a history at most. A history that waits for what never comes takes no processor time. */
+/** Maximum real time of a history in ms. A history that waits for ever takes no processor time. */
 const longestMs = 5 * 60_000;
-/** How often the processor time of a thread is read. */
+/** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
 
 export interface HistoryPoolOptions {
   readonly threads: number;
   readonly mutations?: readonly Mutation[];
-  /** What runs a history on a thread. */
+  /** Program of a thread. */
   readonly worker: URL;
-  /** Processor time of a history at most. */
+  /** Maximum processor time of a history in ms. */
   readonly longestProcessorMs?: number;
 }
 
-/** What runs a history on a thread. */
+/** Programs of threads. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
-  /** Of the program as it is, or of a mutant of it. */
+  /** A pool for the unchanged program, or for a mutant when `mutations` are given. */
   constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
-  /** Replies whose histories broke a rule. */
+  /** Runs the histories and returns the replies with violations, in the order of their seeds. */
   async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
     const left = seeds[Symbol.iterator]();
     const violated: WorkerReply[] = [];
@@ -67,7 +67,7 @@ export class HistoryPool {
   }
 }
 
-/** Begins with its first history, and anew after one that did not end and one that ended its thread. */
+/** A worker thread. It starts with its first history, and again after a history that ended the thread or was given up. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -100,20 +100,20 @@ class HistoryThread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 1_024 },
     });
-    // One that dies between two histories is not given another.
+    // A thread that dies between two histories is replaced.
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
     });
-    // Whoever waits for a reply lives; a thread that waits for an order keeps no process alive.
+    // A thread without work does not keep the process alive.
     worker.unref();
     return worker;
   }
 }
 
-/** Of upgrades, for all files of tests that run in a process: what one of them has made fast, the next one finds so. */
+/** Shared pool for histories of upgrades. All test files of a process use it, so that its code is warm. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 
-/** The reply of a thread, or why there is none. */
+/** The reply of a thread, or the reason why there is none. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -129,7 +129,7 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
   });
 }
 
-/** Tells when the history that a thread begins now takes too long. Returns what ends the guard. */
+/** Calls `tell` when the history that a thread begins now takes too long. Returns the function that ends the guard. */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;
   let beforeMs: number | undefined;
@@ -147,7 +147,7 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
   return () => clearInterval(timer);
 }
 
-/** Processor time of a thread so far; undefined of a thread that does not run. */
+/** Processor time of a thread so far in ms; undefined when the thread does not run. */
 async function processorMs(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

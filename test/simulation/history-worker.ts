@@ -1,4 +1,4 @@
-/** A thread that runs histories by their seeds, of the program as it is or of a mutant of it. */
+/** Worker thread that runs histories by seed, with the unchanged program or with a mutant. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';
@@ -11,7 +11,7 @@ export interface WorkerData {
 
 export interface HistoryOrder {
   readonly seed: number;
-  /** What kind of history the seed stands for. */
+  /** Kind of directed history; undefined for a random history. */
   readonly directions?: string | undefined;
 }
 

@@ -10,16 +10,16 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time until convergence after the calm begins. */
+/** Maximum time in ms from the beginning of the calm to convergence. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time for which the converged state must last. */
+/** Time in ms for which the converged state must last. */
 const restMs = 90_000;
 
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Of everything that the service and the API server saw. */
+  /** Digest of all requests that the service and the API server received. */
   readonly digest: string;
   readonly record: HistoryRecord;
 }
@@ -38,14 +38,14 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Lets time pass until all is as it should be, and then some more, in which it must stay so. What others did may be noticed late, since
- * sweeps that took long are rare (U9), and who waits for collectors to come back waits for nothing else that could be seen: where there is
- * such, it may be as it should be more than once.
+ * Lets time pass until the world has converged, and then checks that it stays so. Some histories may leave the converged state and
+ * reach it again: changes by others are seen late when sweeps are rare (U9), and a policy that waits for offline collectors looks
+ * converged until they return.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // Who takes over may go by a clock on which an exclusion has not begun.
+  // A process that takes over has another wall clock, on which an exclusion may not have begun.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||
@@ -67,7 +67,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Whether an upgrade may succeed long after its time-out (U6): by the version that it brings, the collector may be another policy's. */
+/** Whether an upgrade may succeed long after its time-out (U6). With the new version the collector may belong to another policy. */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

@@ -1,18 +1,18 @@
-/** A program that breaks one rule, and whether histories show that it does. */
+/** A mutant is the program with one rule broken. `whyUnseen` checks that histories detect the mutant. */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Histories that lead to where the rule decides. */
+  /** Kind of directed histories in which the rule decides. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** How a violation begins that shows it, where that is not the rule: much that breaks one shows by what comes of it. */
+  /** Prefix of the violation that detects the mutant, when it is not the rule itself. */
   readonly shows?: string;
 }
 
-/** One that changes a single expression. */
+/** A mutant that changes a single expression. */
 export function mutant(
   rule: string,
   name: string,
@@ -27,7 +27,7 @@ export function mutant(
 
 const mostTold = 3;
 
-/** Undefined as soon as a history shows it; what they show else where none of so many does. */
+/** Runs histories until one detects the mutant. Returns undefined then; otherwise a message with the other violations. */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,
   worker: URL,

@@ -1,4 +1,4 @@
-/** Sources that are changed on their way to the parser: how a mutant of the program comes to be. */
+/** Changes source texts while they are loaded, to build a mutant of the program. */
 import { registerHooks } from 'node:module';
 
 export interface Mutation {
@@ -8,7 +8,7 @@ export interface Mutation {
   readonly replace: string;
 }
 
-/** To be called before the program is imported. A mutation whose text is not found exactly once fails loudly: it is no mutant. */
+/** Applies the mutations. Call this before the program is imported. Throws when a file does not have the text exactly once. */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({
     load(url, context, nextLoad) {

@@ -1,9 +1,8 @@
 /**
- * Plan of one history, drawn from a seed: fleet, policies, replicas, faults of both APIs, and actions of people and machines, as
- * plain data that does not depend on the operator.
+ * Plan of one history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of people and
+ * machines. A plan is plain data and does not depend on the operator.
  *
- * Upgrades and the times of the protocol run ten times as fast; limits, leases and deadlines do not. Faults happen only before
- * `calmAtMs`.
+ * Upgrades and protocol times run ten times as fast; rate limits, leases and deadlines do not. Faults happen only before `calmAtMs`.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -25,7 +24,7 @@ import {
 
 export const pace = 10;
 
-/** Protocol times for upgrades that are ten times as fast. */
+/** Protocol times for upgrades that run ten times as fast. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -35,12 +34,12 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** What happens to the processes. `replica` counts those that run, modulo their number. */
+/** Event of a process. `replica` is an index into the running processes, modulo their number. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly replica: number; readonly forMs: number }
-  /** Killed with its nth request from then on, right before it leaves or right after. */
+  /** The process is killed at its nth request from then on, right before or right after the request is sent. */
   | {
       readonly kind: 'killAtRequest';
       readonly atMs: number;
@@ -50,7 +49,7 @@ export type ProcessAction =
       readonly againAfterMs: number;
     };
 
-/** The ledgers are put back to what they were at a backup: what has happened since is on no record of theirs. */
+/** Backup of all ledgers, or restore of the last backup. A restored ledger knows nothing of what happened since the backup. */
 export type BackupAction = { readonly kind: 'backup' | 'restore'; readonly atMs: number };
 
 export type Action =
@@ -67,21 +66,21 @@ export interface HistoryPlan {
   readonly settings: Partial<PolicySettings>;
   readonly policies: readonly PolicySpec[];
   readonly actions: readonly Action[];
-  /** Collectors that fall silent after an upgrade. */
+  /** Collectors that go offline after an upgrade. */
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** Ratio of answers about a task that was not asked for. */
+  /** Ratio of task status requests that are answered with another task. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;
-  /** Offset of each replica's wall clock. */
+  /** Offset of each replica's wall clock in ms. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly calmAtMs: number;
 }
 
-/** Every other history has rollouts with all that there is to them; the others have all collectors at once. */
+/** Plan of a random history. Even seeds have stages, failure policies, windows and people; odd seeds upgrade all collectors at once. */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);
   return seed % 2 === 0 ? withRollouts(plan) : plan;
@@ -158,7 +157,7 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
     const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
     const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
     if (kind === 'freeze') {
-      // Frozen past the lease only where somebody takes over; else just for a moment.
+      // A freeze outlasts the lease only when another replica can take over.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
       actions.push({

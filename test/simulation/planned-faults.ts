@@ -1,8 +1,8 @@
-/** What goes wrong in a history on the way to the service and to the API server, until it is calm. */
+/** Faults of the service and of the API server until the history becomes calm. */
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Shares of the requests of processes, and of the events on their way to a watch, that something befalls. */
+/** Ratios of API requests and of watch events that have a fault. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

@@ -1,4 +1,4 @@
-/** The fleet of a history: builds, groups of collectors that go well or badly, and what befalls them by itself. */
+/** Fleet of a history: builds, groups of collectors, outcomes of their upgrades, and events such as an outage or another tool. */
 import type {
   CollectorGroup,
   EventScenario,
@@ -8,7 +8,7 @@ import type {
 } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Oldest first. The last is what policies begin with. */
+/** Builds, oldest first. Most policies begin with the last one as target. */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
 
@@ -16,7 +16,7 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
-  /** Absent where the history has no time zones. */
+  /** Absent when the history has no time zones. */
   readonly timeZone?: string;
 }
 
@@ -25,11 +25,11 @@ export interface FleetPlan {
   readonly events: Readonly<Record<string, EventScenario>>;
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
-  /** `plain`: some build is run by nobody; `everyBuildRun`; `single`: the target alone is offered. */
+  /** `plain`: no collector runs some of the builds. `everyBuildRun`: each build is run. `single`: only the target is offered. */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
-  /** Every upgrade succeeds within its time. */
+  /** True when each upgrade succeeds before its time-out. */
   readonly cannotFail: boolean;
-  /** Collectors that somebody else upgrades or installs by hand, by name. */
+  /** Names of collectors that another tool upgrades or a person installs. */
   readonly touched: ReadonlySet<string>;
 }
 
@@ -77,7 +77,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // Shown late, and well below G.
+        // The delay is far below G.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -105,7 +105,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Durations are before scaling, as the 30 minutes of the time-out. */
+/** Outcomes of upgrades. Durations are before scaling, like the time-out of 30 minutes. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

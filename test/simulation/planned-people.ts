@@ -1,9 +1,9 @@
-/** What people do in a rollout, beside changing the text of its policy: they approve, retry, abort, and stop everything. */
+/** Actions of people in a rollout: approve, retry, abort, and the kill switch. */
 import type { Chance } from './chance.ts';
 import type { PolicySpec } from './planned-policies.ts';
 
 export type PersonAction =
-  /** From then on, whoever waits for an approval gets it when this person looks next. */
+  /** From then on, a person looks at the policy every `everyMs` and approves the stage that waits. */
   | { readonly kind: 'approver'; readonly atMs: number; readonly name: string; readonly everyMs: number }
   | { readonly kind: 'retry' | 'abort'; readonly atMs: number; readonly name: string; readonly mark: string }
   /** The ConfigMap `logfleet-settings`. */

@@ -1,4 +1,4 @@
-/** The policies of a history, and what people do to them. */
+/** Policies of a history, and the changes that people make to them. */
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 
@@ -12,7 +12,7 @@ export interface SelectorSpec {
   }[];
 }
 
-/** A policy as a person writes it. */
+/** Manifest of a policy, without the defaults. */
 export interface PolicySpec {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -47,7 +47,7 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // One at a time would take all day where upgrades hang.
+        // With hanging upgrades, one upgrade at a time would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -1,26 +1,26 @@
 /**
- * How the policies of a history roll out: in stages, with tolerances, within windows; and what becomes of collectors once they have
- * been upgraded. It is laid over policies and a fleet that were drawn before.
+ * Rollouts of a history: stages, failure policies, windows, changes of them, and collectors that die after an upgrade. These are added
+ * to policies and a fleet that were drawn before.
  */
 import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';
 
-/** A collector that falls silent so long after an upgrade, and may talk again. */
+/** A collector that goes offline `afterMs` after its first upgrade, and may return. */
 export interface DeathPlan {
   readonly name: string;
   readonly afterMs: number;
   readonly againAfterMs: number | undefined;
 }
 
-/** The virtual clock begins here. */
+/** Wall ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-/** Their offsets differ by parts of an hour, so that windows which come every few minutes differ, too. */
+/** Time zones whose offsets differ by parts of an hour, so that even windows every few minutes differ. */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
-/** The same fleet, spread over time zones; in some the zones of a group cannot be read. */
+/** The same fleet with a time zone for each group. Some groups have an unreadable zone. */
 export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   const zoneOf = new Map(
     fleet.groups.map(({ name }) => [name, chance.happens(0.1) ? 'Nowhere/Land' : chance.one(zones)] as const),
@@ -36,7 +36,7 @@ export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   };
 }
 
-/** The same fleet, of which the build that everybody wants breaks some, until it is mended or for good. */
+/** The same fleet with a newest build that fails on some collectors, always or only at the first attempt. */
 export function withBadBuild(chance: Chance, fleet: FleetPlan): FleetPlan {
   if (fleet.cannotFail || !chance.happens(0.6)) return fleet;
   const bad: OutcomeScenario = {
@@ -66,7 +66,7 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/** A few at a time would take more windows than a history has. */
+/** The strategy with at least five upgrades at a time. With fewer, a history would not have enough windows. */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
@@ -136,7 +136,7 @@ function planMaintenance(chance: Chance): object {
 
 function planExclusion(chance: Chance): object {
   const startMs = epochMs + chance.whole(-600, 300) * 1_000;
-  // One that does not end within the history is a reason to wait for ever.
+  // An exclusion that outlasts the history is a reason to wait for ever.
   const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
   return {
     name: 'frozen',
@@ -145,7 +145,7 @@ function planExclusion(chance: Chance): object {
   };
 }
 
-/** To another target for a while, and back. */
+/** Changes to another target and back. */
 export function planReturns(
   chance: Chance,
   { builds }: FleetPlan,
@@ -166,7 +166,7 @@ export function planReturns(
   });
 }
 
-/** Another text in the middle of the rollout, and often the former one again later. */
+/** Changes of one field of the spec during the rollout, which are often reverted later. */
 export function planRolloutChanges(
   chance: Chance,
   fleet: FleetPlan,

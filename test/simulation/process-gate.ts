@@ -1,11 +1,11 @@
 /**
- * What stands between a simulated process and everything else: an operating system that may stop it, let it go on, or end it.
+ * Gate between a simulated process and its surroundings. It acts as the operating system that freezes, thaws and kills the process.
  *
- * Invariant: nothing reaches a dead process; what comes for one that is stopped waits until it goes on.
+ * Invariant: a dead process receives nothing. A frozen process receives everything when it thaws.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Whether anything reaches the process. */
+/** Delivers answers, events and timers to the process according to its state. */
 export class ProcessGate {
   state: 'running' | 'frozen' | 'dead' = 'running';
   #waiting: (() => void)[] = [];
@@ -31,10 +31,10 @@ export class ProcessGate {
   }
 }
 
-/** A shorter wait would vanish in the sum with the time of day, and time would stand still. */
+/** Shortest delay in ms. A shorter delay would be lost when it is added to the time of day, so virtual time would stand still. */
 const finestMs = 0.001;
 
-/** Timers that fall due while the process is stopped fire when it goes on; time itself does not stop. */
+/** Clock of a process. Timers that are due while the process is frozen fire when it thaws; time does not stop. */
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   readonly #gate: ProcessGate;
@@ -70,7 +70,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Asked anew after each call that may have ended the process. */
+/** Whether the process is dead. Check again after each call that can kill the process. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

@@ -1,7 +1,7 @@
-/** What a person reads of a history that broke a rule: what to type to see it again, and the first of what went wrong. */
+/** Report of a history that broke a rule: the command that replays the history, and its first violations. */
 import type { WorkerReply } from './history-worker.ts';
 
-/** The commands, from the project's root. */
+/** Files of the commands, relative to the project's root. */
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 
@@ -17,7 +17,7 @@ export function violationsTold(
   return [replay, ...violations.slice(0, mostTold)].join('\n  ');
 }
 
-/** What is told of no rule that was broken: the program failed in the midst of a history, or its thread did. */
+/** Report of a history that did not end, because the program or its thread failed. */
 export function brokeOff(error: unknown): string {
   return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

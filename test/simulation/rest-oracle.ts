@@ -2,7 +2,7 @@
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
-/** Of every resync: the builds, the pages of a sweep through two lists and the request that proves it whole. */
+/** Maximum number of requests of a resync: the list of builds, the pages of a sweep, and the check for new collectors. */
 const sweepRequests = 6;
 const spareRequests = 8;
 
@@ -18,7 +18,7 @@ export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   return [...found, ...sweepViolations(atRest, plan.latencyMs, endMs - convergedAtMs)];
 }
 
-/** A resync never comes more often than ten times the length of a sweep. */
+/** The time between resyncs is at least ten times the duration of a sweep. */
 function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number, restMs: number): string[] {
   const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);

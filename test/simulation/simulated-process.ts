@@ -1,9 +1,9 @@
 /**
- * One process of the operator in a history: the real program on a clock, an API connection and a service connection that can be
- * stopped, cut short or left to themselves, as an operating system and a network do it.
+ * One process of the operator in a history: the real program with a clock, an API connection and a service connection that can be
+ * frozen and killed.
  *
- * Invariant: a dead process does nothing any more, and hears nothing: its timers never fire, what it asks for never
- * comes, what it would send never leaves. What it had sent before takes effect.
+ * Invariant: a dead process does nothing. Its timers never fire, its requests are neither sent nor answered. Requests that it sent
+ * before its death take effect.
  */
 
 import type { InProcessService } from '../../simulator/in-process.ts';
@@ -28,15 +28,15 @@ import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-ser
 import { serviceOrigin } from '../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
-/** What others learn of a process's requests, in the turn in which they set out and in which they are answered. */
+/** Observer of the requests of a process. It is called in the turn in which a request is sent or answered. */
 export interface ProcessObserver {
-  /** Right before the request leaves. Whoever kills the process here keeps it from leaving. */
+  /** Called right before the request is sent. The request is not sent when the observer kills the process. */
   sending(process: SimulatedProcess, request: Sending): void;
-  /** Right after it left: it takes effect whatever becomes of the process. */
+  /** Called right after the request was sent. From here on it takes effect, even if the process dies. */
   sent(process: SimulatedProcess, request: Sending): void;
-  /** The process has its answer. */
+  /** Called when the process receives the answer. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
-  /** What the process sends in place of a request. */
+  /** Returns the request that is sent instead. */
   divert(request: TransportRequest): TransportRequest;
 }
 
@@ -53,10 +53,10 @@ export interface SimulatedProcessOptions {
   readonly settings: Partial<PolicySettings>;
   readonly seed: number;
   readonly leaderElection: boolean;
-  /** How far the wall clock is off. */
+  /** Offset of the wall clock in ms. */
   readonly skewMs: number;
   readonly log?: Logger;
-  /** What exports are lent, for as long as the process lives. */
+  /** Ports for exports that live as long as the process. */
   readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
@@ -107,7 +107,7 @@ export class SimulatedProcess {
     return this.#gate.state === 'running';
   }
 
-  /** What it takes for the time of day, in wall ms. */
+  /** Wall clock of the process in ms. */
   get wallMs(): number {
     return this.#clock.now();
   }
@@ -117,25 +117,25 @@ export class SimulatedProcess {
     this.#operator.start();
   }
 
-  /** As by SIGKILL. */
+  /** Acts like SIGKILL. */
   kill(): void {
     this.#gate.die();
     this.#client.kill();
   }
 
-  /** As by SIGSTOP. */
+  /** Acts like SIGSTOP. */
   freeze(): void {
     this.#gate.close();
     this.#client.freeze();
   }
 
-  /** As by SIGCONT. */
+  /** Acts like SIGCONT. */
   thaw(): void {
     this.#client.thaw();
     this.#gate.open();
   }
 
-  /** As by SIGTERM: ends in order, then is gone. */
+  /** Acts like SIGTERM: the operator shuts down, then the process ends. */
   async stop(): Promise<void> {
     await this.#operator.stop();
     await this.host.stop();

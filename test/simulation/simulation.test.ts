@@ -1,4 +1,4 @@
-/** Seeded histories of the whole operator: nothing that befalls it makes it break a rule, and in the end all is as it should be. */
+/** Random histories of the whole operator with faults. No fault makes the operator break a rule, and each history converges. */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
