@@ -2,7 +2,7 @@
 # to be there; the one that logfleet runs on comes as a package.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test contract lint format generate verify bench tools manifests clean
+.PHONY: help demo check test soak contract lint format generate verify bench tools manifests clean
 
 installed := node_modules/.package-lock.json
 # The checkout's own Node and programs go first.
@@ -14,8 +14,14 @@ help: ## list the targets
 demo: $(installed) ## watch a canary stop a rollout over 80 simulated collectors, the next one go through, and an export of their logs
 	@npm run --silent demo
 
-test: $(installed) ## lint, check types and generated files, and run every test
+check: $(installed) ## check style, types and generated files, and run the unit tests: a minute, for each change
+	@node scripts/test.ts check
+
+test: $(installed) ## check style, types and generated files, and run all tests but those of soak: for each landing
 	@node scripts/test.ts
+
+soak: $(installed) ## run thousands of histories, random cases and mutants: for a release, and for changes to rules or oracles
+	@node scripts/test.ts soak
 
 contract: $(installed) ## hold the simulator to docs/service.md, or with BASE_URL=, ACCESS_ID=, ACCESS_KEY= a deployment
 	@node scripts/contract.ts

@@ -2,7 +2,8 @@
  * The tests by folder, as projects of one run. Only `cluster`, `cluster-wide` and `e2e` need a control plane, only `store` needs an
  * S3 gateway, and each starts only when a file of these projects is run. The projects run in three groups, one after the other: tests
  * that need processors; histories, which have threads of their own; and `cluster`, `cluster-wide` and `e2e`, which wait for real time
- * most of the while. More of the last group run at once, because nothing else needs the processors then.
+ * most of the while. More of the last group run at once, because nothing else needs the processors then. `soak` has the tests that take
+ * too long for every change; only `make soak` runs it.
  *
  * The files of a worker share its modules: read, compiled and made fast once, they cost half as much. So no file may change what
  * others see, as a global or a variable of the environment.
@@ -37,6 +38,7 @@ export default defineConfig({
       project('contract', working),
       project('store', working, [s3Gateway]),
       project('simulation', threaded),
+      project('soak', threaded),
       project('cluster', waiting, [controlPlane]),
       project('cluster-wide', waiting, [controlPlane]),
       project('e2e', waiting, [controlPlane]),

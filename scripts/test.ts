@@ -1,6 +1,6 @@
 /**
- * `make test`: checks style, types and generated files, then runs all tests. It continues after failures and ends with `N passed, N
- * failed`, in which each check counts as one. Exit status: 1 if anything failed.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures and ends with `N passed, N failed`, in
+ * which each check counts as one. Exit status: 1 if anything failed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,29 +11,43 @@ import type { TestCounts } from './counting-reporter.ts';
 const root = join(import.meta.dirname, '..');
 const programs = join(root, 'node_modules/.bin');
 
-interface Check {
-  readonly name: string;
-  readonly passed: boolean;
+const style = { name: 'style', program: join(programs, 'biome'), args: ['check', '--error-on-warnings'] };
+const types = { name: 'types', program: join(programs, 'tsc'), args: ['-p', '.'] };
+const generatedFiles = { name: 'generated files', program: process.execPath, args: ['scripts/verify.ts'] };
+const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.ts'] };
+
+interface Suite {
+  readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
+  /** Projects of vitest. `!` excludes one. */
+  readonly projects: readonly string[];
 }
 
-const checks: Check[] = [
-  check('style', join(programs, 'biome'), ['check', '--error-on-warnings']),
-  check('types', join(programs, 'tsc'), ['-p', '.']),
-  check('generated files', process.execPath, ['scripts/verify.ts']),
-  check('tools', process.execPath, ['scripts/tools.ts']),
-];
-const counts = runTests(checks.at(-1)?.passed === true);
+/** The control plane and the S3 gateway are among the tools. */
+const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
 
-const failedChecks = checks.filter((each) => !each.passed);
-for (const { name } of failedChecks) console.log(`failed: ${name}`);
+const suites: Readonly<Record<string, Suite>> = {
+  check: { checks: [style, types, generatedFiles], projects: ['unit'] },
+  test: { checks: [style, types, generatedFiles, tools], projects: ['!soak'] },
+  soak: { checks: [], projects: ['soak'] },
+};
+
+const name = process.argv[2] ?? 'test';
+const suite = suites[name];
+if (!suite) throw new Error(`There is no suite ${name}. Name one of ${Object.keys(suites).join(', ')}.`);
+
+const failedChecks = suite.checks.filter((check) => {
+  console.log(`== ${check.name}`);
+  return !run(check.program, check.args);
+});
+const counts = runTests([
+  ...suite.projects,
+  ...(failedChecks.includes(tools) ? needTools.map((each) => `!${each}`) : []),
+]);
+
+for (const check of failedChecks) console.log(`failed: ${check.name}`);
 const failed = counts.failed + failedChecks.length;
-console.log(`${counts.passed + checks.length - failedChecks.length} passed, ${failed} failed`);
+console.log(`${counts.passed + suite.checks.length - failedChecks.length} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
-
-function check(name: string, program: string, args: readonly string[]): Check {
-  console.log(`== ${name}`);
-  return { name, passed: run(program, args) };
-}
 
 function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): boolean {
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
@@ -41,15 +55,15 @@ function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return status === 0;
 }
 
-/** Runs the tests. Without tools, it leaves out the tests that need the control plane or the S3 gateway. */
-function runTests(withTools: boolean): TestCounts {
+function runTests(projects: readonly string[]): TestCounts {
   console.log('== tests');
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-test-'));
   const file = join(directory, 'counts.json');
-  const projects = withTools ? [] : ['cluster', 'cluster-wide', 'e2e', 'store'].map((name) => `--project=!${name}`);
   const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.ts'];
-  const arguments_ = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...projects, ...reporters];
-  const passed = run(process.execPath, arguments_, { LOGFLEET_TEST_COUNTS: file });
+  const named = projects.map((project) => `--project=${project}`);
+  const passed = run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...named, ...reporters], {
+    LOGFLEET_TEST_COUNTS: file,
+  });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
   // vitest can also fail outside of tests, for example in a set-up file.

@@ -110,8 +110,9 @@ class HistoryThread {
   }
 }
 
-/** Shared pool for histories of upgrades. All test files of a process use it, so that its code is warm. */
+/** Shared pools for histories. All test files of a process use them, so that their code is warm. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
+export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 
 /** The reply of a thread, or the reason why there is none. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {

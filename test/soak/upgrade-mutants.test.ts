@@ -1,13 +1,13 @@
-/** The oracles see: for each of the rules U1 to U14, and for those of rollouts, a program that breaks it is caught. */
+/** Shows that the oracles of upgrades work: for each rule from U1 to U14, and for rollouts, they detect a program that breaks it. */
 import { expect, test } from 'vitest';
-import { upgradeHistories } from './history-pool.ts';
-import { whyUnseen } from './mutant.ts';
-import { mutants } from './mutants.ts';
+import { upgradeHistories } from '../simulation/history-pool.ts';
+import { whyUnseen } from '../simulation/mutant.ts';
+import { mutants } from '../simulation/mutants.ts';
 
-const mostSeeds = 150;
+const maxHistories = 150;
 
 test.concurrent.each(mutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
-  expect(await whyUnseen(mutant, upgradeHistories, mostSeeds)).toBe(undefined);
+  expect(await whyUnseen(mutant, upgradeHistories, maxHistories)).toBe(undefined);
 });
 
 test('each rule has a mutant', () => {

@@ -1,0 +1,22 @@
+/** Seeded histories of the whole operator, beyond the first share that `make test` runs. */
+import { describe, expect, test } from 'vitest';
+import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';
+import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
+
+/** `make test` runs the histories below this seed. */
+const firstSeed = 301;
+const lastSeed = 2_000;
+const perTest = 100;
+const seeds = Array.from({ length: (lastSeed - firstSeed + 1) / perTest }, (_, index) => firstSeed + index * perTest);
+
+const kinds = [
+  { of: 'upgrades', pool: upgradePool, program: upgradeProgram },
+  { of: 'exports', pool: exportPool, program: exportProgram },
+];
+
+describe.each(kinds)('histories of $of', ({ pool, program }) => {
+  test.each(seeds)('a hundred from seed %i on', { timeout: 600_000 }, async (first) => {
+    const violated = await pool.run({ seeds: countFrom(first, perTest) });
+    expect(violated.map((reply) => violationsTold(program, reply))).toEqual([]);
+  });
+});
