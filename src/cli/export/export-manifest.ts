@@ -41,7 +41,7 @@ export function sinkOf({ output }: ExportOptions): ExportSink {
   return { kind: 'store', bucket, prefix: prefix.replace(/\/$/, '') };
 }
 
-export interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
+interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   /** Folder that keeps rows for stdout until they are proven. */
   readonly folder: string;
   /** Current wall time. `now` and times before now are relative to it. */

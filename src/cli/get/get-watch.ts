@@ -17,7 +17,7 @@ import { nextSteps } from '../resources/next-steps.ts';
 import type { AnyResource } from '../resources/resource-reader.ts';
 import type { GetRequest } from './get-request.ts';
 
-export interface Presenter {
+interface Presenter {
   /** Shows all resources as they are now. */
   show(resources: readonly AnyResource[]): void;
   /** Reports why changes cannot be followed, so that the shown resources can be old. Undefined when following works again. */

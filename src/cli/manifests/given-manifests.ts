@@ -60,7 +60,7 @@ export function resourcesIn<K extends KindName>(
 }
 
 /** Place of Secrets that are not among the manifests. */
-export interface SecretPlace {
+interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
   /** True if environment variables replace Secrets that are missing here, too. */
   readonly takesVariables: boolean;

@@ -60,7 +60,7 @@ export function actOnPolicy(
 }
 
 /** `cvp/production` */
-export function referenceOf({ kind, metadata }: AnyResource): string {
+function referenceOf({ kind, metadata }: AnyResource): string {
   return `${kinds[kind].shortNames[0]}/${metadata.name}`;
 }
 

@@ -19,7 +19,7 @@ import { usualLimit } from '../../export/next-aim.ts';
 import { ServiceTraits } from '../../export/service-traits.ts';
 import type { WorkLimits } from '../../export/work-view.ts';
 
-export interface ExportPlanningOptions {
+interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ export interface PlannedSearches extends ExportForecast {
   readonly hindrances: readonly string[];
 }
 
-export interface PlannedDigest {
+interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
   /** Undefined if the service does not report it. */

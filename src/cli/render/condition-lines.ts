@@ -2,7 +2,7 @@
 import { renderAgeSince } from './age.ts';
 import { printable, wrap } from './palette.ts';
 
-export interface ShownCondition {
+interface ShownCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;

@@ -14,7 +14,7 @@ import { renderProgressBar } from './progress-bar.ts';
 import { renderBytes, renderCount, renderNumber } from './quantity.ts';
 import { renderTable } from './table.ts';
 
-export interface ExportViewOptions {
+interface ExportViewOptions {
   readonly width: number;
   readonly colour: boolean;
   readonly nowMs: number;

@@ -4,7 +4,7 @@ import { type Paint, printable, wrap } from './palette.ts';
 /** A fact with an undefined value is left out. */
 export type Fact = readonly [name: string, value: string | undefined];
 
-export interface FactsOptions {
+interface FactsOptions {
   readonly width: number;
   readonly paint: Paint;
   /** Number of blanks before each line. */

@@ -1,6 +1,6 @@
 /** Rows over a time range as one line of blocks. Each column is a slice of time, and its height shows the number of rows. */
 
-export interface Piece {
+interface Piece {
   readonly startMs: number;
   /** Exclusive. */
   readonly endMs: number;

@@ -5,7 +5,7 @@ import type { AnyResource } from '../resources/resource-reader.ts';
 import { type PrinterColumn, readPrinterColumns, renderCell } from './printer-columns.ts';
 import { renderTable } from './table.ts';
 
-export interface TableOptions {
+interface TableOptions {
   /** Show columns with a priority above 0, too. */
   readonly wide: boolean;
   readonly withNamespace: boolean;

@@ -21,7 +21,7 @@ export function renderResource(resource: AnyResource, options: ViewOptions): rea
 }
 
 /** Data of a live view beside the resource. */
-export interface LiveMoment {
+interface LiveMoment {
   readonly nowMs: number;
   /** Time since the start of the run, in ms. Undefined for `get --watch`. */
   readonly elapsedMs?: number;
@@ -55,7 +55,7 @@ export function renderLive(resource: AnyResource, moment: LiveMoment, options: L
   }
 }
 
-export interface StateLine {
+interface StateLine {
   readonly key: string;
   readonly line: string;
   /** Message of `Ready` that the line ends with. */

@@ -8,7 +8,7 @@ import { counted } from './counted.ts';
 import { apportion } from './fleet-bar.ts';
 import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
 
-export interface StageLinesOptions {
+interface StageLinesOptions {
   /** Maximum number of stages. The current stage is always shown. */
   readonly most: number;
   /** Maximum number of columns. */
@@ -18,7 +18,7 @@ export interface StageLinesOptions {
   readonly approve?: string | undefined;
 }
 
-export const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
+const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
   Pending: 'dim',
   AwaitingApproval: 'yellow',
   Progressing: 'cyan',

@@ -7,7 +7,7 @@ import { printable, widthOf } from './palette.ts';
 const widestGap = 3;
 
 /** Width of each column. Kept by callers that add rows later. */
-export type ColumnWidths = readonly number[];
+type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
   const count = Math.max(0, ...rows.map((row) => row.length));

@@ -11,7 +11,7 @@ import { type Paint, paintWith, printable, wrap } from './palette.ts';
 import { renderBytes, renderCount, renderNumber } from './quantity.ts';
 import { columnWidths, renderRow } from './table.ts';
 
-export interface VerificationViewOptions {
+interface VerificationViewOptions {
   readonly width: number;
   readonly colour: boolean;
 }

@@ -31,7 +31,7 @@ export async function openCluster(options: TargetOptions, context: CommandContex
   return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
 }
 
-export interface ClusterReaderOptions {
+interface ClusterReaderOptions {
   readonly api: KubeApi;
   readonly place: string;
   readonly defaultNamespace: string;

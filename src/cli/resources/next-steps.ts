@@ -84,7 +84,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 }
 
 /** One cause of the pause of everything. */
-export interface PauseOfAll {
+interface PauseOfAll {
   /** Directory of the manifests, as the command line names it. */
   readonly directory: string;
   /** File, relative to the directory. */

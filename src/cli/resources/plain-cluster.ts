@@ -21,7 +21,7 @@ const userMembers = new Set([
   ...['username', 'password'],
 ]);
 
-export interface PlainClusterOptions {
+interface PlainClusterOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -8,10 +8,10 @@ import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stateFolderName } from './state-directory.ts';
 
-export const debounceMs = 50;
-export const pollMs = 10_000;
+const debounceMs = 50;
+const pollMs = 10_000;
 
-export interface ChangeWatchOptions {
+interface ChangeWatchOptions {
   readonly clock: Clock;
   /** Reads the current content. Must not reject. */
   readonly onChange: () => Promise<void>;

@@ -39,7 +39,7 @@ export const deletionDelayMs = 5_000;
 /** Maximum time in ms that a start waits for files that keep changing. */
 const longestWritingMs = 10_000;
 
-export interface DirectoryContentsOptions {
+interface DirectoryContentsOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;

@@ -11,7 +11,7 @@ import { type FoundSettings, type Hold, identifySettings, type Place } from './m
 import { renderProblem } from './problem.ts';
 
 /** What was found when all places were looked at. */
-export interface SettingsReading {
+interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly holds: readonly Hold[];
   /** True if settings that were read at this place before may still exist, because the file could not be read. */

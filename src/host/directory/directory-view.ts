@@ -17,7 +17,7 @@ import { StateDirectory } from './state-directory.ts';
 
 const lookEveryMs = 500;
 
-export interface DirectoryViewOptions {
+interface DirectoryViewOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;

@@ -16,7 +16,7 @@ import type { StateDirectory } from './state-directory.ts';
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-export interface LedgerFilesOptions {
+interface LedgerFilesOptions {
   /** Returns the state directory of an existing owner, or undefined if no resource has its uid. */
   readonly stateOf: (owner: OwnerRef) => StateDirectory | undefined;
   readonly tasks: SerialTasks;

@@ -41,7 +41,7 @@ export interface DecodedSecret {
 }
 
 /** A ConfigMap `logfleet-settings`. It is never refused: an invalid ConfigMap may still pause the operator. */
-export interface DecodedSettings {
+interface DecodedSettings {
   /** The value as written; `operator-settings.ts` interprets it. */
   readonly paused: unknown;
 }

@@ -56,13 +56,13 @@ export interface Reading {
 }
 
 /** State from earlier readings. */
-export interface KnownBefore {
+interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** Last place of the resource, Secret or settings with this identity, or undefined if the identity is unknown. */
   placeOf(id: string): Place | undefined;
 }
 
-export interface ManifestReaderOptions {
+interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   /** False for readers: they take files as they are, and a state folder need not exist. */

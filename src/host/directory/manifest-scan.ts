@@ -23,7 +23,7 @@ export interface FileContent {
   readonly changedAtMs: number;
 }
 
-export interface Scan {
+interface Scan {
   readonly files: readonly ScannedFile[];
   /** The directory and its subfolders, as paths to watch. */
   readonly folders: readonly string[];

@@ -35,7 +35,7 @@ interface Holder extends ProcessIdentity {
   readonly token: string;
 }
 
-export interface ProcessLockOptions {
+interface ProcessLockOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Scope within which a pid can be looked up. Only tests set it. */

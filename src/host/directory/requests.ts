@@ -18,7 +18,7 @@ import { isRecord } from './plain-data.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 
 /** Annotations to set, or to remove (`null`). */
-export type RequestedAnnotations = Readonly<Record<string, string | null>>;
+type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
 export interface Request extends ResourceKey {
   readonly kind: KindName;
@@ -75,7 +75,7 @@ export async function writeSettingsRequest(
   await writeFile(new StateDirectory(directory).settingsRequestFile, { paused, ...renderWriter(writer) });
 }
 
-export interface Requests {
+interface Requests {
   readonly requests: readonly Request[];
   /**
    * Request for the operator as a whole, or undefined without a file. A file that cannot be decoded pauses, because it may contain a pause.

@@ -18,7 +18,7 @@ export interface Call extends Omit<KubeRequest, 'signal'> {
   readonly deadlineMs?: number;
 }
 
-export interface WatchCall {
+interface WatchCall {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 
-export interface BackoffOptions {
+interface BackoffOptions {
   readonly firstMs: number;
   readonly capMs: number;
 }

@@ -55,7 +55,7 @@ interface Allowance {
   filledAtMs: number;
 }
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance. */
   readonly identity: string;

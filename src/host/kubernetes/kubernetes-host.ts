@@ -35,7 +35,7 @@ const writesAtOnce = 4;
 /** Maximum duration in ms of one step of a loop. A longer step counts as hung. */
 const longestStepMs = 120_000;
 
-export interface KubernetesHostOptions {
+interface KubernetesHostOptions {
   readonly api: KubeApi;
   /** Namespaces to follow. A list requires only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];

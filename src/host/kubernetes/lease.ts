@@ -54,7 +54,7 @@ interface Observation {
   readonly sinceMs: number;
 }
 
-export interface LeaseElectionOptions {
+interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;

@@ -25,7 +25,7 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export interface LedgerCarryOverOptions {
+interface LedgerCarryOverOptions {
   readonly client: ApiClient;
   /** The owner as it was last read. */
   readonly resourceOf: (owner: OwnerRef) => ResourceOf<OwnerRef['kind']> | undefined;

@@ -27,7 +27,7 @@ const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
 
-export interface LedgerStartListOptions {
+interface LedgerStartListOptions {
   readonly client: ApiClient;
   /** True to list all namespaces at once, false to list each namespace separately. */
   readonly allNamespaces: boolean;
@@ -36,7 +36,7 @@ export interface LedgerStartListOptions {
 }
 
 /** A shard in the list; undefined if the list does not contain it. */
-export interface Listed {
+interface Listed {
   readonly shard: StoredShard | undefined;
 }
 

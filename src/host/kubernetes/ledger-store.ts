@@ -31,7 +31,7 @@ const maxSummaryLength = 200;
 /** Requests only metadata as the answer to a write, without the content. */
 const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-export interface KubernetesLedgerStoreOptions {
+interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /** Avoids a request per shard after a start. Without it, each read requests the shard by name. */
   readonly startList?: LedgerStartList;

@@ -24,7 +24,7 @@ import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host
 import { hasCode } from './api-error.ts';
 
 /** Mark of one operator in a resource's status. Times are RFC 3339 with milliseconds, so they can be compared as text. */
-export interface OperatorMark {
+interface OperatorMark {
   /** Namespace of the operator's Lease. */
   readonly name: string;
   readonly since: string;
@@ -55,7 +55,7 @@ const forgetMs = 1_500_000;
 const lookMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
 
-export interface OperatorMarksOptions {
+interface OperatorMarksOptions {
   /** Namespace of our own Lease. */
   readonly self: string;
   readonly clock: Clock;

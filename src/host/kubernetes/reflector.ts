@@ -71,7 +71,7 @@ interface Waiting {
 
 type State = Listing | Watching | Waiting;
 
-export interface ReflectorOptions<R extends CachedResource> {
+interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
   /** Path of the collection, in all namespaces or one. */
   readonly path: string;

@@ -20,7 +20,7 @@ import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';
 import { isRecord } from './resource-decoding.ts';
 
-export interface SettingsWatchOptions {
+interface SettingsWatchOptions {
   readonly client: ApiClient;
   /** Namespace of the operator. */
   readonly namespace: string;

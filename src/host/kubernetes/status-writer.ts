@@ -15,7 +15,7 @@ import type { ResourceCache } from './resource-cache.ts';
 export const fieldManager = 'logfleet';
 
 /** Client, cache and decoder for status writes of a kind. */
-export interface StatusPlace<K extends KindName> {
+interface StatusPlace<K extends KindName> {
   readonly client: ApiClient;
   readonly cache: ResourceCache<ResourceOf<K>>;
   readonly decode: (value: unknown) => ResourceOf<K> | undefined;
