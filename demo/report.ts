@@ -2,18 +2,16 @@
  * Report of the demo: why the first rollout stopped, both rollouts, versions before and after, collectors that were not upgraded and why,
  * and requests. Pure. Fleet and requests come from the simulator, reasons from the status of the policy.
  */
-
 import type { JournalEntry } from '../simulator/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderDuration } from '../src/base/duration.ts';
-import { renderExamples } from '../src/cli/render/examples.ts';
-import { collectorStates } from '../src/cli/render/fleet-bar.ts';
-import { type Paint, widthOf, wrap } from '../src/cli/render/palette.ts';
+import { collectorStates } from '../src/cli/render/bars.ts';
+import { explainUpdated } from '../src/cli/render/rollout-figures.ts';
 import { renderTable } from '../src/cli/render/table.ts';
-import { explainUpdated } from '../src/cli/render/updated-count.ts';
+import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/text.ts';
 
 export interface Findings {
   readonly before: SimulatorState;

@@ -53,6 +53,8 @@ interface Kinds {
 
 export type KindName = keyof Kinds;
 export type ResourceOf<K extends KindName> = Kinds[K];
+/** A resource of any kind. */
+export type AnyResource = ResourceOf<KindName>;
 
 export interface KindInfo {
   readonly plural: string;

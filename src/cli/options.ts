@@ -1,6 +1,6 @@
 /** Names and types of the parsed flags of each command. A flag that is not given is absent. */
 import type { ListenAddress } from '../base/flag-values.ts';
-import type { ExportPlaceOptions, Volumes } from './export-places.ts';
+import type { ExportPlaceOptions, Volumes } from './flags.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
 export interface ClusterOptions {

@@ -7,11 +7,20 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { listenAddress } from '../base/flag-values.ts';
-import { addClusterOptions, addLogOptions, addTargetOptions, type Ends, example } from './command-parts.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { addExportCommands } from './export/export-commands.ts';
-import { volumeFlag } from './export-places.ts';
-import { duration, nameList, valueFromVariable, variableOf } from './flag-values.ts';
+import {
+  addClusterOptions,
+  addLogOptions,
+  addTargetOptions,
+  duration,
+  type Ends,
+  example,
+  nameList,
+  valueFromVariable,
+  variableOf,
+  volumeFlag,
+} from './flags.ts';
 import type { GetOptions, ManifestsOptions, PlanOptions, RunOptions, ValidateOptions } from './options.ts';
 import { addPersonCommands } from './person/person-commands.ts';
 import { addSimulate } from './simulate.ts';
@@ -63,7 +72,7 @@ function createProgram(context: CommandContext, run: Run): Command {
     .command('crds')
     .description('Print the CustomResourceDefinitions.')
     .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
-    .action(() => ends(import('./crds.ts').then(({ crdsCommand }) => crdsCommand(context))));
+    .action(() => ends(import('./manifests.ts').then(({ crdsCommand }) => crdsCommand(context))));
   program
     .command('version')
     .description('Print the version.')
@@ -148,7 +157,7 @@ function addManifests(program: Command, context: CommandContext, ends: Ends): vo
       ),
     )
     .action((options: ManifestsOptions) =>
-      ends(import('./install-manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
+      ends(import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
     );
 }
 

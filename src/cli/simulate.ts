@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { defineSimulate } from '../../simulator/command.ts';
 import { FlagError } from '../../simulator/options.ts';
-import { type Ends, example } from './command-parts.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { type Ends, example } from './flags.ts';
 import { UsageError } from './usage-error.ts';
 
 export function addSimulate(program: Command, context: CommandContext, ends: Ends): void {

@@ -7,10 +7,9 @@ import { explain } from '../api/finding.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { readSources } from './manifests/manifest-sources.ts';
+import { readSources, renderFinding } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
-import { counted } from './render/counted.ts';
-import { renderFinding } from './render/finding.ts';
+import { counted } from './render/text.ts';
 
 /** Resolves to 2 if a manifest is invalid. Warnings alone are no failure. */
 export async function validateCommand(

@@ -1,10 +1,8 @@
 /** Flags and help of the commands about exports: `export` and `verify`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fileList, wholeNumber } from '../../base/flag-values.ts';
-import { addLogOptions, type Ends, example } from '../command-parts.ts';
 import type { CommandContext } from '../context.ts';
-import { volumeFlag } from '../export-places.ts';
-import { nameList } from '../flag-values.ts';
+import { addLogOptions, type Ends, example, nameList, volumeFlag } from '../flags.ts';
 import type { ExportOptions, StoreOptions, VerifyOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -7,12 +7,11 @@ import type { SearchExport } from '../../api/kinds.ts';
 import type { PlacedFinding, SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
 import type { CommandContext } from '../context.ts';
-import type { Volumes } from '../export-places.ts';
+import type { Volumes } from '../flags.ts';
+import { renderFinding } from '../given-manifests.ts';
 import type { ExportOptions, ExportRequestOptions } from '../options.ts';
-import { renderFinding } from '../render/finding.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
-import { flagOf } from './field-flags.ts';
 
 /** Target of the rows of an export by flags. */
 export type ExportSink =
@@ -146,3 +145,42 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 
 /** Forms of a time that a flag takes and a manifest does not. */
 const shortTimes = '; the flag also takes a date, now, or a time before now such as -24h';
+
+/** Flag for a field or for anything below it. Undefined if no flag sets the field. */
+export function flagOf(path: string): string | undefined {
+  return flagsByPath.find(([prefix]) => isWithin(path, prefix))?.[1];
+}
+
+function isWithin(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`);
+}
+
+/** The first path that contains the field decides. */
+const flagsByPath: readonly (readonly [path: string, flag: string])[] = [
+  ['metadata.name', '--name'],
+  ['metadata.namespace', '-n'],
+  ['spec.query', '--query'],
+  ['spec.timeRange.from', '--from'],
+  ['spec.timeRange.to', '--to'],
+  ['spec.timeRange.timeZone', '--time-zone'],
+  ['spec.timeRange', '--time-zone'],
+  ['spec.byReceiptTime', '--by-receipt-time'],
+  ['spec.autoParsingMode', '--auto-parsing-mode'],
+  ['spec.results', '--results'],
+  ['spec.parallelism', '--parallelism'],
+  ['spec.limits.maxMessages', '--max-messages'],
+  ['spec.limits.maxBytesScanned', '--max-bytes-scanned'],
+  ['spec.activeDeadlineSeconds', '--active-deadline-seconds'],
+  ['spec.incompletePolicy', '--incomplete-policy'],
+  ['spec.proof', '--proof'],
+  ['spec.settleDelay', '--settle-delay'],
+  ['spec.output.format', '--format'],
+  ['spec.output.compression', '--compression'],
+  ['spec.output.fields', '--fields'],
+  ['spec.output.maxPartSize', '--max-part-size'],
+  ['spec.destination.s3.endpoint', '--endpoint'],
+  ['spec.destination.s3.region', '--region'],
+  ['spec.destination.s3.forcePathStyle', '--path-style'],
+  ['spec.destination.s3.insecure', '--insecure'],
+  ['spec.destination', '-o'],
+];

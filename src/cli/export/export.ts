@@ -9,11 +9,13 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { decodeCredentials } from '../../account/credentials.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { namespaceProblem } from '../../api/metadata-check.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
 import { makeWithFoldersAbove } from '../../base/folders-above.ts';
 import { keepHeapSmall } from '../../base/heap.ts';
 import { type Metrics, noMetrics } from '../../base/metrics.ts';
@@ -24,36 +26,34 @@ import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import type { ExportPlaces } from '../../export/export-settings.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/export-wording.ts';
-import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
+import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
+import type { SecretReader } from '../../host/host.ts';
 import { connectOverTls } from '../../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../export-places.ts';
+import { exportPlaces } from '../flags.ts';
+import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { LiveView } from '../live/live-view.ts';
-import { countingRequests } from '../live/request-count.ts';
+import { countingRequests } from '../live/rates.ts';
 import { ShownHost } from '../live/shown-host.ts';
 import { createLogger } from '../logging.ts';
-import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from '../manifests/given-manifests.ts';
-import { readSources } from '../manifests/manifest-sources.ts';
 import { Operator } from '../operator.ts';
 import type { ExportOptions } from '../options.ts';
 import { nowhere } from '../plan/open-place.ts';
 import { renderIncomplete } from '../render/export-view.ts';
-import { renderInterruption } from '../render/interruption.ts';
-import type { StepOptions } from '../resources/next-steps.ts';
-import { isExported, lacksSecret, renderOutcome } from '../run/run-outcome.ts';
+import type { StepOptions } from '../render/next-steps.ts';
+import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';
 import { UsageError } from '../usage-error.ts';
 import { packageVersion } from '../version.ts';
-import { credentialsProblem, unusedSecrets } from './export-credentials.ts';
 import {
   type ExportSink,
   type FlagManifest,
   fixedRangeFlags,
   flagManifest,
+  flagOf,
   type GivenSecret,
   renderExportFinding,
   sinkOf,
 } from './export-manifest.ts';
-import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
 import { SingleHost } from './single-host.ts';
 
@@ -267,4 +267,42 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
     if (signal.aborted) return;
     await writeBytes(piece);
   }
+}
+
+/** Problem of the credentials that the export names. Undefined if they can be tried. */
+async function credentialsProblem(
+  { metadata: { namespace }, spec }: SearchExport,
+  secrets: SecretReader,
+): Promise<LogfleetError | undefined> {
+  const key = { namespace, name: spec.credentialsSecretRef.name };
+  const members = await secrets.get(key);
+  try {
+    decodeCredentials({ kind: secrets.takesVariables?.(key) ? 'variables' : 'secret', key }, members);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
+    throw error;
+  }
+}
+
+/**
+ * Sentence about the Secrets of `--secret` that the export does not use. Undefined if there are none, or if the export finds its own
+ * Secret: unused Secrets then do no harm. `byFlags`: the export has no manifest that names a Secret.
+ */
+function unusedSecrets(
+  { metadata: { namespace }, spec }: SearchExport,
+  decoded: readonly DecodedFile[],
+  given: readonly DecodedFile[],
+  byFlags: boolean,
+): string | undefined {
+  const { credentialsSecretRef, destination } = spec;
+  const wanted = nameOf({ namespace, name: credentialsSecretRef.name });
+  const namesIn = (files: readonly DecodedFile[]) =>
+    files.flatMap(({ secrets }) => secrets.map(({ key }) => nameOf(key)));
+  if (namesIn([...decoded, ...given]).includes(wanted)) return undefined;
+  const ofStore = destination.s3?.credentialsSecretRef;
+  const unused = namesIn(given).filter((name) => !ofStore || name !== nameOf({ namespace, name: ofStore.name }));
+  if (unused.length === 0) return undefined;
+  if (byFlags) return `the Secrets of --secret are not used, since they have no baseURL: ${unused.join(', ')}`;
+  return `the Secrets of --secret are not used, since the export names ${wanted}: ${unused.join(', ')}. Give that Secret, or change the name in the manifest.`;
 }

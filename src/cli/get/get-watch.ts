@@ -2,19 +2,18 @@
  * Output of `logfleet get --watch`. A terminal gets a block that is redrawn in place; for one resource, it is the live view. Other outputs
  * get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
  */
+import type { AnyResource } from '../../api/kinds.ts';
 import { kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { CommandContext, Output } from '../context.ts';
+import { UpdatePace, updatedOf } from '../live/rates.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
-import { UpdatePace, updatedOf } from '../live/update-pace.ts';
-import { renderAge } from '../render/age.ts';
-import { printable } from '../render/palette.ts';
+import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml } from '../render/resource-table.ts';
 import { renderLive, renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
-import { nextSteps } from '../resources/next-steps.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
+import { printable, renderAge } from '../render/text.ts';
 import type { GetRequest } from './get-request.ts';
 
 interface Presenter {

@@ -2,16 +2,22 @@
  * `logfleet get`: shows the status of resources in a cluster or a directory. A kind is shown as the table of `kubectl get`, a named
  * resource with all details.
  */
+import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { GetOptions } from '../options.ts';
-import { renderParked } from '../render/parked.ts';
+import { isComplete, nextSteps } from '../render/next-steps.ts';
 import { renderDocuments, renderResourceTable } from '../render/resource-table.ts';
 import { renderResource } from '../render/resource-view.ts';
-import { isComplete, nextSteps } from '../resources/next-steps.ts';
-import { findResource, type OpenResources, openResources, parkedIn } from '../resources/resource-access.ts';
-import type { AnyResource, ResourceReader } from '../resources/resource-reader.ts';
+import {
+  findResource,
+  type OpenResources,
+  openResources,
+  parkedIn,
+  renderParked,
+} from '../resources/resource-access.ts';
+import type { ResourceReader } from '../resources/resource-reader.ts';
 import { type GetRequest, readRequest } from './get-request.ts';
 import { createPresenter } from './get-watch.ts';
 

@@ -5,16 +5,14 @@
  *
  * Invariant: a terminal is redrawn at most four times a second, however many changes come.
  */
-import type { KindName } from '../../api/kinds.ts';
+import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Output } from '../context.ts';
 import type { LiveEvent } from '../render/live-parts.ts';
+import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../render/next-steps.ts';
 import { renderLine, renderLive, renderReason } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
-import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../resources/next-steps.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
-import { RequestPace } from './request-count.ts';
-import { UpdatePace, updatedOf } from './update-pace.ts';
+import { RequestPace, UpdatePace, updatedOf } from './rates.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;

@@ -4,9 +4,9 @@
  * Invariant: the status of a former run is never shown as news. A resource is shown without status until this run has written or confirmed
  * its status.
  */
+import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import type { EventSink, Host, ResourceKey } from '../../host/host.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
 import type { LiveView } from './live-view.ts';
 
 const kindNames = Object.keys(kinds) as KindName[];

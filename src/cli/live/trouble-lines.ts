@@ -3,8 +3,7 @@
  * growing intervals. The end of the failure is reported once.
  */
 import type { Clock } from '../../base/clock.ts';
-import { renderAge } from '../render/age.ts';
-import { printable } from '../render/palette.ts';
+import { printable, renderAge } from '../render/text.ts';
 
 const firstRepeatMs = 10_000;
 const longestRepeatMs = 600_000;

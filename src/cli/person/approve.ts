@@ -2,16 +2,17 @@
  * `logfleet approve`: approves a stage that waits for a person. The approval names the rollout and the stage, so it cannot approve a later
  * one.
  */
+
 import { annotations, parseApproval } from '../../api/annotations.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { CommandContext } from '../context.ts';
 import type { ApproveOptions, TargetOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
-import { resumeStep } from '../resources/next-steps.ts';
+import { commandLine, resumeStep } from '../render/next-steps.ts';
+import { counted } from '../render/text.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
-import { actOnPolicy, commandLine, nothingToDo, type PersonAction } from './person-action.ts';
+import { actOnPolicy, nothingToDo, type PersonAction } from './person-action.ts';
 import { rolloutOf } from './rollout-request.ts';
 
 export function approveCommand(

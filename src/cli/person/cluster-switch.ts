@@ -13,10 +13,9 @@ import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernet
 import { isRecord } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
-import { chooseCluster } from '../resources/cluster-choice.ts';
-import { shellWord, targetFlags } from '../resources/target-flags.ts';
+import { shellWord, targetFlags } from '../render/next-steps.ts';
+import { chooseCluster } from '../resources/plain-cluster.ts';
 import { UsageError } from '../usage-error.ts';
-import type { OperatorSwitch } from './operator-switch.ts';
 
 const query = { fieldManager: 'logfleet-cli' };
 
@@ -128,4 +127,21 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
       return change();
     });
   }
+}
+
+/**
+ * Switch that pauses the whole operator, for `pause --all` and `resume --all`. It is a ConfigMap in a cluster (`cluster-switch.ts`), or a
+ * request in a directory of manifests, beside which the manifests can pause, too.
+ */
+export interface OperatorSwitch {
+  /** The paused resources, as a clause after "everything": `in ./policies`. */
+  readonly whose: string;
+  /** Flags with which another command finds the same switch, each after a blank. */
+  readonly flags: string;
+  /** Cause of the pause, as a clause after "paused by". Undefined if nothing pauses. */
+  pausedBy(): Promise<string | undefined>;
+  set(paused: boolean): Promise<void>;
+  /** Sentence that no process works on the directory, with the command that starts one. Undefined otherwise. Absent for a cluster. */
+  idleNote?(): Promise<string | undefined>;
+  close(): Promise<void>;
 }

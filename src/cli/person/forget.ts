@@ -7,16 +7,15 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
-import { retentionDays } from '../../host/directory/parking.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeForgetRequest } from '../../host/directory/requests.ts';
-import type { ResourceRecord } from '../../host/directory/resource-records.ts';
+import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { ForgetOptions } from '../options.ts';
+import { shellWord } from '../render/next-steps.ts';
 import { currentUser, existingDirectory } from '../resources/directory-access.ts';
 import { parseReference } from '../resources/resource-access.ts';
-import { shellWord } from '../resources/target-flags.ts';
 import { UsageError } from '../usage-error.ts';
 
 export async function forgetCommand(

@@ -2,10 +2,16 @@
  * `logfleet pause --all` and `logfleet resume --all`: set the switch of the whole operator. Upgrades in flight end by themselves, since the
  * service cannot cancel them.
  */
+
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import { DirectoryView } from '../../host/directory/directory-view.ts';
+import { writeSettingsRequest } from '../../host/directory/requests.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
-import { type OpenSwitch, openSwitch } from './open-switch.ts';
-import type { OperatorSwitch } from './operator-switch.ts';
+import { targetFlags } from '../render/next-steps.ts';
+import { currentUser, existingDirectory, idleNoteOf } from '../resources/directory-access.ts';
+import type { OperatorSwitch } from './cluster-switch.ts';
 
 export async function pauseAllCommand(
   paused: boolean,
@@ -46,4 +52,41 @@ async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   const still = await operator.pausedBy();
   if (still === undefined) return { said: 'resumed.', status: exitStatus.ok };
   return { said: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
+}
+
+type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
+
+/** Opens the directory of `--dir`, or else the cluster of the kubeconfig. */
+const openSwitch: OpenSwitch = async (options, context) => {
+  if (options.dir !== undefined) {
+    return openDirectorySwitch(options.dir, context);
+  }
+  const { openClusterSwitch } = await import('./cluster-switch.ts');
+  return openClusterSwitch(options, context);
+};
+
+interface DirectorySwitchPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly user: () => string | undefined;
+}
+
+async function openDirectorySwitch(
+  dir: string,
+  context: CommandContext,
+  { clock, random, user }: DirectorySwitchPorts = { clock: systemClock, random: systemRandom, user: currentUser },
+): Promise<OperatorSwitch> {
+  const directory = await existingDirectory(dir, context);
+  const view = await DirectoryView.open({ directories: [directory], clock, random });
+  return {
+    whose: `in ${dir}`,
+    flags: targetFlags({ dir }),
+    pausedBy: async () => {
+      await view.refresh();
+      return view.settings().pausedBy;
+    },
+    set: (paused) => writeSettingsRequest(directory, paused, { by: user(), atMs: clock.now() }),
+    idleNote: () => idleNoteOf(dir, directory),
+    close: async () => {},
+  };
 }

@@ -2,15 +2,16 @@
  * `logfleet pause` and `logfleet resume` for one resource: set and remove an annotation. Upgrades in flight end by themselves, since the
  * service cannot cancel them. `pause-all.ts` pauses all resources.
  */
+
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
+import type { AnyResource } from '../../api/kinds.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { isComplete, isPausedByAnnotation, resumeStep } from '../resources/next-steps.ts';
+import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import type { AnyResource, ResourceReader } from '../resources/resource-reader.ts';
-import { targetFlags } from '../resources/target-flags.ts';
+import type { ResourceReader } from '../resources/resource-reader.ts';
 import { act, nothingToDo, renderInProgress } from './person-action.ts';
 
 export function pauseCommand(

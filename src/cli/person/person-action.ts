@@ -2,14 +2,15 @@
  * Shared code of `pause`, `resume`, `approve`, `retry` and `abort`. Each writes one annotation of one resource, so that a GitOps tool that
  * owns the spec does not undo the action, and reports the result on stdout.
  */
-import { type CollectorVersionPolicy, kinds, type SearchExport } from '../../api/kinds.ts';
+
+import type { AnyResource, CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
+import { referenceOf } from '../render/next-steps.ts';
+import { counted } from '../render/text.ts';
 import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
-import type { Annotation, AnyResource, ResourceReader } from '../resources/resource-reader.ts';
-import { targetFlags } from '../resources/target-flags.ts';
+import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
@@ -35,7 +36,9 @@ export async function act(
     const resource = await findResource(reader, kind, name, options);
     const { annotation, said, isInVain = false } = decide(resource, reader);
     if (annotation) await reader.annotate(kind, resource.metadata, annotation);
-    context.stdout.write(`${referenceOf(resource)} in namespace ${resource.metadata.namespace}: ${said}\n`);
+    context.stdout.write(
+      `${referenceOf(resource.kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${said}\n`,
+    );
     const idle = await reader.idleNote?.();
     if (idle !== undefined) context.stderr.write(`${idle}\n`);
     return isInVain ? exitStatus.failed : exitStatus.ok;
@@ -55,18 +58,8 @@ export function actOnPolicy(
 ): Promise<number> {
   return act(target, options, context, open, (resource) => {
     if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
-    throw new UsageError(`${referenceOf(resource)} is an export${why(resource)}`);
+    throw new UsageError(`${referenceOf(resource.kind, resource.metadata)} is an export${why(resource)}`);
   });
-}
-
-/** `cvp/production` */
-function referenceOf({ kind, metadata }: AnyResource): string {
-  return `${kinds[kind].shortNames[0]}/${metadata.name}`;
-}
-
-/** Another command about the same resource, ready to be pasted. */
-export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
-  return `logfleet ${command} ${referenceOf(resource)}${targetFlags(options)}`;
 }
 
 /** Error of a command that has nothing to do. `message` says why, and what to do instead. */
@@ -74,7 +67,7 @@ export function nothingToDo(resource: AnyResource, message: string): LogfleetErr
   return new LogfleetError({
     code: 'cli.nothingToDo',
     handling: { kind: 'wait' },
-    message: `${referenceOf(resource)}: ${message}`,
+    message: `${referenceOf(resource.kind, resource.metadata)}: ${message}`,
   });
 }
 

@@ -1,7 +1,7 @@
 /** Flags and help of the commands with which people act on resources: `pause`, `resume`, `approve`, `retry`, `abort` and `forget`. */
 import type { Command } from 'commander';
-import { addTargetOptions, type Ends, example } from '../command-parts.ts';
 import type { CommandContext } from '../context.ts';
+import { addTargetOptions, type Ends, example } from '../flags.ts';
 import type { ApproveOptions, ForgetOptions, PauseOptions, TargetOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 

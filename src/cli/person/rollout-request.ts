@@ -2,6 +2,7 @@
  * `logfleet retry` and `logfleet abort`: requests about the current rollout. Each request contains its time, so that a second request
  * differs from the first.
  */
+
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
@@ -9,10 +10,10 @@ import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
-import { resumeStep } from '../resources/next-steps.ts';
+import { commandLine, resumeStep } from '../render/next-steps.ts';
+import { counted } from '../render/text.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import { actOnPolicy, commandLine, nothingToDo, renderInProgress } from './person-action.ts';
+import { actOnPolicy, nothingToDo, renderInProgress } from './person-action.ts';
 
 export function retryCommand(
   target: string,

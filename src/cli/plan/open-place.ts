@@ -7,7 +7,7 @@ import { renderProblem } from '../../host/directory/problem.ts';
 import { notPaused } from '../alone.ts';
 import type { CommandContext } from '../context.ts';
 import { existingDirectory } from '../resources/directory-access.ts';
-import type { PlaceOptions, PlanPlace } from './plan-place.ts';
+import type { PlaceOptions, PlanPlace } from './plan-host.ts';
 
 export type OpenPlace = (options: PlaceOptions, context: CommandContext) => Promise<PlanPlace>;
 

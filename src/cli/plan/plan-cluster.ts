@@ -13,8 +13,8 @@ import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
 import { notPaused } from '../alone.ts';
 import type { CommandContext } from '../context.ts';
 import { ClusterReader } from '../resources/cluster-access.ts';
-import { chooseCluster } from '../resources/cluster-choice.ts';
-import type { PlaceOptions, PlanPlace } from './plan-place.ts';
+import { chooseCluster } from '../resources/plain-cluster.ts';
+import type { PlaceOptions, PlanPlace } from './plan-host.ts';
 
 export async function openPlanCluster(options: PlaceOptions, context: CommandContext): Promise<PlanPlace> {
   const { api, namespace: contextNamespace } = await chooseCluster(

@@ -3,7 +3,7 @@
  *
  * Invariant: it only reads. Writes of ledgers stay in memory, status cannot be written, and events are dropped.
  */
-import type { CollectorVersionPolicy, KindName, ResourceOf } from '../../api/kinds.ts';
+import type { CollectorVersionPolicy, KindName, ResourceOf, SearchExport } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type {
   EventSink,
@@ -12,11 +12,13 @@ import type {
   LedgerStore,
   OperatorSettings,
   OwnerRef,
+  ResourceKey,
   ResourceSource,
   SecretReader,
 } from '../../host/host.ts';
 import { alwaysLeading } from '../alone.ts';
-import { nameOf } from '../manifests/given-manifests.ts';
+import { nameOf } from '../given-manifests.ts';
+import type { PlanOptions, TargetOptions } from '../options.ts';
 
 export interface PlanHostOptions {
   readonly policies: readonly CollectorVersionPolicy[];
@@ -84,3 +86,20 @@ class LedgersInMemory implements LedgerStore {
     return version;
   }
 }
+
+export interface PlanPlace {
+  /** Namespace of manifests that name none. */
+  readonly namespace: string;
+  /** Current policies, with their status. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
+  /** Current export with its status. Undefined if there is none. */
+  findExport(key: ResourceKey): Promise<SearchExport | undefined>;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** True if environment variables replace Secrets that are missing. */
+  readonly takesVariables: boolean;
+  settings(): OperatorSettings;
+  close(): Promise<void>;
+}
+
+export type PlaceOptions = TargetOptions & Pick<PlanOptions, 'allNamespaces'>;

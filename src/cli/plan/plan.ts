@@ -2,8 +2,9 @@
  * `logfleet plan FILE…`: shows what the policies and exports in these manifests would do now: members of each stage, collectors that are
  * left out, rows and searches of exports, and durations. It reads from the service and from the cluster or directory, and writes nothing.
  */
+
 import { Accounts } from '../../account/accounts.ts';
-import type { SearchExport } from '../../api/kinds.ts';
+import type { AnyResource, SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -19,21 +20,18 @@ import type { Connect } from '../../service/connection.ts';
 import { connectOverTls } from '../../service/undici/connect.ts';
 import { alwaysLeading } from '../alone.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
+import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
-import { areValid, decodeSources, nameOf, resourcesIn, secretsOf } from '../manifests/given-manifests.ts';
-import { readSources } from '../manifests/manifest-sources.ts';
 import type { PlanOptions } from '../options.ts';
-import { renderExportPlans } from '../render/export-plan-view.ts';
-import { planDocument } from '../render/plan-document.ts';
-import { renderPlans } from '../render/plan-view.ts';
 import { renderYaml } from '../render/resource-table.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
 import { packageVersion } from '../version.ts';
+import { renderExportPlans } from './export-plan-view.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
 import { type OpenPlace, openPlace } from './open-place.ts';
-import { PlanHost, type PlanHostOptions } from './plan-host.ts';
-import type { PlanPlace } from './plan-place.ts';
+import { planDocument } from './plan-document.ts';
+import { PlanHost, type PlanHostOptions, type PlanPlace } from './plan-host.ts';
+import { renderPlans } from './plan-view.ts';
 import { type Outlook, type Planned, type PlanningOptions, planPolicies, withoutTasks } from './planner.ts';
 
 interface PlanDependencies {

@@ -21,7 +21,7 @@ import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import { planRollout, type RolloutPlan } from '../../policy/rollout-plan.ts';
 import type { Heir } from '../../policy/target.ts';
 import type { Connect } from '../../service/connection.ts';
-import { nameOf } from '../manifests/given-manifests.ts';
+import { nameOf } from '../given-manifests.ts';
 
 export interface PlanningOptions {
   readonly host: Host;

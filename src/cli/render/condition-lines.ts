@@ -1,6 +1,5 @@
 /** Conditions of every kind as text. */
-import { renderAgeSince } from './age.ts';
-import { printable, wrap } from './palette.ts';
+import { printable, renderAgeSince, wrap } from './text.ts';
 
 interface ShownCondition {
   readonly type: string;

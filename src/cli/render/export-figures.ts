@@ -1,10 +1,9 @@
 /** Figures of the status of an export as text. */
 import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
+import { renderHistogram } from './bars.ts';
 import { isAtWork } from './condition-lines.ts';
-import { renderHistogram } from './histogram.ts';
 import { renderEnd } from './live-parts.ts';
-import { renderMinute, renderMoment } from './moment.ts';
-import { renderBytes, renderCount, renderNumber } from './quantity.ts';
+import { renderBytes, renderCount, renderMinute, renderMoment, renderNumber } from './text.ts';
 
 /** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. Undefined without progress. */
 export function renderDone({ progress }: SearchExportStatus): string | undefined {

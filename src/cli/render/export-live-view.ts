@@ -4,13 +4,13 @@
  */
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExportStatus } from '../../api/generated/search-export.ts';
-import type { NextSteps } from '../resources/next-steps.ts';
+import { renderProgressBar } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
 import { block, eventLines, headline, type LiveEvent, type LiveViewOptions, standstill } from './live-parts.ts';
-import { type Colour, clip, clipColoured, type Paint, paintWith, printable, wrap } from './palette.ts';
-import { renderProgressBar } from './progress-bar.ts';
+import type { NextSteps } from './next-steps.ts';
 import { columnWidths, renderRow } from './table.ts';
+import { type Colour, clip, clipColoured, type Paint, paintWith, printable, wrap } from './text.ts';
 
 /** Data of the view. */
 export interface ExportView {

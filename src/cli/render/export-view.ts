@@ -4,15 +4,22 @@
  */
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import type { NextSteps } from '../resources/next-steps.ts';
-import { renderAgeSince } from './age.ts';
+import { renderProgressBar } from './bars.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
-import { type Fact, renderFacts, section } from './facts.ts';
-import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
-import { renderProgressBar } from './progress-bar.ts';
-import { renderBytes, renderCount, renderNumber } from './quantity.ts';
-import { renderTable } from './table.ts';
+import type { NextSteps } from './next-steps.ts';
+import { type Fact, renderFacts, renderTable, section } from './table.ts';
+import {
+  clip,
+  type Paint,
+  paintWith,
+  printable,
+  renderAgeSince,
+  renderBytes,
+  renderCount,
+  renderNumber,
+  wrap,
+} from './text.ts';
 
 interface ExportViewOptions {
   readonly width: number;

@@ -10,12 +10,8 @@ import type {
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
-import type { NextSteps } from '../resources/next-steps.ts';
-import { renderAgeSince } from './age.ts';
+import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
-import { counted } from './counted.ts';
-import { renderExamples } from './examples.ts';
-import { renderBar, renderLegend } from './fleet-bar.ts';
 import {
   block,
   eventLines,
@@ -26,10 +22,21 @@ import {
   renderEnd,
   standstill,
 } from './live-parts.ts';
-import { type Colour, clip, clipColoured, type Paint, paintWith, printable, widthOf, wrap } from './palette.ts';
-import { renderActions } from './person-actions.ts';
-import { renderWait, renderWindow } from './rollout-wait.ts';
-import { renderStages } from './stage-lines.ts';
+import type { NextSteps } from './next-steps.ts';
+import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
+import {
+  type Colour,
+  clip,
+  clipColoured,
+  counted,
+  type Paint,
+  paintWith,
+  printable,
+  renderAgeSince,
+  renderExamples,
+  widthOf,
+  wrap,
+} from './text.ts';
 
 /** Data of the view. */
 export interface FleetView {

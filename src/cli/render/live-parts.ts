@@ -1,9 +1,8 @@
 /** Shared parts of the live views of all kinds: headline, the reason for a standstill, blocks of lines, and Events. */
 import type { EventType } from '../../host/host.ts';
-import { type NextSteps, renderNextStep } from '../resources/next-steps.ts';
-import { renderAge } from './age.ts';
 import { conditionOf, holds, type WithConditions } from './condition-lines.ts';
-import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
+import { type NextSteps, renderNextStep } from './next-steps.ts';
+import { type Colour, clip, type Paint, printable, renderAge, widthOf, wrap } from './text.ts';
 
 /** Event of a resource. */
 export interface LiveEvent {

@@ -2,7 +2,6 @@
  * Details of a policy for `logfleet get cvp NAME`: target, fleet, stages, the reason of its state, failures, upgrades in flight, and
  * actions of people. Pure.
  */
-
 import type {
   CollectorVersionPolicyStatus,
   PersonAction,
@@ -11,20 +10,13 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
-import type { NextSteps } from '../resources/next-steps.ts';
-import { renderAgeSince } from './age.ts';
+import { renderBar, renderCounts } from './bars.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
-import { counted } from './counted.ts';
-import { renderExamples } from './examples.ts';
-import { type Fact, renderFacts, section } from './facts.ts';
-import { renderBar, renderCounts } from './fleet-bar.ts';
 import { renderEnd } from './live-parts.ts';
-import { clip, type Paint, paintWith, printable, wrap } from './palette.ts';
-import { renderActions } from './person-actions.ts';
-import { renderWait, renderWindow } from './rollout-wait.ts';
-import { renderStageState } from './stage-lines.ts';
-import { renderTable } from './table.ts';
-import { explainUpdated } from './updated-count.ts';
+import type { NextSteps } from './next-steps.ts';
+import { explainUpdated, renderActions, renderStageState, renderWait, renderWindow } from './rollout-figures.ts';
+import { type Fact, renderFacts, renderTable, section } from './table.ts';
+import { clip, counted, type Paint, paintWith, printable, renderAgeSince, renderExamples, wrap } from './text.ts';
 
 export interface ViewOptions {
   readonly width: number;

@@ -1,14 +1,15 @@
 /** Views of a resource of any kind: details, live view, and one line. */
-import type { NextSteps } from '../resources/next-steps.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
+
+import type { AnyResource } from '../../api/kinds.ts';
 import { conditionOf, holds, renderBehind } from './condition-lines.ts';
 import { renderFound } from './export-figures.ts';
 import { renderExportLine, renderExportLive, waitMessage } from './export-live-view.ts';
 import { renderExport } from './export-view.ts';
 import { outageMessage, renderFleet, renderSummaryLine } from './fleet-view.ts';
 import type { LiveEvent, LiveViewOptions } from './live-parts.ts';
-import { printable } from './palette.ts';
+import type { NextSteps } from './next-steps.ts';
 import { renderPolicy, type ViewOptions } from './policy-view.ts';
+import { printable } from './text.ts';
 
 /** Details for `get KIND NAME`. */
 export function renderResource(resource: AnyResource, options: ViewOptions): readonly string[] {

@@ -4,7 +4,7 @@
  * Invariant: the block is never larger than the window, since scrolling and wrapping would break the count of lines.
  */
 import type { Output } from '../context.ts';
-import { clipColoured } from './palette.ts';
+import { clipColoured } from './text.ts';
 
 const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';

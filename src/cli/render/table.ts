@@ -1,8 +1,5 @@
-/**
- * Tables in the style of kubectl: headings in capitals, columns as wide as needed, and three blanks between columns, or fewer in a narrow
- * window.
- */
-import { printable, widthOf } from './palette.ts';
+/** Layouts of text: tables in the style of kubectl, lists of names with their values, and sections with a title. */
+import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
@@ -37,4 +34,33 @@ export function renderTable(
   const ink = widths.reduce((sum, column) => sum + column, 0);
   const gap = Math.floor((width - ink) / Math.max(1, widths.length - 1));
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
+}
+
+/** A fact with an undefined value is left out. */
+export type Fact = readonly [name: string, value: string | undefined];
+
+interface FactsOptions {
+  readonly width: number;
+  readonly paint: Paint;
+  /** Number of blanks before each line. */
+  readonly margin?: number;
+  /** Columns of the names with their colon. Default: the width of the longest name and three blanks. */
+  readonly nameWidth?: number;
+}
+
+export function renderFacts(all: readonly Fact[], { width, paint, margin = 0, nameWidth }: FactsOptions): string[] {
+  const present = all.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
+  const column = nameWidth ?? Math.max(...present.map(([name]) => name.length)) + 4;
+  const indent = margin + column;
+  return present.flatMap(([name, value]) =>
+    wrap(printable(value), Math.max(20, width - indent)).map(
+      (line, index) =>
+        (index === 0 ? ' '.repeat(margin) + paint('bold', `${name}:`.padEnd(column)) : ' '.repeat(indent)) + line,
+    ),
+  );
+}
+
+/** Empty if there are no lines. */
+export function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
+  return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
 }

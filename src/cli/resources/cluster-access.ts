@@ -3,7 +3,7 @@
  *
  * Resources keep all their fields for `-o json`, except those that kubectl hides as well.
  */
-import type { KindName } from '../../api/kinds.ts';
+import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
@@ -19,8 +19,8 @@ import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource, isRecord } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { chooseCluster } from './cluster-choice.ts';
-import { type Annotation, type AnyResource, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
+import { chooseCluster } from './plain-cluster.ts';
+import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
 

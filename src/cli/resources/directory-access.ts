@@ -2,30 +2,25 @@
  * `ResourceReader` on a directory of manifests. It reads the manifests and their status, and writes requests to `DIR/.logfleet/requests/`.
  * It works with and without an operator that holds the lock of the directory.
  */
+
 import { stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { KindName } from '../../api/kinds.ts';
+import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
-import { keptUntil } from '../../host/directory/parking.ts';
 import { renderProblem } from '../../host/directory/problem.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
+import { keptUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
-import { counted } from '../render/counted.ts';
+import { shellWord } from '../render/next-steps.ts';
+import { counted } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
-import {
-  type Annotation,
-  type AnyResource,
-  byNamespaceAndName,
-  type ParkedResource,
-  type ResourceReader,
-} from './resource-reader.ts';
-import { shellWord } from './target-flags.ts';
+import { type Annotation, byNamespaceAndName, type ParkedResource, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts {
   readonly clock: Clock;

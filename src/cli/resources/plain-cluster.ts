@@ -8,8 +8,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import path from 'node:path';
-import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/cluster-target.ts';
+import path, { resolve } from 'node:path';
+import { LogfleetError } from '../../base/errors.ts';
+import { hasCode } from '../../host/kubernetes/api-error.ts';
+import { type ClusterConnection, connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
+import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/kube-api.ts';
+import type { ClusterOptions } from '../options.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 const clusterMembers = new Set([
@@ -147,4 +151,31 @@ function textOf(members: Members | undefined, name: string): string | undefined 
 
 function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `instead` names the alternative without a cluster, as a clause after "Without a cluster,". */
+export async function chooseCluster(
+  { kubeconfig, context }: ClusterOptions,
+  cwd: string,
+  instead: string,
+): Promise<ClusterConnection> {
+  const chosen = {
+    ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
+    ...(context === undefined ? {} : { context }),
+  };
+  try {
+    return await connectToCluster({
+      ...chosen,
+      plain: await readPlainCluster({ ...chosen, environment: process.env }),
+    });
+  } catch (error) {
+    if (!hasCode(error, 'host.noCluster')) throw error;
+    const { code, handling, message } = error;
+    throw new LogfleetError({
+      code,
+      handling,
+      message: `${message}; name a cluster with --kubeconfig FILE. Without a cluster, ${instead}`,
+      cause: error,
+    });
+  }
 }

@@ -1,12 +1,14 @@
 /** Finds the resources that a command means: in the directory of `--dir`, or in a cluster. */
+import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { parkedText } from '../render/parked.ts';
+import { referenceOf, targetFlags } from '../render/next-steps.ts';
+import { renderTable } from '../render/table.ts';
+import { renderMinute } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
-import type { AnyResource, ParkedResource, ResourceReader } from './resource-reader.ts';
-import { targetFlags } from './target-flags.ts';
+import type { ParkedResource, ResourceReader } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
 
@@ -99,5 +101,36 @@ export function parkedIn(
   const all = reader.parked?.() ?? [];
   return all.filter(
     ({ kind, key }) => wanted.includes(kind) && (namespace === undefined || key.namespace === namespace),
+  );
+}
+
+/** A table with a title and possible commands. Empty without parked resources. `options` are the flags of the directory. */
+export function renderParked(
+  parked: readonly ParkedResource[],
+  { namespace: _, ...place }: TargetOptions,
+): readonly string[] {
+  if (parked.length === 0) return [];
+  const rows = parked.map(({ kind, key, file, sinceMs, untilMs }) => [
+    key.namespace,
+    referenceOf(kind, key),
+    file,
+    renderMinute(sinceMs),
+    renderMinute(untilMs),
+  ]);
+  return [
+    'Parked: the manifest is missing, and the state is kept',
+    ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
+    `Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE${targetFlags(place)}`,
+  ];
+}
+
+/** Sentence about one parked resource, for a command that looks for it. */
+function parkedText(parked: ParkedResource, options: TargetOptions): string {
+  const { key, file, sinceMs, untilMs } = parked;
+  const forget = `logfleet forget ${referenceOf(parked.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;
+  return (
+    `${referenceOf(parked.kind, key)} in namespace ${key.namespace} is parked: its manifest in ${file} is missing since ` +
+    `${renderMinute(sinceMs)}. Its state is kept until ${renderMinute(untilMs)}. Restore the manifest to continue, or discard ` +
+    `the state: ${forget}`
   );
 }

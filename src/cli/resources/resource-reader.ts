@@ -2,10 +2,8 @@
  * Port through which commands read and annotate resources. `cluster-access.ts` and `directory-access.ts` implement it. Neither takes a lock
  * or a lease, so commands work beside a running operator.
  */
-import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { ResourceKey } from '../../host/host.ts';
-
-export type AnyResource = ResourceOf<KindName>;
 
 export interface Annotation {
   readonly name: string;

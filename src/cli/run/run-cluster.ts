@@ -6,10 +6,10 @@ import { systemRandom } from '../../base/random.ts';
 import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { connectOverTls } from '../../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../export-places.ts';
+import { exportPlaces } from '../flags.ts';
 import { Operator } from '../operator.ts';
 import type { RunOptions } from '../options.ts';
-import { chooseCluster } from '../resources/cluster-choice.ts';
+import { chooseCluster } from '../resources/plain-cluster.ts';
 import { packageVersion } from '../version.ts';
 import type { RunSupport } from './run-support.ts';
 

@@ -2,7 +2,9 @@
  * Runs the operator on directories of manifests until every resource is settled, or with `--watch` until a signal. A terminal shows a live
  * view, other outputs get a line for each change.
  */
+
 import path from 'node:path';
+import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -11,20 +13,18 @@ import { createDirectoryHost } from '../../host/directory/directory-host.ts';
 import { renderProblem } from '../../host/directory/problem.ts';
 import { connectOverTls } from '../../service/undici/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../export-places.ts';
+import { exportPlaces } from '../flags.ts';
+import { secretFromVariables } from '../given-manifests.ts';
 import { LiveView } from '../live/live-view.ts';
-import { countingRequests } from '../live/request-count.ts';
+import { countingRequests } from '../live/rates.ts';
 import { ShownHost } from '../live/shown-host.ts';
 import { tellsWarnings } from '../logging.ts';
-import { secretFromVariables } from '../manifests/credential-variables.ts';
 import { Operator } from '../operator.ts';
 import type { RunOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
-import { renderInterruption } from '../render/interruption.ts';
-import { resumeAllStep } from '../resources/next-steps.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
+import { resumeAllStep } from '../render/next-steps.ts';
+import { counted } from '../render/text.ts';
 import { packageVersion } from '../version.ts';
-import { flagsAmong, hasFailed, showOutcome } from './run-outcome.ts';
+import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 import type { RunSupport } from './run-support.ts';
 
 /** Interval of status updates. Files are cheap to write, and no other process watches them. */

@@ -1,13 +1,13 @@
 /** Final report of a run on directories: one line for each resource on stdout, and a hint at more details on stderr. */
+
 import { reasons } from '../../api/conditions.ts';
+import type { AnyResource } from '../../api/kinds.ts';
 import { kinds } from '../../api/kinds.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { wrap } from '../render/palette.ts';
-import { nextSteps, renderNextStep, type StepOptions } from '../resources/next-steps.ts';
-import type { AnyResource } from '../resources/resource-reader.ts';
-import { targetFlags } from '../resources/target-flags.ts';
+import { nextSteps, renderNextStep, type StepOptions, targetFlags } from '../render/next-steps.ts';
+import { counted, wrap } from '../render/text.ts';
 
 /**
  * Flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as named on the command line.
@@ -80,4 +80,20 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   const ready = conditionOf(resource.status, 'Ready');
   const outcome = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'no operator has looked at it'}`;
   return `${outcome}${renderNextStep(nextSteps(resource, flags, resumeAll))}`;
+}
+
+/** `flags` are those that the next start needs to continue the same export. */
+export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
+  const running = resources.reduce((sum, resource) => sum + inProgressOf(resource), 0);
+  if (running > 0) {
+    const [goOn, them] = running === 1 ? ['continues', 'it'] : ['continue', 'them'];
+    return `interrupted; ${counted(running, 'upgrade')} ${goOn} at the service, and the next start follows ${them}`;
+  }
+  const areExports = resources.length > 0 && resources.every(({ kind }) => kind === 'SearchExport');
+  const stands = areExports ? 'committed intervals stay' : 'no upgrade is in flight';
+  return `interrupted; ${stands}, and the next start${flags === '' ? '' : ` with ${flags}`} continues from here`;
+}
+
+function inProgressOf(resource: AnyResource): number {
+  return resource.kind === 'CollectorVersionPolicy' ? (resource.status?.collectors?.inProgress ?? 0) : 0;
 }

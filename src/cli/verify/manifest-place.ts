@@ -9,7 +9,7 @@ import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
+import { counted } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** At least one destination. Its root is the folder of an export. */

@@ -14,13 +14,11 @@ import { readPlan } from '../../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../../destination/verify.ts';
 import { type CommandContext, exitStatus, type Output } from '../context.ts';
 import type { VerifyOptions } from '../options.ts';
-import { counted } from '../render/counted.ts';
-import { paintWith } from '../render/palette.ts';
-import { renderProgressBar } from '../render/progress-bar.ts';
-import { renderBytes } from '../render/quantity.ts';
+import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
-import { problemDocument, renderVerification, verificationDocument } from '../render/verification-view.ts';
+import { counted, paintWith, renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
+import { problemDocument, renderVerification, verificationDocument } from './verification-view.ts';
 
 /** Resolves to 1 if any export differs or is incomplete. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {

@@ -10,6 +10,7 @@
  * - Invalid input removes nothing: when a manifest becomes invalid, its resource stays as it was, also across a restart (D1, D2).
  * - Reads and writes run one after the other.
  */
+import type { AnyResource } from '../../api/kinds.ts';
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -18,16 +19,14 @@ import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { OwnerRef, ResourceKey } from '../host.ts';
-import { Absences } from './absences.ts';
 import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
-import { keptUntil, type Notice } from './parking.ts';
 import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
-import type { AnyResource, RecordStore, ResourceRecord } from './resource-records.ts';
+import { keptUntil, type Notice, type RecordStore, type ResourceRecord } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { createUid } from './uid.ts';
 
@@ -443,5 +442,26 @@ async function collectFailure(
   } catch (error) {
     const { message } = asLogfleetError(error);
     failures.push({ severity: 'error', file: `${directory}/${manifest}`, line: 1, column: 1, message });
+  }
+}
+
+class Absences {
+  readonly #sinceMs = new Map<string, number>();
+
+  /** True while at least one object is missing. */
+  any(): boolean {
+    return this.#sinceMs.size > 0;
+  }
+
+  /** Time in ms since the object was first reported missing. The first call for an object starts the period and returns 0. */
+  lastsMs(id: string, nowMs: number): number {
+    const sinceMs = this.#sinceMs.get(id) ?? nowMs;
+    this.#sinceMs.set(id, sinceMs);
+    return nowMs - sinceMs;
+  }
+
+  /** Ends the period of absence: the object is present again, or was deleted. */
+  end(id: string): void {
+    this.#sinceMs.delete(id);
   }
 }

@@ -7,8 +7,7 @@
  */
 import { join } from 'node:path';
 import type { OperatorSettings } from '../host.ts';
-import { type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
-import { renderProblem } from './problem.ts';
+import { type FoundSettings, type Hold, identifySettings, type Place, renderProblem } from './problem.ts';
 
 /** What was found when all places were looked at. */
 interface SettingsReading {

@@ -8,12 +8,14 @@
  * - A resource with manifests in two places is refused in both (D5).
  * - Unusable content without a former version is a hold (D1).
  */
-import { stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { maxManifestLength } from '../../api/manifest-file.ts';
 import { decodeManifestText } from '../../api/manifest-text.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ResourceKey } from '../host.ts';
+import { isAbsent } from './durable-file.ts';
 import {
   type DecodedFile,
   type DecodedResource,
@@ -22,9 +24,14 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
-import { type FileMemory, type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
-import { type FileContent, type ScannedFile, scanManifests } from './manifest-scan.ts';
-import type { Problem } from './problem.ts';
+import {
+  type FileMemory,
+  type FoundSettings,
+  type Hold,
+  identifySettings,
+  type Place,
+  type Problem,
+} from './problem.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -397,4 +404,87 @@ function cutOff(file: string, text: string): Problem {
 
 function wholeFile(file: string, message: string): Problem {
   return { severity: 'error', file, line: 1, column: 1, message };
+}
+
+/** A file, or a folder that cannot be listed. */
+interface ScannedFile {
+  /** Path relative to the directory. */
+  readonly path: string;
+  readonly content: FileContent | { readonly failure: string };
+}
+
+interface FileContent {
+  readonly bytes: Uint8Array;
+  /** Time of the last change, by the clock of the file system. */
+  readonly changedAtMs: number;
+}
+
+interface Scan {
+  readonly files: readonly ScannedFile[];
+  /** The directory and its subfolders, as paths to watch. */
+  readonly folders: readonly string[];
+}
+
+/** Upper limit in bytes for a manifest of the allowed length, in UTF-8 or UTF-16. */
+const maxManifestBytes = 4 * maxManifestLength;
+const manifestForm = /\.(?:ya?ml|json)$/i;
+
+/** Fails if the directory itself cannot be listed. */
+async function scanManifests(directory: string): Promise<Scan> {
+  const folders: string[] = [];
+  const paths: string[] = [];
+  const unlisted: ScannedFile[] = [];
+  const waiting = [directory];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    const entries = await listEntries(folder, folder === directory);
+    if (!Array.isArray(entries)) {
+      unlisted.push(unread(relative(directory, folder), entries.error));
+      continue;
+    }
+    folders.push(folder);
+    for (const entry of entries) {
+      if (entry.name.startsWith('.')) continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) waiting.push(path);
+      else if (manifestForm.test(entry.name)) paths.push(path);
+    }
+  }
+  const files = await Promise.all(paths.sort().map((path) => readManifest(path, relative(directory, path))));
+  return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders };
+}
+
+/** A subfolder may disappear during the scan. A missing root directory is an error. */
+async function listEntries(folder: string, isRoot: boolean) {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isRoot) throw error;
+    return isAbsent(error) ? [] : { error };
+  }
+}
+
+async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {
+  try {
+    const { size, mtimeMs } = await stat(absolutePath).then((stats) =>
+      stats.isFile() ? stats : { size: -1, mtimeMs: 0 },
+    );
+    if (size < 0) return undefined;
+    if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
+    return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
+  } catch (error) {
+    // A listed file that cannot be opened is a link to a missing file. The manifest itself was not removed.
+    const isGone = isAbsent(error) && !(await isListed(absolutePath));
+    return isGone ? undefined : unread(path, error);
+  }
+}
+
+async function isListed(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function unread(path: string, error: unknown): ScannedFile {
+  return { path, content: { failure: error instanceof Error ? error.message : String(error) } };
 }

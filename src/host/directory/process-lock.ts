@@ -17,6 +17,7 @@ import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from 
 import { LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
+import type { Leadership } from '../host.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
 import { isRecord } from './plain-data.ts';
 import type { StateDirectory } from './state-directory.ts';
@@ -242,4 +243,50 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
     handling: { kind: 'stall' },
     message: `${who} uses this directory (${path}): stop that process or wait until it ends, then start again`,
   });
+}
+
+export class DirectoryLeadership implements Leadership {
+  readonly #locks: readonly ProcessLock[];
+  readonly #tookOver: boolean;
+  #term = 1;
+  #led = true;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(locks: readonly ProcessLock[]) {
+    this.#locks = locks;
+    this.#tookOver = locks.some(({ tookOver }) => tookOver);
+    for (const lock of locks) lock.subscribe(() => this.#look());
+  }
+
+  isLeader(): boolean {
+    return this.#locks.every((lock) => lock.held());
+  }
+
+  term(): number {
+    return this.#term;
+  }
+
+  /**
+   * Only the first term can follow another process. A later term follows our own suspension, and no other process sent requests meanwhile.
+   */
+  tookOverByForce(): boolean {
+    return this.#term === 1 && this.#tookOver;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Updates the term when a lock changes. A lock also reports that it is held again after it had expired by the clock: that starts a new
+   * term.
+   */
+  #look(): void {
+    const leads = this.isLeader();
+    if (leads) this.#term++;
+    if (!leads && !this.#led) return;
+    this.#led = leads;
+    for (const listener of this.#listeners) listener();
+  }
 }

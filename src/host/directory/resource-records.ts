@@ -6,15 +6,14 @@
  *
  * One more file stores what each manifest file contained: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
-import { basename, join } from 'node:path';
-import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
-import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
-import type { FileMemory } from './manifest-places.ts';
-import { isRecord } from './plain-data.ts';
-import type { Problem } from './problem.ts';
-import { isResourceName, StateDirectory } from './state-directory.ts';
 
-export type AnyResource = ResourceOf<KindName>;
+import { basename, join } from 'node:path';
+import type { AnyResource } from '../../api/kinds.ts';
+import { type KindName, kinds } from '../../api/kinds.ts';
+import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import { isRecord } from './plain-data.ts';
+import type { FileMemory, Problem } from './problem.ts';
+import { isResourceName, StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
@@ -170,4 +169,34 @@ function unreadable(file: string): Problem {
   const message =
     'this file is not a valid record, so the resource gets a new identity and status; restore the file before the next start';
   return { severity: 'warning', file, line: 1, column: 1, message };
+}
+
+/** Number of days for which the state of a resource without a manifest is kept. */
+export const retentionDays = 30;
+const dayMs = 24 * 3_600_000;
+
+/** A resource was parked, or continued with a manifest again. */
+export interface Notice {
+  readonly kind: 'parked' | 'continued';
+  /** The record in its parked form. */
+  readonly record: ResourceRecord;
+}
+
+/** Wall time at which a parked record is discarded. */
+export function keptUntil({ parkedSince = '' }: ResourceRecord): number {
+  return Date.parse(parkedSince) + retentionDays * dayMs;
+}
+
+/** Renders a notice with its consequence and remedy. `forget` is the command that discards the state. */
+export function renderNotice({ kind, record }: Notice, forget: string): string {
+  const { directory, manifest, parkedSince, resource } = record;
+  const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
+  const file = join(directory, manifest);
+  if (kind === 'continued')
+    return `${name} has a manifest again and continues where it was; it was parked since ${parkedSince}`;
+  const until = new Date(keptUntil(record)).toISOString().slice(0, 10);
+  return (
+    `${name} is no longer in ${file}: it counts as deleted, and starts nothing more. Its state is kept until ${until}: restore the ` +
+    `manifest to continue, or discard the state: ${forget}`
+  );
 }

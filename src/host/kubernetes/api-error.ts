@@ -12,7 +12,8 @@
  * | `host.unreachable` | no answer, or an unreadable answer | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
-import { type Handling, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, type Handling, LogfleetError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
 import type { KubeResponse } from './kube-api.ts';
 
 /** Maximum delay in ms taken from a Retry-After header. */
@@ -89,4 +90,17 @@ function patience(answer: KubeResponse): Handling {
 function messageOf(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
+}
+
+interface BackoffOptions {
+  readonly firstMs: number;
+  readonly capMs: number;
+}
+
+/** Delay in ms after failure number `failures` (from 1), and at least the delay of a Retry-After header. */
+export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
+  const ceilingMs = Math.min(options.capMs, options.firstMs * 2 ** Math.min(failures - 1, 30));
+  const delayMs = ceilingMs * (0.5 + random.next() / 2);
+  const { handling } = asLogfleetError(error);
+  return handling.kind === 'retryAfter' ? Math.max(delayMs, handling.delayMs) : delayMs;
 }

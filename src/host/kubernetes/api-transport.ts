@@ -12,9 +12,16 @@ import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
-import type { ClusterCredentials, ClusterTarget, ConnectionOptions } from './cluster-target.ts';
-import type { KubeApi, KubeRequest, KubeResponse, WatchRequest, WatchResponse } from './kube-api.ts';
-import { wholeAnswer } from './whole-answer.ts';
+import type {
+  ClusterCredentials,
+  ClusterTarget,
+  ConnectionOptions,
+  KubeApi,
+  KubeRequest,
+  KubeResponse,
+  WatchRequest,
+  WatchResponse,
+} from './kube-api.ts';
 
 /** Idle connections last between renewals of the lease, and little longer. */
 const keepAliveMs = 30_000;
@@ -195,4 +202,77 @@ function wrongContext(context: string | undefined, server: string | undefined): 
   if (context === undefined) return ' has no current context';
   const named = server === undefined ? 'no cluster' : `a cluster with the address ${JSON.stringify(server)}`;
   return `'s context ${JSON.stringify(context)} names ${named}`;
+}
+
+interface WholeAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Sends the request. Rejects with the request's error or the signal's reason. */
+function wholeAnswer(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  signal: AbortSignal,
+): Promise<WholeAnswer> {
+  return new Promise((resolve, reject) => {
+    const gathering = new Gathering(signal, resolve, reject);
+    if (gathering.begin()) dispatcher.dispatch(options, gathering);
+  });
+}
+
+class Gathering implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal;
+  readonly #resolve: (answer: WholeAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #chunks: Buffer[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+
+  constructor(signal: AbortSignal, resolve: (answer: WholeAnswer) => void, reject: (error: unknown) => void) {
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Starts the request. Returns false if the signal is already aborted. */
+  begin(): boolean {
+    if (this.#signal.aborted) this.#giveUp();
+    else this.#signal.addEventListener('abort', this.#giveUp, { once: true });
+    return !this.#signal.aborted;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The request waited for a connection and was aborted meanwhile.
+    if (this.#signal.aborted) this.#giveUp();
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#signal.removeEventListener('abort', this.#giveUp);
+    const [first] = this.#chunks;
+    const whole = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
+    this.#resolve({ status: this.#status, headers: this.#headers, text: whole.toString('utf8') });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#signal.removeEventListener('abort', this.#giveUp);
+    this.#reject(error);
+  }
+
+  readonly #giveUp = (): void => {
+    this.#controller?.abort(this.#signal.reason instanceof Error ? this.#signal.reason : new Error('given up'));
+    this.#reject(this.#signal.reason);
+  };
 }

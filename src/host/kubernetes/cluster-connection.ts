@@ -9,8 +9,7 @@ import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
-import type { ClusterTarget } from './cluster-target.ts';
-import type { KubeApi } from './kube-api.ts';
+import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } from './kube-api.ts';
 
 export interface ClusterOptions {
   /** Path of a kubeconfig. */
@@ -38,10 +37,7 @@ export async function connectToCluster(options: ClusterOptions): Promise<Cluster
 }
 
 async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
-  const [{ KubeConfig }, { targetOf }] = await Promise.all([
-    import('@kubernetes/client-node/dist/config.js'),
-    import('./client-node-cluster.ts'),
-  ]);
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new KubeConfig();
   try {
     if (options.kubeconfig === undefined) config.loadFromDefault();
@@ -94,4 +90,39 @@ function unknownContext(context: string, known: readonly string[]): LogfleetErro
     handling: { kind: 'stall' },
     message: `the kubeconfig has no context ${JSON.stringify(context)}: ${choice}`,
   });
+}
+
+export function targetOf(config: KubeConfig): ClusterTarget {
+  const cluster = config.getCurrentCluster();
+  const context = config.getCurrentContext();
+  return {
+    context,
+    namespace: config.getContextObject(context)?.namespace,
+    server: cluster?.server,
+    proxyUrl: cluster?.proxyUrl,
+    credentials: () => readCredentials(config),
+  };
+}
+
+/** Reads credentials. client-node renews expired ones, reads token files again every minute, and otherwise answers from memory. */
+async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
+  const options: { [Name in keyof ConnectionOptions]?: unknown } & {
+    auth?: string | null;
+    headers?: Record<string, unknown>;
+  } = {};
+  await config.applyToHTTPSOptions(options as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
+  if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  const { ca, cert, key, servername, rejectUnauthorized } = options;
+  return {
+    headers,
+    connection: {
+      ...(ca === undefined ? {} : { ca: String(ca) }),
+      ...(cert === undefined ? {} : { cert: String(cert) }),
+      ...(key === undefined ? {} : { key: String(key) }),
+      ...(servername === undefined ? {} : { servername: String(servername) }),
+      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized: rejectUnauthorized === true }),
+    },
+  };
 }

@@ -15,9 +15,8 @@ import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { EventSink, EventType, OwnerRef } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { hasCode } from './api-error.ts';
+import { backoffDelay, hasCode } from './api-error.ts';
 import { eventPath } from './api-paths.ts';
-import { backoffDelay } from './backoff.ts';
 import { microTime, randomHex } from './kube-formats.ts';
 import { fieldManager } from './status-writer.ts';
 

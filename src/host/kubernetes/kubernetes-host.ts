@@ -17,17 +17,14 @@ import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
 import { LedgerCarryOver } from './ledger-carry-over.ts';
-import { LedgerStartList } from './ledger-start-list.ts';
-import { KubernetesLedgerStore } from './ledger-store.ts';
+import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
 import { OperatorMarks } from './operator-marks.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
-import { removeResource } from './resource-removal.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
-import { writeStatus } from './status-writer.ts';
-import { Turns } from './turns.ts';
+import { removeResource, Turns, writeStatus } from './status-writer.ts';
 
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */

@@ -16,18 +16,15 @@
  *
  * Whose changes matter, and what to do about them, is left to the listeners of the cache.
  */
-
 import { unreachable } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
-import { sleep } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
-import { backoffDelay } from './backoff.ts';
+import { backoffDelay, errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import type { CachedResource, ResourceCache } from './resource-cache.ts';
 import { isRecord } from './resource-decoding.ts';
 

@@ -7,7 +7,7 @@
 import { apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { ApiClient } from './api-client.ts';
-import { errorOfSilence } from './api-error.ts';
+import { errorOfSilence, hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
 
@@ -49,4 +49,44 @@ export async function writeStatus<K extends KindName>(
     cache.adopt(written, resourceVersion);
     return written;
   });
+}
+
+/** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */
+export class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}
+
+/** Deletes the resource. Succeeds if it is gone or has changed. Throws on other failures. */
+export async function removeResource<K extends KindName>(
+  client: ApiClient,
+  kind: K,
+  resource: ResourceOf<K>,
+): Promise<void> {
+  const { namespace, name, uid, resourceVersion } = resource.metadata;
+  const preconditions = { uid, resourceVersion };
+  const path = resourcePath(kind, namespace, name);
+  try {
+    await crossing('resource.remove', () =>
+      client.call({ method: 'DELETE', path, body: { preconditions, propagationPolicy: 'Background' } }),
+    );
+  } catch (error) {
+    if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { AnyResource } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { ClusterReader } from '../../../src/cli/resources/cluster-access.ts';
-import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
 import type {
   KubeApi,
   KubeRequest,

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
+import type { AnyResource } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
 import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
-import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
 
 import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';

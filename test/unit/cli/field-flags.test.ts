@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flagOf } from '../../../src/cli/export/field-flags.ts';
+import { flagOf } from '../../../src/cli/export/export-manifest.ts';
 
 test.each([
   ['spec.query', '--query'],

@@ -1,8 +1,7 @@
 /** `ResourceReader` with resources in memory. */
-import type { KindName } from '../../../src/api/kinds.ts';
+import type { AnyResource, KindName } from '../../../src/api/kinds.ts';
 import {
   type Annotation,
-  type AnyResource,
   byNamespaceAndName,
   type ParkedResource,
   type ResourceReader,

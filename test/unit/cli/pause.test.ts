@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import type { AnyResource } from '../../../src/api/kinds.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
-import { resumeStep } from '../../../src/cli/resources/next-steps.ts';
-import type { AnyResource } from '../../../src/cli/resources/resource-reader.ts';
+import { resumeStep } from '../../../src/cli/render/next-steps.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';

@@ -6,7 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { readPlainCluster } from '../../../src/cli/resources/plain-cluster.ts';
-import { targetOf } from '../../../src/host/kubernetes/client-node-cluster.ts';
+import { targetOf } from '../../../src/host/kubernetes/cluster-connection.ts';
 
 let directory: string;
 beforeEach(() => {

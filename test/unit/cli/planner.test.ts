@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
+import { type KnownOutlook, renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';
-import { type KnownOutlook, renderPlans } from '../../../src/cli/render/plan-view.ts';
 import { countUpgrades, type RolloutPlan } from '../../../src/policy/rollout-plan.ts';
 import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
 import { policiesPath, World } from '../../support/world.ts';

@@ -3,10 +3,9 @@ import { FlagError } from '../../../simulator/options.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { crdsCommand } from '../../../src/cli/crds.ts';
 import { exportCommand } from '../../../src/cli/export/export.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
-import { manifestsCommand } from '../../../src/cli/install-manifests.ts';
+import { crdsCommand, manifestsCommand } from '../../../src/cli/manifests.ts';
 import { approveCommand } from '../../../src/cli/person/approve.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
@@ -33,8 +32,10 @@ vi.mock('../../../src/cli/person/rollout-request.ts', () => ({
 }));
 vi.mock('../../../src/cli/export/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/verify/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/install-manifests.ts', () => ({ manifestsCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/crds.ts', () => ({ crdsCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/manifests.ts', () => ({
+  manifestsCommand: vi.fn(async () => 0),
+  crdsCommand: vi.fn(async () => 0),
+}));
 
 const commands = [
   'run',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resumeAllStep } from '../../../src/cli/resources/next-steps.ts';
+import { resumeAllStep } from '../../../src/cli/render/next-steps.ts';
 import { hasFailed, isExported, isStalled, showOutcome } from '../../../src/cli/run/run-outcome.ts';
 import { recordingOutput, type Terminal } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';

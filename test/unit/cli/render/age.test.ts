@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderAge, renderAgeSince } from '../../../../src/cli/render/age.ts';
+import { renderAge, renderAgeSince } from '../../../../src/cli/render/text.ts';
 
 const second = 1_000;
 const minute = 60 * second;

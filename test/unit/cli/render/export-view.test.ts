@@ -1,10 +1,10 @@
 /** Details and live view of an export: figures, bar and histogram, reason for waiting, and fitting a window. */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
+import { renderHistogram } from '../../../../src/cli/render/bars.ts';
 import { type ExportView, renderExportLine, renderExportLive } from '../../../../src/cli/render/export-live-view.ts';
 import { renderExport } from '../../../../src/cli/render/export-view.ts';
-import { renderHistogram } from '../../../../src/cli/render/histogram.ts';
-import { widthOf } from '../../../../src/cli/render/palette.ts';
+import { widthOf } from '../../../../src/cli/render/text.ts';
 import { exportingStatus, sampleExport } from '../sample-export.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 

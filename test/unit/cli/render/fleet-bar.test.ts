@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apportion, renderBar, renderCounts, renderLegend } from '../../../../src/cli/render/fleet-bar.ts';
-import { paintWith } from '../../../../src/cli/render/palette.ts';
+import { apportion, renderBar, renderCounts, renderLegend } from '../../../../src/cli/render/bars.ts';
+import { paintWith } from '../../../../src/cli/render/text.ts';
 import { rollingStatus } from '../sample-policy.ts';
 
 const plain = paintWith(false);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type FleetView, renderFleet, renderSummaryLine } from '../../../../src/cli/render/fleet-view.ts';
-import { widthOf } from '../../../../src/cli/render/palette.ts';
+import { widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs, rollingStatus, stagedStatus } from '../sample-policy.ts';
 
 const view: FleetView = {

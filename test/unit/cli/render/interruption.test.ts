@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderInterruption } from '../../../../src/cli/render/interruption.ts';
+import { renderInterruption } from '../../../../src/cli/run/run-outcome.ts';
 import { sampleExport } from '../sample-export.ts';
 import { rollingStatus, samplePolicy } from '../sample-policy.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clip, clipColoured, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/palette.ts';
+import { clip, clipColoured, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/text.ts';
 
 const paint = paintWith(true);
 

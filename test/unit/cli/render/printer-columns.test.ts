@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPrinterColumns, renderCell } from '../../../../src/cli/render/printer-columns.ts';
+import { readPrinterColumns, renderCell } from '../../../../src/cli/render/resource-table.ts';
 import { nowMs, samplePolicy, stagedStatus } from '../sample-policy.ts';
 
 const cell = (jsonPath: string, type = 'string') => renderCell({ name: 'Any', type, jsonPath }, samplePolicy(), nowMs);

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { paintWith } from '../../../../src/cli/render/palette.ts';
-import { renderProgressBar } from '../../../../src/cli/render/progress-bar.ts';
-import { renderBytes, renderCount } from '../../../../src/cli/render/quantity.ts';
+import { renderProgressBar } from '../../../../src/cli/render/bars.ts';
+import { paintWith, renderBytes, renderCount } from '../../../../src/cli/render/text.ts';
 
 test.each([
   [0, '0 B'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderWait, renderWindow } from '../../../../src/cli/render/rollout-wait.ts';
+import { renderWait, renderWindow } from '../../../../src/cli/render/rollout-figures.ts';
 import { ago, nowMs, stagedStatus } from '../sample-policy.ts';
 
 const [ready] = stagedStatus.conditions!;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { paintWith, widthOf } from '../../../../src/cli/render/palette.ts';
-import { renderStageBar, renderStages } from '../../../../src/cli/render/stage-lines.ts';
+import { renderStageBar, renderStages } from '../../../../src/cli/render/rollout-figures.ts';
+import { paintWith, widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
 const plain = paintWith(false);

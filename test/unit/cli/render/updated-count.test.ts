@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainUpdated } from '../../../../src/cli/render/updated-count.ts';
+import { explainUpdated } from '../../../../src/cli/render/rollout-figures.ts';
 import { rollingStatus } from '../sample-policy.ts';
 
 it.each([

@@ -4,9 +4,9 @@ import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
-import { retentionDays } from '../../../../src/host/directory/parking.ts';
 import { renderProblem } from '../../../../src/host/directory/problem.ts';
 import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
+import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
 import type { ResourceKey } from '../../../../src/host/host.ts';
 import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
 

@@ -4,8 +4,7 @@ import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { ledgerPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../../../src/host/kubernetes/kube-api.ts';
-import { LedgerStartList } from '../../../../src/host/kubernetes/ledger-start-list.ts';
-import { KubernetesLedgerStore } from '../../../../src/host/kubernetes/ledger-store.ts';
+import { KubernetesLedgerStore, LedgerStartList } from '../../../../src/host/kubernetes/ledger-store.ts';
 import type { StoredObject } from '../../../support/memory-api-store.ts';
 import {
   clientOf,

@@ -1,6 +1,6 @@
 /** Limits on concurrent work, and the order of waiting work. */
 import { expect, test } from 'vitest';
-import { Turns } from '../../../../src/host/kubernetes/turns.ts';
+import { Turns } from '../../../../src/host/kubernetes/status-writer.ts';
 
 test('no more work runs at once than there are turns, in the order in which it came', async () => {
   const turns = new Turns(2);

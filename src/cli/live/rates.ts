@@ -1,7 +1,5 @@
-/**
- * Counts the requests to the log service for the live view. A request counts at its start, as in the request budget (B1). The metric of the
- * budget has one observation for each start.
- */
+/** Rates for live views: requests to the service per second, and upgraded collectors per minute. */
+import type { AnyResource } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
@@ -52,5 +50,37 @@ export class RequestPace {
   #forget(nowMs: number): void {
     const kept = this.#startsMs.findIndex((startMs) => startMs > nowMs - longestSeconds * 1_000);
     this.#startsMs.splice(0, kept === -1 ? this.#startsMs.length : kept);
+  }
+}
+
+const windowMs = 60_000;
+
+/** Number of updated collectors. Undefined if the resource has no such number. */
+export function updatedOf(resource: AnyResource): number | undefined {
+  return resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
+}
+
+export class UpdatePace {
+  /** Oldest sample first. The first sample is the last one before the period, if there is one. */
+  readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
+
+  /** @param total number of collectors at the target */
+  add(atMs: number, total: number): void {
+    if (this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
+    this.#forget(atMs);
+  }
+
+  /** Collectors per minute, at least 0. Undefined until one second of samples is known. */
+  perMinute(nowMs: number): number | undefined {
+    this.#forget(nowMs);
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (!first || !last || nowMs - first.atMs < 1_000) return undefined;
+    const perMs = (last.total - first.total) / Math.min(windowMs, nowMs - first.atMs);
+    return Math.max(0, Math.round(perMs * 60_000));
+  }
+
+  #forget(nowMs: number): void {
+    while (this.#samples[1] && this.#samples[1].atMs <= nowMs - windowMs) this.#samples.shift();
   }
 }

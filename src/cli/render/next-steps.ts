@@ -2,16 +2,16 @@
  * Steps of a person that let a resource continue: resume it, approve a stage, or retry failures. Each step is a command that can be pasted,
  * or a change of a manifest.
  */
+
 import { join } from 'node:path';
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
+import type { AnyResource } from '../../api/kinds.ts';
+import { type KindName, kinds } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
 import { unreachable } from '../../base/assert.ts';
 import type { TargetOptions } from '../options.ts';
-import { commandLine } from '../person/person-action.ts';
-import { conditionOf, holds } from '../render/condition-lines.ts';
-import type { AnyResource } from './resource-reader.ts';
-import { shellWord, targetFlags } from './target-flags.ts';
+import { conditionOf, holds } from './condition-lines.ts';
 
 /** Flags with which another command finds a resource. */
 export interface StepOptions extends TargetOptions {
@@ -119,4 +119,27 @@ export function isComplete({ kind, status }: AnyResource): boolean {
 /** True if the annotation of `logfleet pause` is set. */
 export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
+}
+
+/** Each flag after a blank. Empty if no flag is needed. */
+export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
+  const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
+  return Object.entries(flags)
+    .map(([flag, value]) => (value === undefined ? '' : ` ${flag} ${shellWord(value)}`))
+    .join('');
+}
+
+/** A word for a shell, in quotes if it needs them. */
+export function shellWord(text: string): string {
+  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** `cvp/production` */
+export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
+  return `${kinds[kind].shortNames[0]}/${name}`;
+}
+
+/** Another command about the same resource, ready to be pasted. */
+export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
+  return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

@@ -6,10 +6,17 @@ import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { wayToSearchAnew } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
-import { renderMoment } from './moment.ts';
-import { type Paint, paintWith, printable, wrap } from './palette.ts';
-import { renderBytes, renderCount, renderNumber } from './quantity.ts';
-import { columnWidths, renderRow } from './table.ts';
+import { columnWidths, renderRow } from '../render/table.ts';
+import {
+  type Paint,
+  paintWith,
+  printable,
+  renderBytes,
+  renderCount,
+  renderMoment,
+  renderNumber,
+  wrap,
+} from '../render/text.ts';
 
 interface VerificationViewOptions {
   readonly width: number;

@@ -1,14 +1,18 @@
 /** Plans of exports as text: rows by time, searches, duration, and obstacles. */
 import type { SearchExportSpec } from '../../api/generated/search-export.ts';
-import type { ExportOutlook, PlannedSearches } from '../plan/export-planner.ts';
-import { renderAge } from './age.ts';
-import { type Fact, renderFacts } from './facts.ts';
-import { renderHistogram } from './histogram.ts';
-import { renderMinute } from './moment.ts';
-import { paintWith, printable } from './palette.ts';
+import { renderHistogram } from '../render/bars.ts';
+import { type Fact, renderFacts, renderTable } from '../render/table.ts';
+import {
+  paintWith,
+  printable,
+  renderAge,
+  renderBytes,
+  renderCount,
+  renderMinute,
+  renderNumber,
+} from '../render/text.ts';
+import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { PlanViewOptions } from './plan-view.ts';
-import { renderBytes, renderCount, renderNumber } from './quantity.ts';
-import { renderTable } from './table.ts';
 
 const factsLayout = { margin: 2, nameWidth: 11 };
 const widestHistogram = 60;

@@ -1,12 +1,13 @@
-/**
- * Stages of a rollout for the live view: one line each with state, bar and counts. All bars have the same length, so that the progress of
- * stages can be compared.
- */
-import type { StageStatus } from '../../api/generated/collector-version-policy.ts';
-import { renderAge } from './age.ts';
-import { counted } from './counted.ts';
-import { apportion } from './fleet-bar.ts';
-import { type Colour, clip, type Paint, printable, widthOf, wrap } from './palette.ts';
+/** Figures of a rollout as text: stages with state, bar and counts, what the rollout waits for, and actions of people. */
+
+import { reasons } from '../../api/conditions.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  PersonAction,
+  StageStatus,
+} from '../../api/generated/collector-version-policy.ts';
+import { apportion } from './bars.ts';
+import { type Colour, clip, counted, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
   /** Maximum number of stages. The current stage is always shown. */
@@ -121,4 +122,79 @@ export function renderStageBar(
 function aligned(texts: readonly string[]): readonly string[] {
   const width = Math.max(0, ...texts.map(widthOf));
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
+}
+
+/** `the end of the soak of stage canary, 12m left`. Undefined if the rollout waits for nothing. */
+export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
+  const waitingFor = status?.rollout?.waitingFor;
+  if (!status || waitingFor === undefined) return undefined;
+  const untilMs = endOfWait(status, nowMs);
+  return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
+}
+
+/** End of the wait. The reason of `Ready` selects the time in status. */
+function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
+  const reason = reasonOf(conditions);
+  const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
+  const time =
+    reason === reasons.soaking ? soaked : reason === reasons.waitingForWindow ? nextWindow?.startTime : undefined;
+  const untilMs = Date.parse(time ?? '');
+  return untilMs > nowMs ? untilMs : undefined;
+}
+
+function reasonOf(conditions: CollectorVersionPolicyStatus['conditions']): string | undefined {
+  return conditions?.find(({ type }) => type === 'Ready')?.reason;
+}
+
+/**
+ * `open for another 3h, until …` or `opens in 5h, …`, with the time zone of the collectors if windows depend on it. It also tells when the
+ * window is open but too short to start an upgrade. Undefined without a window.
+ */
+export function renderWindow(
+  { nextWindow, conditions }: CollectorVersionPolicyStatus,
+  nowMs: number,
+): string | undefined {
+  if (!nextWindow) return undefined;
+  const { startTime, endTime, timeZone } = nextWindow;
+  const [startMs, endMs] = [Date.parse(startTime), Date.parse(endTime)];
+  const where = timeZone === undefined ? '' : ` for collectors in ${timeZone}`;
+  if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
+  if (nowMs >= endMs) return undefined;
+  const isPastCutoff = timeZone === undefined && reasonOf(conditions) === reasons.waitingForWindow;
+  const late = isPastCutoff ? ', but too short to start an upgrade' : '';
+  return `open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
+}
+
+const done: Readonly<Record<PersonAction['action'], string>> = {
+  Pause: 'paused',
+  Resume: 'resumed',
+  Approve: 'approved',
+  Retry: 'retried',
+  Abort: 'aborted',
+};
+
+/** One line for each action, in their order. */
+export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
+  const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
+  const width = Math.max(0, ...ages.map(({ length }) => length));
+  return actions.map((action, index) => printable(`${ages[index]?.padEnd(width)}  ${renderAction(action)}`));
+}
+
+function renderAction({ action, stage, by }: PersonAction): string {
+  return `${done[action]}${stage === undefined ? '' : ` stage ${stage}`}${by === undefined ? '' : `, by ${by}`}`;
+}
+
+const leftOut = ['offline', 'skipped', 'foreign'] as const;
+
+/** `8 offline and 5 skipped of 120 do not count`. Undefined if all collectors count, or if the figures do not fit together. */
+export function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
+  const total = Number(summary?.updated?.split('/')[1]);
+  if (!collectors || total === collectors.matched) return undefined;
+  const present = leftOut.filter((state) => collectors[state] > 0);
+  const sum = present.reduce((count, state) => count + collectors[state], 0);
+  // Some skipped collectors count: those that a person has to look at.
+  if (total + sum !== collectors.matched) return undefined;
+  const named = present.map((state) => `${collectors[state]} ${state}`);
+  const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');
+  return `${list} of ${collectors.matched} ${sum === 1 ? 'does' : 'do'} not count`;
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: the output is what `kubectl kustomize` makes of the same folders. A cluster test compares the two.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { type Document, parse, parseAllDocuments } from 'yaml';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ManifestsOptions } from './options.ts';
@@ -90,4 +90,13 @@ function assertNames({ namespace, namespaces = [], secrets = [] }: ManifestsOpti
   throw new UsageError(
     `${JSON.stringify(wrong)} is not a name in Kubernetes; write lower-case letters, digits and hyphens`,
   );
+}
+
+const crdFolder = new URL('../../crds/', import.meta.url);
+
+export async function crdsCommand(context: CommandContext): Promise<number> {
+  const files = readdirSync(crdFolder).filter((name) => name.endsWith('.yaml'));
+  const texts = files.sort().map((name) => readFileSync(new URL(name, crdFolder), 'utf8'));
+  context.stdout.write(texts.join('---\n'));
+  return exitStatus.ok;
 }

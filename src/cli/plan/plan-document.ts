@@ -3,9 +3,9 @@ import { renderDuration } from '../../base/duration.ts';
 import type { Forecast } from '../../policy/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
-import { type ExportOutlook, hasSearches, type PlannedSearches } from '../plan/export-planner.ts';
-import type { Outlook } from '../plan/planner.ts';
-import { renderMoment } from './moment.ts';
+import { renderMoment } from '../render/text.ts';
+import { type ExportOutlook, hasSearches, type PlannedSearches } from './export-planner.ts';
+import type { Outlook } from './planner.ts';
 
 /** Plain data, in a readable order. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {

@@ -2,13 +2,9 @@
 import { renderDuration } from '../../base/duration.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
-import type { Outlook } from '../plan/planner.ts';
-import { renderAge } from './age.ts';
-import { counted } from './counted.ts';
-import { type Fact, renderFacts } from './facts.ts';
-import { renderMinute } from './moment.ts';
-import { type Paint, paintWith, printable, wrap } from './palette.ts';
-import { renderTable } from './table.ts';
+import { type Fact, renderFacts, renderTable } from '../render/table.ts';
+import { counted, type Paint, paintWith, printable, renderAge, renderMinute, wrap } from '../render/text.ts';
+import type { Outlook } from './planner.ts';
 
 export interface PlanViewOptions {
   readonly width: number;

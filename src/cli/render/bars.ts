@@ -1,9 +1,6 @@
-/**
- * Bar and legend of the states of a fleet. Each state takes cells of the bar in proportion to its number of collectors. The marks differ,
- * so the bar is readable without colours.
- */
+/** Bars and histograms: the states of a fleet, progress, and rows over time. The marks differ, so they are readable without colours. */
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
-import { type Colour, type Paint, widthOf } from './palette.ts';
+import { type Colour, type Paint, widthOf } from './text.ts';
 
 interface CollectorState {
   readonly member: Exclude<keyof CollectorCounts, 'matched'>;
@@ -82,4 +79,69 @@ export function apportion(amounts: readonly number[], cells: number): readonly n
 
 function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** `[████▌     ]` with exactly `width` columns. `part` is from 0 to 1. The bar is full only at 1. */
+export function renderProgressBar(part: number, width: number, paint: Paint): string {
+  const room = Math.max(0, width - 2);
+  const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);
+  const inside = '█'.repeat(Math.floor(done / 8)) + eighths[done % 8];
+  return `[${paint('green', inside)}${' '.repeat(room - inside.length)}]`;
+}
+
+interface Piece {
+  readonly startMs: number;
+  /** Exclusive. */
+  readonly endMs: number;
+  readonly count: number;
+}
+
+const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+/** Mark of a slice with an unknown number of rows. */
+const unknown = '·';
+const empty = ' ';
+
+/** Histogram in `width` columns. Rows of a piece are spread evenly over its columns. */
+export function renderHistogram(
+  pieces: readonly Piece[],
+  range: { readonly startMs: number; readonly endMs: number },
+  width: number,
+): string {
+  const columns = slices(pieces, range, width);
+  const highest = Math.max(...columns.map(({ rows }) => rows));
+  return columns.map(({ rows, isKnown }) => mark(rows, isKnown, highest)).join('');
+}
+
+function mark(rows: number, isKnown: boolean, highest: number): string {
+  if (!isKnown) return unknown;
+  if (rows === 0) return empty;
+  // A slice with any rows is visible.
+  return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
+}
+
+interface Slice {
+  readonly rows: number;
+  readonly isKnown: boolean;
+}
+
+function slices(
+  pieces: readonly Piece[],
+  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
+  width: number,
+): readonly Slice[] {
+  const lengthMs = (endMs - startMs) / width;
+  return Array.from({ length: width }, (_, column) => {
+    const fromMs = startMs + column * lengthMs;
+    const toMs = fromMs + lengthMs;
+    let [rows, knownMs] = [0, 0];
+    for (const piece of pieces) {
+      const sharedMs = Math.min(toMs, piece.endMs) - Math.max(fromMs, piece.startMs);
+      if (sharedMs <= 0) continue;
+      knownMs += sharedMs;
+      rows += (piece.count * sharedMs) / Math.max(1, piece.endMs - piece.startMs);
+    }
+    return { rows, isKnown: knownMs * 2 >= lengthMs || rows > 0 };
+  });
 }

@@ -1,0 +1,121 @@
+/** Flags that several commands share, and the parsers for values of flags and environment variables. Errors say what to write. */
+
+import path from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../base/duration.ts';
+import { fileList } from '../base/flag-values.ts';
+import type { ExportPlaces } from '../export/export-settings.ts';
+import type { CommandContext } from './context.ts';
+import type { LogOptions } from './options.ts';
+
+/** Names separated by commas. Blanks around a name are removed. */
+export function nameList(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.some((name) => name === ''))
+    throw new InvalidArgumentError('Write names separated by commas, such as team-a,team-b.');
+  return names;
+}
+
+/** Go duration, in ms. */
+export function duration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined) throw new InvalidArgumentError('Write a duration such as 90s or 1h30m.');
+  return durationMs;
+}
+
+/** Environment variable that replaces a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+export function variableOf(option: Option): string {
+  return `LOGFLEET_${option
+    .attributeName()
+    .replace(/[A-Z]/g, (letter) => `_${letter}`)
+    .toUpperCase()}`;
+}
+
+/** Parsers of repeatable flags. */
+const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
+
+/**
+ * Value of a flag from its environment variable. A switch takes the usual spellings of `true` and `false`. A repeatable flag takes several
+ * values separated by commas. Other flags parse the text as on the command line.
+ */
+export function valueFromVariable(option: Option, text: string): unknown {
+  const { parseArg } = option;
+  if (option.isBoolean()) return switchValue(text);
+  if (!parseArg) return text;
+  if (!ofSeveral.includes(parseArg)) return parseArg(text, undefined);
+  return nameList(text).reduce<unknown>((former, each) => parseArg(each, former), undefined);
+}
+
+function switchValue(text: string): boolean {
+  if (/^(?:1|true|yes|on)$/i.test(text)) return true;
+  if (/^(?:0|false|no|off)$/i.test(text)) return false;
+  throw new InvalidArgumentError('Write true or false.');
+}
+
+/** Directories by the name of their volume, as written on the command line. */
+export type Volumes = ReadonlyMap<string, string>;
+
+export interface ExportPlaceOptions {
+  readonly volume?: Volumes;
+  readonly allowAmbientCredentials?: boolean;
+}
+
+/** `NAME=DIR`. The name follows the rules of `destination.volume.name`. */
+const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
+
+/** Parses one `NAME=DIR` and adds it to the volumes of former flags. */
+export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
+  const [, name, directory] = volumeForm.exec(text) ?? [];
+  if (name === undefined || directory === undefined) {
+    throw new InvalidArgumentError(
+      'Write NAME=DIR, such as exports=/var/exports. The name has lower-case letters, digits and hyphens.',
+    );
+  }
+  if (former?.has(name)) throw new InvalidArgumentError(`The volume ${name} is defined twice. Write another name.`);
+  return new Map([...(former ?? []), [name, directory]]);
+}
+
+export function exportPlaces(
+  { volume = new Map(), allowAmbientCredentials = false }: ExportPlaceOptions,
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+): ExportPlaces {
+  const volumes = new Map([...volume].map(([name, directory]) => [name, path.resolve(cwd, directory)]));
+  return { volumes, allowAmbientCredentials, environment: env };
+}
+
+/** Ends the action of a command: stores the exit status that the command resolves to. */
+export type Ends = (status: Promise<number>) => Promise<void>;
+
+export function addClusterOptions(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'Path of the kubeconfig (default: as in kubectl; in a pod, its service account).')
+    .option('--context <name>', 'Context of the kubeconfig (default: the current context).');
+}
+
+export function addTargetOptions(command: Command): Command {
+  return addClusterOptions(command)
+    .option('-n, --namespace <namespace>', 'Namespace (default: that of the context).')
+    .addOption(
+      new Option('--dir <dir>', 'Directory of manifests instead of a cluster.').conflicts(['kubeconfig', 'context']),
+    );
+}
+
+/** Adds the flags of the log. `level` is the default of `--log-level`. */
+export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
+  return command
+    .addOption(
+      new Option('--log-format <format>', 'Format of the log (default: text on a terminal, else json).').choices([
+        'json',
+        'text',
+      ]),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'Minimum level of the log.')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default(level),
+    );
+}
+
+export function example(...lines: readonly string[]): string {
+  return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
+}

@@ -1,0 +1,178 @@
+/**
+ * Manifests on the command line. Reads files, directories and standard input, checks them like `validate`, decodes their resources like a
+ * host, and finds their Secrets, also in environment variables.
+ */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path, { isAbsolute, join, relative, resolve } from 'node:path';
+import { variables } from '../account/credential-place.ts';
+import { checkCredentialsSecret } from '../account/secret-check.ts';
+import type { KindName, ResourceOf } from '../api/kinds.ts';
+import { checkManifests, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { SecretText } from '../base/secret-text.ts';
+import { type DecodedFile, type DecodedSecret, decodeManifest } from '../host/directory/manifest-decoding.ts';
+import { createUid } from '../host/directory/uid.ts';
+import type { ResourceKey, SecretReader } from '../host/host.ts';
+import type { CommandContext } from './context.ts';
+import { UsageError } from './usage-error.ts';
+
+/**
+ * Checks manifests and prints the findings to stderr. `render` renders a finding, or returns undefined for a finding that does not apply to
+ * the command.
+ */
+export function areValid(
+  sources: readonly SourceFile[],
+  { stderr }: Pick<CommandContext, 'stderr'>,
+  render: (finding: PlacedFinding) => string | undefined = renderFinding,
+): boolean {
+  const { findings } = checkManifests(sources, checkCredentialsSecret, systemClock.now());
+  stderr.write(findings.map((finding) => render(finding) ?? '').join(''));
+  return !findings.some(({ severity }) => severity === 'error');
+}
+
+/** Decodes manifests. `namespace` is for manifests without a namespace. */
+export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
+  return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
+}
+
+/**
+ * Resources of one kind in the manifests. A resource that replaces one of `placed` keeps its identity, status and annotations. Any other
+ * resource gets a new identity.
+ */
+export function resourcesIn<K extends KindName>(
+  kind: K,
+  decoded: readonly DecodedFile[],
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  placed: ReadonlyMap<string, ResourceOf<K>> = new Map(),
+): readonly ResourceOf<K>[] {
+  const creationTimestamp = new Date(clock.now()).toISOString();
+  const ofKind = decoded.flatMap(({ resources }) => resources).filter((resource) => resource.kind === kind);
+  return ofKind.map(({ key, spec, annotations }) => {
+    const replaced = placed.get(nameOf(key));
+    if (replaced) {
+      const { metadata } = replaced;
+      return { ...replaced, spec, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
+    }
+    const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
+    const metadata = { ...key, ...identity, annotations };
+    // The schema of the kind has checked the spec and set its defaults.
+    return { apiVersion: 'logfleet.dev/v1alpha1', kind, spec, metadata } as ResourceOf<K>;
+  });
+}
+
+/** Place of Secrets that are not among the manifests. */
+interface SecretPlace {
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** True if environment variables replace Secrets that are missing here, too. */
+  readonly takesVariables: boolean;
+}
+
+/** Reader of Secrets. Secrets among the manifests take precedence over those of the place. */
+export async function secretsOf(
+  decoded: readonly DecodedFile[],
+  place: SecretPlace,
+  context: CommandContext,
+): Promise<SecretReader> {
+  const given = new Map<string, DecodedSecret>();
+  for (const { secrets } of decoded) for (const secret of secrets) given.set(nameOf(secret.key), secret);
+  const variables = place.takesVariables ? await secretFromVariables(context) : undefined;
+  const placed = new Set<string>();
+  return {
+    get: async (key): Promise<ReadonlyMap<string, SecretText> | undefined> => {
+      const members = given.get(nameOf(key))?.members;
+      if (members) return members;
+      const standing = await place.secrets.get(key);
+      if (standing) placed.add(nameOf(key));
+      return standing ?? variables;
+    },
+    takesVariables: (key) => place.takesVariables && !given.has(nameOf(key)) && !placed.has(nameOf(key)),
+  };
+}
+
+export function nameOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}
+
+export function renderFinding({ file, position, path, severity, message }: PlacedFinding): string {
+  const place = `${file}:${position.line}:${position.column}: `;
+  return `${place}${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}${message}\n`;
+}
+
+/** Texts in the order of their names. Throws a `UsageError` if a file cannot be read. */
+export async function readSources(
+  files: readonly string[],
+  context: Pick<CommandContext, 'cwd' | 'readStdin'>,
+): Promise<readonly SourceFile[]> {
+  const sources: SourceFile[] = [];
+  for (const file of files) {
+    if (file === '-') sources.push({ name: '<stdin>', text: await context.readStdin() });
+    else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
+  }
+  return sources;
+}
+
+const manifestName = /\.(?:ya?ml|json)$/i;
+
+/** The file itself, or all manifests of a directory, sorted. Hidden files are left out, such as the state of logfleet. */
+function manifestFiles(file: string, cwd: string): readonly string[] {
+  const path = resolve(cwd, file);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`${file} does not exist`);
+  if (!stats.isDirectory()) return [path];
+  const found = walk(path);
+  if (found.length === 0) throw new UsageError(`${file} has no *.yaml, *.yml or *.json`);
+  return found;
+}
+
+function walk(directory: string): string[] {
+  const found: string[] = [];
+  const entries = readdirSync(directory, { withFileTypes: true });
+  for (const entry of entries.sort((left, right) => (left.name < right.name ? -1 : 1))) {
+    if (entry.name.startsWith('.')) continue;
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) found.push(...walk(path));
+    else if (manifestName.test(entry.name)) found.push(path);
+  }
+  return found;
+}
+
+function readSource(path: string, cwd: string): SourceFile {
+  const fromHere = relative(cwd, path);
+  const name = fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
+  try {
+    return { name, text: readFileSync(path) };
+  } catch (error) {
+    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  }
+}
+
+const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
+
+/** Keys of the Secret. Undefined if no variable of the service is set. An empty variable counts as not set. */
+export async function secretFromVariables({
+  env,
+  cwd,
+}: Pick<CommandContext, 'env' | 'cwd'>): Promise<ReadonlyMap<string, SecretText> | undefined> {
+  const members = new Map<string, SecretText>();
+  for (const [member, variable] of Object.entries(plainVariables)) {
+    const value = env[variable];
+    if (value) members.set(member, new SecretText(value));
+  }
+  const caFile = env[caFileVariable];
+  if (members.size === 0 || !caFile) return members.size === 0 ? undefined : members;
+  return members.set('ca.crt', new SecretText(await readAuthority(path.resolve(cwd, caFile))));
+}
+
+async function readAuthority(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UsageError(
+      `${caFileVariable} names ${file}, which cannot be read (${reason}): name a file with a CA certificate (PEM)`,
+    );
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Text for terminals: colours, widths, ages, times, numbers and sizes. Texts of a service or a manifest can contain control characters that
+ * would change the terminal. `printable` removes them.
+ */
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+
+export type Colour = keyof typeof codes;
+
+/** Colours a text. Returns the text unchanged if colours are off. */
+export type Paint = (colour: Colour, text: string) => string;
+
+export function paintWith(colour: boolean): Paint {
+  return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
+}
+
+/** Sequences that `paintWith` writes. The escape character is matched by its category, since it must not appear in source code. */
+const escapeSequences = /\p{Cc}\[\d+m/gu;
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/** The text on one line. Control characters and invisible formatting characters become blanks. */
+export function printable(text: string): string {
+  return text.replaceAll(controls, ' ');
+}
+
+/** Number of columns of a text, without its colours. A double-width character counts as one. */
+export function widthOf(text: string): number {
+  return Array.from(text.replaceAll(escapeSequences, '')).length;
+}
+
+/** At most `width` columns of a text without colours. `…` replaces the rest. */
+export function clip(text: string, width: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= width) return text;
+  return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`;
+}
+
+/** At most `width` columns of a text with colours. `…` replaces the rest, and open colours are closed. */
+export function clipColoured(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let left = Math.max(0, width - 1);
+  let last = 0;
+  for (const match of [...text.matchAll(escapeSequences), undefined]) {
+    const piece = Array.from(text.slice(last, match?.index)).slice(0, left);
+    kept += piece.join('') + (match?.[0] ?? '');
+    left -= piece.length;
+    last = match ? match.index + match[0].length : text.length;
+  }
+  return width <= 0 ? kept : `${kept}…`;
+}
+
+/** Lines of at most `width` columns, broken at blanks. Longer words stay whole. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/**
+ * Duration in one or two units, rounded like kubectl. Slightly negative durations come from different clocks and are `0s`. Other negative
+ * durations are `<invalid>`.
+ */
+export function renderAge(ageMs: number): string {
+  const seconds = Math.trunc(ageMs / 1000);
+  if (Number.isNaN(seconds)) return '<unknown>';
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 120) return `${Math.max(0, seconds)}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return inTwo(minutes, 'm', seconds % 60, 's');
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 8) return inTwo(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  const days = Math.floor(hours / 24);
+  if (days < 8) return inTwo(days, 'd', hours % 24, 'h');
+  if (days < 2 * 365) return `${days}d`;
+  const years = Math.floor(days / 365);
+  return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+/** Time since an RFC 3339 time. `<unknown>` without a time. */
+export function renderAgeSince(time: string | undefined, nowMs: number): string {
+  return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
+}
+
+function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
+/** Number with its noun: `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Some examples of many in brackets: ` (web-1, web-2, …)`. */
+export function renderExamples(examples: readonly string[], count: number): string {
+  if (examples.length === 0) return '';
+  return ` (${examples.join(', ')}${count > examples.length ? ', …' : ''})`;
+}
+
+/** `2026-11-21T22:00:00Z` */
+export function renderMoment(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** `2026-11-21 22:00 UTC`, for times that are not exact to the second. */
+export function renderMinute(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+/** `1,234,567` */
+export function renderNumber(value: number): string {
+  return grouped.format(value);
+}
+
+/** `1,234,567 rows`, `1 row` */
+export function renderCount(count: number, noun: string): string {
+  return `${renderNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `512 B`, `1.4 MiB`, `240 GiB`, with up to three digits. */
+export function renderBytes(bytes: number): string {
+  if (bytes < 1_024) return `${Math.round(bytes)} B`;
+  let size = bytes / 1_024;
+  let unit = 0;
+  // A size that would be shown as 1024 of a unit is 1 of the next unit.
+  while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
+    size /= 1_024;
+    unit++;
+  }
+  return `${size < 100 ? size.toFixed(1) : renderNumber(size)} ${byteUnits[unit]}`;
+}
