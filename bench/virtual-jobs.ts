@@ -3,9 +3,9 @@
 import type { InProcessService } from '../simulator/in-process.ts';
 import { noMetrics } from '../src/base/metrics.ts';
 import { SecretText } from '../src/base/secret-text.ts';
+import { RequestBudget } from '../src/service/budget/request-budget.ts';
 import { ServiceClient } from '../src/service/client.ts';
-import { RequestBudget } from '../src/service/request-budget.ts';
-import { SearchJobs } from '../src/service/search-jobs.ts';
+import { SearchJobs } from '../src/service/jobs/search-jobs.ts';
 import { InProcessTransport } from '../test/support/in-process-transport.ts';
 import { everlastingRight } from '../test/support/send-rights.ts';
 import type { VirtualClock } from '../test/support/virtual-clock.ts';

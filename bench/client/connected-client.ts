@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
-import { type BudgetSettings, RequestBudget } from '../../src/service/request-budget.ts';
-import type { SearchJobs } from '../../src/service/search-jobs.ts';
-import { connectOverTls } from '../../src/service/undici/connect.ts';
+import { type BudgetSettings, RequestBudget } from '../../src/service/budget/request-budget.ts';
+import { connectOverTls } from '../../src/service/connect.ts';
+import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import { everlastingRight } from '../../test/support/send-rights.ts';
 import type { Ready } from '../simulator-process.ts';
 

@@ -3,7 +3,7 @@
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
 import { ServiceModel } from '../../simulator/model.ts';
-import type { SearchJob } from '../../src/service/search-job.ts';
+import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { Section } from '../figures.ts';
 import { jobsOn } from '../virtual-jobs.ts';

@@ -2,7 +2,7 @@
  * Measures one way to read a page of messages in a separate process: `node page-scan.ts '{"reader": …}'` prints the figures as a
  * line of JSON. Times cover only the reading. Memory is the peak of the process.
  */
-import { PageScanner } from '../../src/service/page-scanner.ts';
+import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 

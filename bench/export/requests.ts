@@ -17,7 +17,7 @@ import { ExportWork } from '../../src/export/export-work.ts';
 import { IntervalSearch } from '../../src/export/interval-search.ts';
 import { ServiceTraits } from '../../src/export/service-traits.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work-view.ts';
-import type { JobProgress } from '../../src/service/job-gathering.ts';
+import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { Line, Section } from '../figures.ts';

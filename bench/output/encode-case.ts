@@ -8,7 +8,7 @@ import { messageColumns } from '../../src/output/columns.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
 import { type PartSink, PartWriter } from '../../src/output/part-writer.ts';
-import { PageScanner } from '../../src/service/page-scanner.ts';
+import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { PlainExport } from '../export/plain-export.ts';
 import { LogPage } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';

@@ -12,7 +12,7 @@ import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { Operator } from '../../src/cli/operator.ts';
 import { createDirectoryHost } from '../../src/host/directory/directory-host.ts';
-import { connectOverTls } from '../../src/service/undici/connect.ts';
+import { connectOverTls } from '../../src/service/connect.ts';
 
 keepHeapSmall();
 const [directory = '', speed = '1'] = process.argv.slice(2);

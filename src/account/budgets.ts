@@ -7,8 +7,9 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { defaultBudgetSettings, type KeyBudget, RequestBudget } from '../service/request-budget.ts';
-import type { SendRight } from '../service/send-right.ts';
+import { defaultBudgetSettings, RequestBudget } from '../service/budget/request-budget.ts';
+import type { KeyBudget } from '../service/budget/request-slot.ts';
+import type { SendRight } from '../service/budget/send-right.ts';
 
 /** Budget that the requests of a Secret use, and the share of it that the Secret allows. */
 export interface Spender {

@@ -3,7 +3,7 @@
  * Secret.
  */
 import type { ResourceKey } from '../host/host.ts';
-import { type SettingNames, secretNames } from '../service/setting-names.ts';
+import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
 import { type Member, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {

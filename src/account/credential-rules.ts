@@ -5,8 +5,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { SecretText } from '../base/secret-text.ts';
-import { parseAllowedHosts } from '../service/redirect.ts';
-import { parseServiceAddress, type ServiceAddress } from '../service/service-address.ts';
+import { parseAllowedHosts } from '../service/requests/redirect.ts';
+import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
 /** Parsed value, or the problem and its fix as the end of a sentence that begins with the member's name. */
 export type Parsed<T> =

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
-import type { ServiceAddress } from '../service/service-address.ts';
+import type { ServiceAddress } from '../service/requests/service-address.ts';
 import { type CredentialPlace, nameOf, renderAbsent, renderIncomplete } from './credential-place.ts';
 import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 

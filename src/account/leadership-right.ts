@@ -1,7 +1,7 @@
 /** Right to send requests to the service: a process may send only while it is the leader (L1). */
 import type { Clock } from '../base/clock.ts';
 import type { Leadership } from '../host/host.ts';
-import type { SendRight, Term } from '../service/send-right.ts';
+import type { SendRight, Term } from '../service/budget/send-right.ts';
 
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;

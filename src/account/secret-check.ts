@@ -6,7 +6,7 @@ import { nearest } from '../api/did-you-mean.ts';
 import type { Finding } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { readSecretMembers } from '../api/secret-manifest.ts';
-import { defaultBudgetSettings } from '../service/request-budget.ts';
+import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
 import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
 const knownMembers = Object.keys(memberRules);

@@ -14,7 +14,7 @@ import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
-import type { Connect } from '../service/connection.ts';
+import type { Connect } from '../service/connect.ts';
 
 export interface OperatorOptions {
   readonly host: Host;

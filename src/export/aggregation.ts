@@ -6,8 +6,8 @@
 import { crossing } from '../base/boundary.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError, mayPass } from '../base/errors.ts';
-import type { SearchJob } from '../service/search-job.ts';
-import type { JobOrder, RecordPage } from '../service/search-service.ts';
+import type { SearchJob } from '../service/jobs/search-job.ts';
+import type { JobOrder, RecordPage } from '../service/jobs/search-service.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet } from './job-set.ts';
 

@@ -3,8 +3,7 @@
  * costs a job; the reverse loses rows. Every possible sign of a cut therefore counts.
  */
 
-import type { JobProgress } from '../service/job-gathering.ts';
-import type { Histogram } from '../service/job-histogram.ts';
+import type { Histogram, JobProgress } from '../service/jobs/job-gathering.ts';
 
 /** Sign of a cut search, the most certain first. */
 export type CutSign =

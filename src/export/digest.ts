@@ -30,7 +30,7 @@ import {
   type SliceSummary,
   sliceFigureNames,
 } from '../destination/slice-figures.ts';
-import { maxPageRows, type RecordPage } from '../service/search-service.ts';
+import { maxPageRows, type RecordPage } from '../service/jobs/search-service.ts';
 import { figureOf, textOf } from './aggregation.ts';
 import { evenSegments, firstSegments } from './first-segments.ts';
 

@@ -12,7 +12,7 @@
  */
 import { hash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import type { PageRow } from '../service/page-row.ts';
+import type { PageRow } from '../service/pages/page-row.ts';
 
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId' | 'nextTimeMs'>;
 

@@ -15,7 +15,7 @@ import type { DigestVerdict } from '../destination/digest-verdict.ts';
 import { totalsOf } from '../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../destination/plan-object.ts';
 import { unprovenOf } from '../destination/proof-range.ts';
-import { longestQueryMs } from '../service/missing-job.ts';
+import { longestQueryMs } from '../service/jobs/missing-job.ts';
 import { nextAim, usualLimit } from './next-aim.ts';
 import { settlingMs } from './settling.ts';
 

@@ -8,7 +8,7 @@ import { reasons } from '../api/conditions.ts';
 import { renderDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Health } from '../controller/health.ts';
-import type { Outcome } from '../service/outcome.ts';
+import type { Outcome } from '../service/requests/outcome.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-holds.ts';
 import type { ExportWording } from './export-wording.ts';

@@ -16,7 +16,7 @@ import { crossing } from '../base/boundary.ts';
 import { sleep } from '../base/clock.ts';
 import { asLogfleetError } from '../base/errors.ts';
 import { type ExportPlan, type PlannedField, settlePlan } from '../destination/plan-object.ts';
-import type { SearchJob } from '../service/search-job.ts';
+import type { SearchJob } from '../service/jobs/search-job.ts';
 import { cutSign, type Interval, wholeBuckets } from './cut.ts';
 import type { SearchOrder } from './export-decision.ts';
 import {

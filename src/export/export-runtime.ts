@@ -24,7 +24,7 @@ import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import { ServiceError } from '../service/service-error.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
 import { type ExportHealth, exportHealth } from './export-health.ts';
 import { ExportPace, type Pace } from './export-pace.ts';

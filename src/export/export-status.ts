@@ -11,7 +11,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import { describeHealth, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { lowestLevel } from '../destination/proof-range.ts';
-import { renderJobState } from '../service/decode-search.ts';
+import { renderJobState } from '../service/jobs/decode-jobs.ts';
 import type { Interval } from './cut.ts';
 import type { ExportHealth } from './export-health.ts';
 import type { Pace } from './export-pace.ts';

@@ -12,7 +12,7 @@ import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../destin
 import { type DescribedField, messageColumns, recordColumns } from '../output/columns.ts';
 import type { Compression } from '../output/compression.ts';
 import { type FileForm, fileForm, type OutputFormat } from '../output/output-format.ts';
-import type { JobOrder } from '../service/search-service.ts';
+import type { JobOrder } from '../service/jobs/search-service.ts';
 import type { Interval } from './cut.ts';
 
 /** The request of a manifest, with defaults filled in. */

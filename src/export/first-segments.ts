@@ -8,7 +8,7 @@
  * Pure. Not here: counting (`slice-counts.ts`) and deciding whether to count (`export-planning.ts`).
  */
 import { maxSegments } from '../destination/plan-object.ts';
-import { maxPageRows } from '../service/search-service.ts';
+import { maxPageRows } from '../service/jobs/search-service.ts';
 import { type Interval, isRoundCount } from './cut.ts';
 
 /** Number of rows, above zero, from this time until the next slice. */

@@ -3,8 +3,8 @@
  * return (E6).
  */
 import { LogfleetError } from '../base/errors.ts';
-import type { JobOrder } from '../service/search-service.ts';
-import { ServiceError } from '../service/service-error.ts';
+import type { JobOrder } from '../service/jobs/search-service.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import { type AggregationTools, aggregate, figureOf, notCounted } from './aggregation.ts';
 
 export type IntervalCount =

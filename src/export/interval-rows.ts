@@ -5,7 +5,7 @@
  * A bounded number of bytes is held. A larger millisecond is written, since it usually does not have to be left (E4). If it has to be left,
  * the rows are read again when the start of the counted rows is known.
  */
-import type { PageRow, PageRows } from '../service/page-row.ts';
+import type { PageRow, PageRows } from '../service/pages/page-row.ts';
 import type { IntervalFiles } from './interval-files.ts';
 import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';

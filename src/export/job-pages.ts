@@ -6,9 +6,9 @@
  */
 import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
-import type { PageRows } from '../service/page-row.ts';
-import type { SearchJob } from '../service/search-job.ts';
-import { type MessagePage, maxPageRows, type RowReceiver } from '../service/search-service.ts';
+import type { SearchJob } from '../service/jobs/search-job.ts';
+import { type MessagePage, maxPageRows, type RowReceiver } from '../service/jobs/search-service.ts';
+import type { PageRows } from '../service/pages/page-row.ts';
 import type { SearchTools } from './search-tools.ts';
 
 export interface JobPagesOptions {

@@ -1,6 +1,6 @@
 /** The port between an interval's search and the reading of its job's results into files: messages or records. */
 import type { CommittedFile } from '../destination/commit-record.ts';
-import type { JobProgress } from '../service/job-gathering.ts';
+import type { JobProgress } from '../service/jobs/job-gathering.ts';
 import type { CutSign } from './cut.ts';
 import type { Run, Verdict } from './proof.ts';
 

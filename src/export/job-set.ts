@@ -2,9 +2,9 @@
 import { crossing } from '../base/boundary.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
-import type { SearchJob } from '../service/search-job.ts';
-import type { SearchJobs } from '../service/search-jobs.ts';
-import type { JobOrder } from '../service/search-service.ts';
+import type { SearchJob } from '../service/jobs/search-job.ts';
+import type { SearchJobs } from '../service/jobs/search-jobs.ts';
+import type { JobOrder } from '../service/jobs/search-service.ts';
 import type { JobView } from './search-tools.ts';
 import type { ServiceTraits } from './service-traits.ts';
 

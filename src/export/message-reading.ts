@@ -6,9 +6,9 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommittedFile } from '../destination/commit-record.ts';
-import type { JobProgress } from '../service/job-gathering.ts';
-import type { SearchJob } from '../service/search-job.ts';
-import { maxPageRows } from '../service/search-service.ts';
+import type { JobProgress } from '../service/jobs/job-gathering.ts';
+import type { SearchJob } from '../service/jobs/search-job.ts';
+import { maxPageRows } from '../service/jobs/search-service.ts';
 import { type Interval, wholeBuckets } from './cut.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';

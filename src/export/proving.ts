@@ -7,8 +7,8 @@
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../destination/commit-record.ts';
 import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../destination/digest-verdict.ts';
-import type { JobOrder } from '../service/search-service.ts';
-import type { ServiceError } from '../service/service-error.ts';
+import type { JobOrder } from '../service/jobs/search-service.ts';
+import type { ServiceError } from '../service/requests/service-error.ts';
 import { type Aggregated, aggregate, notCounted } from './aggregation.ts';
 import {
   againOf,

@@ -6,7 +6,7 @@
  * that it overlaps.
  */
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
-import type { Histogram } from '../service/job-histogram.ts';
+import type { Histogram } from '../service/jobs/job-gathering.ts';
 import type { Interval } from './cut.ts';
 
 /** Rows of `[fromMs, toMs)`. */

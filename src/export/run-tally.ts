@@ -15,7 +15,7 @@ import {
   sumOfFigures,
 } from '../destination/commit-record.ts';
 import { joinSlices, type SlicedFigures, type SliceFigures, SliceSums } from '../destination/slice-figures.ts';
-import type { PageRow } from '../service/page-row.ts';
+import type { PageRow } from '../service/pages/page-row.ts';
 import type { Interval } from './cut.ts';
 import type { Duplicates } from './duplicates.ts';
 

@@ -2,7 +2,7 @@
  * Observed quirks of a service, shared by all exports of the service in this process with the same time base. They are not stored: a
  * restart costs a job, but no row.
  */
-import type { JobProgress } from '../service/job-gathering.ts';
+import type { JobProgress } from '../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './cut.ts';
 
 /** Factor for the next expected duration if a search was done at its first status, since its true duration is then unknown. */

@@ -6,7 +6,7 @@
  * aggregation costs a search, but no row.
  */
 import { asLogfleetError } from '../base/errors.ts';
-import { type JobOrder, maxPageRows, type RecordPage } from '../service/search-service.ts';
+import { type JobOrder, maxPageRows, type RecordPage } from '../service/jobs/search-service.ts';
 import { type AggregationTools, aggregate, figureOf } from './aggregation.ts';
 import type { Interval } from './cut.ts';
 import type { SliceCount } from './first-segments.ts';

@@ -1,6 +1,6 @@
 /** Options of the work on an export: the tools of its searches, planning, and the start of a search. */
 import type { Destination } from '../destination/destination.ts';
-import type { Histogram } from '../service/job-histogram.ts';
+import type { Histogram } from '../service/jobs/job-gathering.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
 import type { Plan } from './planning-step.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';

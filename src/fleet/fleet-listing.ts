@@ -14,7 +14,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
-import type { Build, Collector, UpgradeService } from '../service/upgrade-service.ts';
+import type { Build, Collector, UpgradeService } from '../service/collectors/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
 import { ListOrder } from './list-order.ts';
 import { defaultRows, PageSize } from './page-size.ts';

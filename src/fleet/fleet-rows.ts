@@ -3,7 +3,7 @@
  *
  * Invariant: `seenAtMs` of a row is the sending time of the request that showed it. Older answers that arrive later are ignored.
  */
-import type { Collector } from '../service/upgrade-service.ts';
+import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
 /** Last known state of a collector. */

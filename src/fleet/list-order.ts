@@ -6,7 +6,7 @@
  * The result is an estimate, since listings shift and their order is undocumented (4.6). After reading a page, check that it
  * contains the expected collector.
  */
-import type { Collector } from '../service/upgrade-service.ts';
+import type { Collector } from '../service/collectors/upgrade-service.ts';
 
 /** Fields that a listing may be sorted by. */
 export type Listed = Pick<Collector, 'id' | 'name'>;

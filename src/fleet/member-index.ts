@@ -9,7 +9,7 @@
  * `ownership.ts` decides which policy owns a collector.
  */
 import { Multimap } from '../base/multimap.ts';
-import type { Collector } from '../service/upgrade-service.ts';
+import type { Collector } from '../service/collectors/upgrade-service.ts';
 
 /** Field of a collector that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;

@@ -3,7 +3,7 @@
  * accept a larger limit, reject it with 400, or silently return fewer rows. This class learns the behaviour from the answers. Only an
  * empty page ends a list.
  */
-import { ServiceError } from '../service/service-error.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import { refusesBuild } from './refused-build.ts';
 
 /** Documented default. */

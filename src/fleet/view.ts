@@ -3,7 +3,7 @@
  * best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
  */
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
-import type { Build } from '../service/upgrade-service.ts';
+import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
   /** Builds whose listings together show the fleet. Positions refer to the first one. Undefined means "the latest". */

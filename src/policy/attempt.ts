@@ -11,7 +11,7 @@
  * `admission.ts` decides whether a probe or a retry may be posted now. `watch-plan.ts` decides what to read next.
  */
 import type { Row } from '../fleet/fleet-rows.ts';
-import type { UpgradeTask } from '../service/upgrade-service.ts';
+import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { Attempt, Ending, EndingKind, Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';
 

@@ -8,9 +8,9 @@
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../base/errors.ts';
 import { type SetView, SparseMap, SparseSet } from '../base/sparse.ts';
-import { taskRefusals } from '../service/service-code.ts';
-import { ServiceError } from '../service/service-error.ts';
-import type { UpgradeService } from '../service/upgrade-service.ts';
+import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
+import { taskRefusals } from '../service/requests/service-code.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import type { PostOutcome } from './attempt.ts';
 import type { Entry } from './ledger.ts';
 import type { PolicySettings } from './settings.ts';

@@ -12,7 +12,7 @@
  * The shard is written when a build appears or disappears. It holds the 100 newest builds, candidates of the policy first.
  */
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
-import type { Build } from '../service/upgrade-service.ts';
+import type { Build } from '../service/collectors/upgrade-service.ts';
 import { newestFirst } from './target.ts';
 
 const shard = 'builds';

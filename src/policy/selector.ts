@@ -14,7 +14,7 @@ import { unreachable } from '../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import { canonicalText } from '../base/canonical-text.ts';
 import { type Anchor, fieldText, type SelectorField } from '../fleet/member-index.ts';
-import type { Collector } from '../service/upgrade-service.ts';
+import type { Collector } from '../service/collectors/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 

@@ -14,7 +14,7 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { ResourceKey } from '../host/host.ts';
-import { ServiceError } from '../service/service-error.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 
 export interface Bound {
   readonly account: Account;

@@ -10,7 +10,7 @@
  * `stage-progress.ts` decides when a stage begins and ends.
  */
 import type { Stage } from '../api/generated/collector-version-policy.ts';
-import type { Collector } from '../service/upgrade-service.ts';
+import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { compileSelection, type Matcher } from './selector.ts';
 import { type Counts, totalOf } from './standing-counts.ts';
 

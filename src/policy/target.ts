@@ -10,7 +10,7 @@ import type { Target } from '../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import { parseDuration } from '../base/duration.ts';
 import { isoTime } from '../controller/status-text.ts';
-import type { Build } from '../service/upgrade-service.ts';
+import type { Build } from '../service/collectors/upgrade-service.ts';
 import { matchesGlob } from './selector.ts';
 
 /** Past observations that count for a channel. */

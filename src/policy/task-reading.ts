@@ -6,8 +6,8 @@
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import { SparseMap } from '../base/sparse.ts';
-import { ServiceError } from '../service/service-error.ts';
-import type { UpgradeService } from '../service/upgrade-service.ts';
+import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import type { TaskReading } from './attempt.ts';
 import type { TaskReads } from './watch-plan.ts';
 

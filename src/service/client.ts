@@ -5,27 +5,29 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Call, Decode } from './call.ts';
-import { Calls, type CallsOptions } from './calls.ts';
-import { decodeBuilds, decodeCollectors, decodeCreatedTask, decodeTask } from './decode.ts';
-import { decodeCreatedJob } from './decode-search.ts';
-import { JobClient, jobsPath } from './job-client.ts';
-import { JobCookies } from './job-cookies.ts';
-import { JobHome } from './job-home.ts';
-import type { CollectorOperation } from './operation.ts';
-import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './search-service.ts';
-import { StringPool } from './string-pool.ts';
-import { TransportError } from './transport.ts';
+import {
+  decodeBuilds,
+  decodeCollectors,
+  decodeCreatedTask,
+  decodeTask,
+  StringPool,
+} from './collectors/decode-collectors.ts';
 import type {
-  Answer,
   Build,
-  CallOptions,
   Collector,
   CreateTaskOptions,
   ListCollectorsQuery,
   UpgradeService,
   UpgradeTask,
-} from './upgrade-service.ts';
+} from './collectors/upgrade-service.ts';
+import { decodeCreatedJob } from './jobs/decode-jobs.ts';
+import { JobClient, jobsPath } from './jobs/job-client.ts';
+import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
+import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
+import { Calls, type CallsOptions } from './requests/calls.ts';
+import { JobSession } from './requests/job-session.ts';
+import type { CollectorOperation } from './requests/operation.ts';
+import { TransportError } from './transport/transport.ts';
 
 export type ServiceClientOptions = CallsOptions;
 
@@ -52,12 +54,12 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 
   async createJob(order: JobOrder, options: CreateJobOptions = {}): Promise<Answer<OpenJob>> {
-    const home = new JobHome(new JobCookies(this.#clock));
+    const session = new JobSession(this.#clock);
     const { value, ...answer } = await this.#calls.perform(
-      { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), home },
+      { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), session },
       decodeCreatedJob,
     );
-    const job = new JobClient({ ...value, calls: this.#calls, home, createdAtMs: answer.sentAtMs });
+    const job = new JobClient({ ...value, calls: this.#calls, session, createdAtMs: answer.sentAtMs });
     return { ...answer, value: job };
   }
 

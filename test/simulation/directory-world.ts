@@ -16,7 +16,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { Operator } from '../../src/cli/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../src/host/directory/requests.ts';
-import { connectWith } from '../../src/service/connection.ts';
+import { connectWith } from '../../src/service/connect.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import { settleFiles, VirtualClock } from '../support/virtual-clock.ts';
 

@@ -21,8 +21,8 @@ import type {
 } from '../../src/host/kubernetes/kube-api.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
-import { connectWith } from '../../src/service/connection.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import { connectWith } from '../../src/service/connect.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
 import { serviceOrigin } from '../support/world.ts';

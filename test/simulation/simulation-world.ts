@@ -7,7 +7,7 @@ import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -15,8 +15,8 @@ import {
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from '../../src/service/transport.ts';
-import { asTransportError } from '../../src/service/transport-failure.ts';
+} from '../../src/service/transport/transport.ts';
+import { asTransportError } from '../../src/service/transport/transport-failure.ts';
 
 /** Services by origin. An unknown origin is a host name that DNS does not know. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;

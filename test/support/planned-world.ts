@@ -8,7 +8,7 @@ import { type Planned, planPolicies, withoutTasks } from '../../src/cli/plan/pla
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
-import { connectWith } from '../../src/service/connection.ts';
+import { connectWith } from '../../src/service/connect.ts';
 import { InProcessTransport } from './in-process-transport.ts';
 import { serviceOrigin, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
 /** Rights to send for tests of code below leadership. */
-import { type Departure, depart, type SendRight, type Term } from '../../src/service/send-right.ts';
+import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 

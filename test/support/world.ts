@@ -15,7 +15,7 @@ import { type Random, seededRandom } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
-import { connectWith } from '../../src/service/connection.ts';
+import { connectWith } from '../../src/service/connect.ts';
 import { InProcessTransport } from './in-process-transport.ts';
 import { MemoryApiServer } from './memory-api-server.ts';
 import { VirtualClock } from './virtual-clock.ts';

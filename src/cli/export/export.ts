@@ -28,7 +28,7 @@ import type { ExportPlaces } from '../../export/export-settings.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
-import { connectOverTls } from '../../service/undici/connect.ts';
+import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';

@@ -20,7 +20,7 @@ import type { Ready, Unready } from '../../policy/gather.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import { planRollout, type RolloutPlan } from '../../policy/rollout-plan.ts';
 import type { Heir } from '../../policy/target.ts';
-import type { Connect } from '../../service/connection.ts';
+import type { Connect } from '../../service/connect.ts';
 import { nameOf } from '../given-manifests.ts';
 
 export interface PlanningOptions {

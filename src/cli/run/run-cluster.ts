@@ -4,7 +4,7 @@ import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
-import { connectOverTls } from '../../service/undici/connect.ts';
+import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { Operator } from '../operator.ts';

@@ -11,7 +11,7 @@ import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createDirectoryHost } from '../../host/directory/directory-host.ts';
 import { renderProblem } from '../../host/directory/problem.ts';
-import { connectOverTls } from '../../service/undici/connect.ts';
+import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { secretFromVariables } from '../given-manifests.ts';

@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     ['one escape is not known', 'bfnrt', 'bfnr'],
     ['a line feed is no space', "' \\t\\n\\r'", "' \\t\\r'"],
   ]),
-  ...mutantsOf('service/json-number.ts', [
+  ...mutantsOf('service/json/json-reader.ts', [
     ['a number may begin with zeros', 'return afterInteger(byte);', 'return isDigit(byte) ? 1 : afterInteger(byte);'],
     [
       'a fraction needs no digit',
@@ -37,8 +37,6 @@ export const mutants: readonly Mutant[] = [
       'case numberState.fraction:\n    case numberState.point:\n    case numberState.exponentDigits:\n      return true',
     ],
     ['an exponent has no plus', 'byte === char.plus || ', ''],
-  ]),
-  ...mutantsOf('service/json-reader.ts', [
     ['an escape is forgotten between chunks', 'this.#within = state;', 'this.#within = within.string;'],
     ['an escape has three digits', 'within.digits + 4', 'within.digits + 3'],
     [
@@ -57,7 +55,7 @@ export const mutants: readonly Mutant[] = [
     ['a name ends at any mark', 'nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote', 'nameEnd + 2 >= end'],
     ['nothing is said about escapes', 'this.escaped = escaped;', 'this.escaped = false;'],
   ]),
-  ...mutantsOf('service/page-content.ts', [
+  ...mutantsOf('service/pages/page-content.ts', [
     ['a cut row stays where it was', 'this.#start += this.#reader.take', 'this.#reader.take'],
     [
       'a cut name is not kept',
@@ -96,7 +94,7 @@ export const mutants: readonly Mutant[] = [
     ['a row ends where the next begins', 'const end = this.#reader.at + 1;', 'const end = this.#reader.at + 2;'],
     ['members of values are taken for those of the row', 'if (reader.depth > depthOf.row) return false;', ''],
   ]),
-  ...mutantsOf('service/page-row.ts', [
+  ...mutantsOf('service/pages/page-row.ts', [
     [
       'names in capitals are not known',
       '((bytes[start + place] as number) | 0x20)',
@@ -123,7 +121,7 @@ export const mutants: readonly Mutant[] = [
       'if (false)',
     ],
   ]),
-  ...mutantsOf('service/found-rows.ts', [
+  ...mutantsOf('service/pages/found-rows.ts', [
     [
       'the time of a row that was found is that of its receipt',
       'const messageTimeMs = this.#number(row, found.messageTime)',
@@ -154,7 +152,7 @@ export const mutants: readonly Mutant[] = [
       'this.#finder.lines(from, to)',
     ],
   ]),
-  ...mutantsOf('service/page-scanner.ts', [
+  ...mutantsOf('service/pages/page-scanner.ts', [
     ['bytes behind a cut row are left out', 'return this.#content.at - carried;', 'return added;'],
     ['chunks are kept instead of copied', 'chunk.copy(this.#carry, 0, from);', 'this.#carry = chunk.subarray(from);'],
     ['what is kept is lost as it grows', 'this.#carry.copy(larger, 0, 0, this.#carried);', ''],

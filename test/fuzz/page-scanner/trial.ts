@@ -1,8 +1,8 @@
 /** One case: a page, maybe damaged, cut into chunks in several ways, and what the scanner makes of it beside what it should. */
 import { isDeepStrictEqual } from 'node:util';
-import { PageError } from '../../../src/service/page-error.ts';
-import type { PageRows } from '../../../src/service/page-row.ts';
-import { type PageEnd, PageScanner } from '../../../src/service/page-scanner.ts';
+import { PageError } from '../../../src/service/pages/page-content.ts';
+import type { PageRows } from '../../../src/service/pages/page-row.ts';
+import { type PageEnd, PageScanner } from '../../../src/service/pages/page-scanner.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';

@@ -109,7 +109,7 @@ export const exportMutants: readonly Mutant[] = [
     'E4',
     'a warning is overheard',
     'warned',
-    'service/job-gathering.ts',
+    'service/jobs/job-gathering.ts',
     "isLimitReached: this.#isLimitWarned || this.#state === 'forcePaused',",
     "isLimitReached: this.#state === 'forcePaused',",
     isUnsearched,

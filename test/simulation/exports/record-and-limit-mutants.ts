@@ -76,7 +76,7 @@ export const recordMutants: readonly Mutant[] = [
     shows: 'E6: no search has gone through',
     mutations: [
       {
-        file: 'service/search-job.ts',
+        file: 'service/jobs/search-job.ts',
         find: "return state === 'doneGatheringResults' || state === 'forcePaused';",
         replace: "return state !== 'notStarted' && state !== 'gatheringResults';",
       },

@@ -9,12 +9,12 @@ import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../src/cli/alone.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
-import type { ConnectionSettings } from '../../../src/service/connection.ts';
-import { outcomes } from '../../../src/service/outcome.ts';
-import type { Path } from '../../../src/service/request-budget.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
-import { toServiceError } from '../../../src/service/service-failure.ts';
-import type { UpgradeService } from '../../../src/service/upgrade-service.ts';
+import type { Path } from '../../../src/service/budget/request-slot.ts';
+import type { UpgradeService } from '../../../src/service/collectors/upgrade-service.ts';
+import type { ConnectionSettings } from '../../../src/service/connect.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { outcomes } from '../../../src/service/requests/outcome.ts';
+import { toServiceError } from '../../../src/service/requests/service-failure.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
-import type { KeyBudget } from '../../../src/service/request-budget.ts';
-import type { SendRight } from '../../../src/service/send-right.ts';
+import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
+import type { SendRight } from '../../../src/service/budget/send-right.ts';
 import { everlastingRight, SwitchedRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

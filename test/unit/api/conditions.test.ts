@@ -9,9 +9,9 @@ import {
   setCondition,
 } from '../../../src/api/conditions.ts';
 import { type DestinationFailure, destinationError } from '../../../src/destination/destination-error.ts';
-import { cancelledError, closedError } from '../../../src/service/job-end.ts';
-import { type Operation, operations } from '../../../src/service/operation.ts';
-import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
+import { cancelledError, closedError } from '../../../src/service/jobs/job-end.ts';
+import { type Operation, operations } from '../../../src/service/requests/operation.ts';
+import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
 
 const earlier = '2026-11-21T10:00:00Z';
 const later = '2026-11-21T11:00:00Z';

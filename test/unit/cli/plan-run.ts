@@ -5,7 +5,7 @@ import type { Scenario } from '../../../simulator/scenario.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { nowhere, type OpenPlace } from '../../../src/cli/plan/open-place.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
-import { connectWith } from '../../../src/service/connection.ts';
+import { connectWith } from '../../../src/service/connect.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { serviceOrigin, World } from '../../support/world.ts';
 import { recordingContext } from './recording-context.ts';

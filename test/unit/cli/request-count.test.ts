@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { countingRequests, RequestPace } from '../../../src/cli/live/rates.ts';
-import { RequestBudget } from '../../../src/service/request-budget.ts';
+import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

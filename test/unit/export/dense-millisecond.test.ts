@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
-import { SearchJobs } from '../../../src/service/search-jobs.ts';
+import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const denseMs = hour.fromMs + 1_000;

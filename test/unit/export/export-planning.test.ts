@@ -10,8 +10,8 @@ import { ChosenFields } from '../../../src/export/chosen-fields.ts';
 import { type PlannedExport, type PlanningView, planExport } from '../../../src/export/export-planning.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
-import { SearchJobs } from '../../../src/service/search-jobs.ts';
-import type { SearchService } from '../../../src/service/search-service.ts';
+import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import type { SearchService } from '../../../src/service/jobs/search-service.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
 

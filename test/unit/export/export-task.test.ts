@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exportTask, withOperators } from '../../../src/export/export-task.ts';
 import { ServiceTraits, TraitsOfServices } from '../../../src/export/service-traits.ts';
-import type { JobProgress } from '../../../src/service/job-gathering.ts';
+import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';
 
 describe('a task', () => {

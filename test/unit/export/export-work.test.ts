@@ -14,7 +14,7 @@ import { ExportWork } from '../../../src/export/export-work.ts';
 import type { SearchTools } from '../../../src/export/search-tools.ts';
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { emptyRecord, ScriptedSearch } from './scripted-search.ts';

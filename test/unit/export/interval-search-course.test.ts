@@ -6,8 +6,8 @@ import { messageFields } from '../../../simulator/query/message-fields.ts';
 import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
 import { sleep } from '../../../src/base/clock.ts';
-import { SearchJob } from '../../../src/service/search-job.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import { SearchJob } from '../../../src/service/jobs/search-job.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 

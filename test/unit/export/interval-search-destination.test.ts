@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
 

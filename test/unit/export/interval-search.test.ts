@@ -1,8 +1,8 @@
 /** The search of one interval on the simulated service: each verdict, its cause, and the resulting destination. */
 import { describe, expect, test } from 'vitest';
-import type { PageRow } from '../../../src/service/page-row.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
-import type { RowReceiver } from '../../../src/service/search-service.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {

@@ -1,5 +1,5 @@
 /** Rows of a page in one batch, for tests of receivers. */
-import type { PageRow, PageRows } from '../../../src/service/page-row.ts';
+import type { PageRow, PageRows } from '../../../src/service/pages/page-row.ts';
 
 export class GivenRows implements PageRows {
   readonly #rows: readonly PageRow[];

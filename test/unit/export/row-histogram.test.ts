@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RowHistogram, rowSlices, unknownRows } from '../../../src/export/row-histogram.ts';
-import type { HistogramBucket } from '../../../src/service/search-service.ts';
+import type { HistogramBucket } from '../../../src/service/jobs/search-service.ts';
 import { intervalOf } from './sample-view.ts';
 
 const range = { fromMs: 0, toMs: 6_000 };

@@ -13,7 +13,7 @@ import { type ExportRequest, type ExportTask, exportTask } from '../../../src/ex
 import { IntervalSearch } from '../../../src/export/interval-search.ts';
 import type { SearchOutcome, SearchStart, SearchTools } from '../../../src/export/search-tools.ts';
 import { ServiceTraits } from '../../../src/export/service-traits.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
 

@@ -1,8 +1,8 @@
 /** A service with a few rows and every way in which a search is cut or fails, as plain data: the content of a finished job. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/cut.ts';
-import type { Histogram } from '../../../src/service/job-histogram.ts';
-import type { JobState } from '../../../src/service/search-service.ts';
+import type { Histogram } from '../../../src/service/jobs/job-gathering.ts';
+import type { JobState } from '../../../src/service/jobs/search-service.ts';
 
 export interface ToyRow {
   readonly messageTimeMs: number;

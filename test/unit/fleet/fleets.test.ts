@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Fleets } from '../../../src/fleet/fleets.ts';
-import type { SearchJobs } from '../../../src/service/search-jobs.ts';
+import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { claimant } from '../policy/builders.ts';
 import { ListedService } from './listed-service.ts';

@@ -1,16 +1,15 @@
 /** Service that lists a fleet: in pages, with a delay, hiding collectors, and failing on request. */
 import type { Clock } from '../../../src/base/clock.ts';
 import { sleep } from '../../../src/base/clock.ts';
-import { ServiceError } from '../../../src/service/service-error.ts';
 import type {
-  Answer,
   Build,
-  CallOptions,
   Collector,
   ListCollectorsQuery,
   UpgradeService,
   UpgradeTask,
-} from '../../../src/service/upgrade-service.ts';
+} from '../../../src/service/collectors/upgrade-service.ts';
+import type { Answer, CallOptions } from '../../../src/service/requests/call.ts';
+import { ServiceError } from '../../../src/service/requests/service-error.ts';
 
 export class ListedService implements UpgradeService {
   readonly #clock: Clock;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';
-import { ServiceError } from '../../../src/service/service-error.ts';
+import { ServiceError } from '../../../src/service/requests/service-error.ts';
 
 function refusal(status: number): ServiceError {
   return new ServiceError({

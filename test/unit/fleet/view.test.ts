@@ -1,7 +1,7 @@
 /** Choice of the build whose listing shows all collectors (U7). */
 import { describe, expect, test } from 'vitest';
 import { chooseView, type View } from '../../../src/fleet/view.ts';
-import type { Build } from '../../../src/service/upgrade-service.ts';
+import type { Build } from '../../../src/service/collectors/upgrade-service.ts';
 
 const builds = (...versions: readonly string[]): readonly Build[] =>
   versions.map((version, index) => ({ version, latest: index === versions.length - 1 }));

@@ -35,7 +35,7 @@ describe('what only ports may touch', () => {
     ['src/policy/a.ts', 'queue.setTimeout(5); const options = { performance: 1, fetch: 2 };'],
     ['src/policy/a.ts', `// Date.now()\nconst text = 'Math.random()';`],
     ['src/base/clock.ts', 'export const now = () => Date.now();'],
-    ['src/service/undici/pool.ts', `import { Pool } from 'undici';`],
+    ['src/service/transport/pool.ts', `import { Pool } from 'undici';`],
     ['src/cli/run/run.ts', `import { readFileSync } from 'node:fs'; process.env['HOME'];`],
   ])('%s: %s is allowed', (path, text) => {
     expect(banViolations(parseSource(path, text))).toEqual([]);

@@ -38,7 +38,7 @@ export const bans: readonly Ban[] = [
     allowed: [
       // Addresses alone.
       'src/base/proxy-environment.ts',
-      'src/service/undici/',
+      'src/service/transport/',
       'src/destination/s3/',
       'src/host/kubernetes/',
       'simulator/server.ts',

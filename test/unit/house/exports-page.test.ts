@@ -5,7 +5,7 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { exportHealth } from '../../../src/export/export-health.ts';
 import { resourceWording } from '../../../src/export/export-wording.ts';
-import { outcomes, treatmentOf } from '../../../src/service/outcome.ts';
+import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
 import { readText } from './source-file.ts';
 
 const page = readText('docs/exports.md');

@@ -10,7 +10,7 @@ import type { Evidence, Moment } from '../../../src/policy/attempt.ts';
 import type { Attempt, Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { policySettings } from '../../../src/policy/settings.ts';
 import { type Counts, emptyCounts } from '../../../src/policy/standing-counts.ts';
-import type { Collector, UpgradeTask } from '../../../src/service/upgrade-service.ts';
+import type { Collector, UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 
 export const settings = policySettings;
 export const minuteMs = 60_000;

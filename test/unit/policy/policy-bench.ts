@@ -12,7 +12,7 @@ import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts
 import type { Course } from '../../../src/policy/rollout-course.ts';
 import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
 import type { AdmissionInput } from '../../../src/policy/start-rules.ts';
-import type { Collector } from '../../../src/service/upgrade-service.ts';
+import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 
 export const policyUid = 'policy-a';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { isWayBackOver, planWayBack } from '../../../src/policy/rollback.ts';
-import type { Collector } from '../../../src/service/upgrade-service.ts';
+import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
   endedEntry,

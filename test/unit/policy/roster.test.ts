@@ -5,7 +5,7 @@ import { sameSelection } from '../../../src/policy/kept-roster.ts';
 import type { Entry, EntryChange } from '../../../src/policy/ledger.ts';
 import type { Roster } from '../../../src/policy/roster.ts';
 import type { Standing } from '../../../src/policy/standing.ts';
-import type { Collector } from '../../../src/service/upgrade-service.ts';
+import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
   collector,

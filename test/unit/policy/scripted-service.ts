@@ -1,15 +1,15 @@
 /** Upgrade service for tests. Each call waits until the test answers it. */
-import { ServiceError, type ServiceErrorOptions } from '../../../src/service/service-error.ts';
+
 import type {
-  Answer,
   Build,
-  CallOptions,
   Collector,
   CreateTaskOptions,
   ListCollectorsQuery,
   UpgradeService,
   UpgradeTask,
-} from '../../../src/service/upgrade-service.ts';
+} from '../../../src/service/collectors/upgrade-service.ts';
+import type { Answer, CallOptions } from '../../../src/service/requests/call.ts';
+import { ServiceError, type ServiceErrorOptions } from '../../../src/service/requests/service-error.ts';
 
 export interface Call<Asked, T> {
   readonly asked: Asked;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorExpression, CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';
 import { compileSelection, matchesGlob } from '../../../src/policy/selector.ts';
-import type { Collector } from '../../../src/service/upgrade-service.ts';
+import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector } from './builders.ts';
 
 const web = collector('1', {

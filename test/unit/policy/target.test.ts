@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/target.ts';
-import type { Build } from '../../../src/service/upgrade-service.ts';
+import type { Build } from '../../../src/service/collectors/upgrade-service.ts';
 
 const build = (version: string, latest = false): Build => ({ version, latest });
 const builds = [build('19.1-1'), build('19.2-1', true), build('19.3-1')];

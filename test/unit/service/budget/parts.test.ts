@@ -1,11 +1,11 @@
 /** Parts of the request budget with their own behaviour: queue, margin, admission of jobs. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JobAdmission, type JobPermit } from '../../../../src/service/job-admission.ts';
-import { marginBounds, PathMargin } from '../../../../src/service/path-margin.ts';
-import { RatePace, stepsSince } from '../../../../src/service/rate-pace.ts';
-import type { RequestClass } from '../../../../src/service/request-budget.ts';
-import { type Waiting, WaitingQueue } from '../../../../src/service/waiting-queue.ts';
+import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
+import { marginBounds, PathMargin } from '../../../../src/service/budget/path-margin.ts';
+import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.ts';
+import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
+import { type Waiting, WaitingQueue } from '../../../../src/service/budget/waiting-queue.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Time after which the pace increases by one step. */

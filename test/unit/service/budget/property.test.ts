@@ -5,18 +5,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
-import { JobPolls } from '../../../../src/service/job-polls.ts';
-import {
-  type KeyBudget,
-  RequestBudget,
-  type RequestClass,
-  type Slot,
-  type SlotOutcome,
-} from '../../../../src/service/request-budget.ts';
-import type { OpenJob, StatusOptions } from '../../../../src/service/search-service.ts';
+import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
+import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
+import { JobPolls } from '../../../../src/service/jobs/job-polls.ts';
+import type { OpenJob, StatusOptions } from '../../../../src/service/jobs/search-service.ts';
 import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
-import { failure, running } from '../search/fake-job.ts';
+import { failure, running } from '../jobs/fake-job.ts';
 import { type Fate, Wire } from './wire.ts';
 
 const workClasses = ['pageRead', 'taskCreation', 'taskStatus', 'listing', 'jobCreation', 'jobCare'] as const;

@@ -1,14 +1,9 @@
 /** Each rule of the request budget (B), on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
-import { marginBounds } from '../../../../src/service/path-margin.ts';
-import {
-  type KeyBudget,
-  RequestBudget,
-  type RequestBudgetOptions,
-  type RequestClass,
-  type Slot,
-} from '../../../../src/service/request-budget.ts';
+import { marginBounds } from '../../../../src/service/budget/path-margin.ts';
+import { RequestBudget, type RequestBudgetOptions } from '../../../../src/service/budget/request-budget.ts';
+import type { KeyBudget, RequestClass, Slot } from '../../../../src/service/budget/request-slot.ts';
 import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { type Fate, Wire } from './wire.ts';
@@ -711,12 +706,11 @@ describe('waiting requests', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('is turned away when too many wait, as an error without effect', async () => {
+  it('rejects a request when too many wait', async () => {
     renew({ maxWaiting: 3 });
     call(7);
     await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({
-      code: 'service.budget.full',
-      effect: 'none',
+      code: 'service.budgetFull',
       handling: { kind: 'backoff' },
     });
     await clock.advance(2_000);

@@ -1,7 +1,7 @@
 /** Order of keep-alives and pages when both always wait (B3, B4). */
 import { expect, test } from 'vitest';
-import type { RequestClass } from '../../../../src/service/request-budget.ts';
-import { TurnOrder } from '../../../../src/service/turn-order.ts';
+import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
+import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
 /** Classes of the next `count` requests if these classes always wait, each with the given delay. */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {

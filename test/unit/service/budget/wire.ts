@@ -2,7 +2,7 @@
  * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they
  * arrive. The oracle uses only the arrivals at the server.
  */
-import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/request-budget.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Course of one request, with all times in ms. */

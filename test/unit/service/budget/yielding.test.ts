@@ -1,6 +1,7 @@
 /** Slow status requests of jobs that are cancelled for keep-alives without a free slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
-import { type Path, RequestBudget, type Slot } from '../../../../src/service/request-budget.ts';
+import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
+import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 

@@ -1,0 +1,460 @@
+/**
+ * Request budget of one user of a service host (B): decides which request may be sent, and when.
+ *
+ * The rate is counted per user and the concurrency per access key, so a `RequestBudget` has a `KeyBudget` for each key. All
+ * requests of the user go through it.
+ *
+ * Invariants:
+ * - Each request asks for the right to send in the turn in which it is written (L1).
+ * - The server never sees more requests per second than the share (`rate-window.ts`), nor more concurrent requests of a key than
+ *   its share (`key-queue.ts`).
+ * - Exactly one timer is set while a request waits, otherwise none.
+ *
+ * Deadlines, retries and the meaning of answers are handled by callers.
+ */
+import { assert } from '../../base/assert.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { type Histogram, type Metrics, noMetrics } from '../../base/metrics.ts';
+import { JobAdmission } from './job-admission.ts';
+import { KeyQueue, type Waiter } from './key-queue.ts';
+import { PathMargin } from './path-margin.ts';
+import { RateWindow, type Reservation } from './rate-limiter.ts';
+import { RatePace } from './rate-pace.ts';
+import { Refusals } from './refusals.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
+import { depart, NotLeadingError, type SendRight, type Term } from './send-right.ts';
+import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
+
+/** Settings of a budget. */
+export interface BudgetSettings {
+  /** This process's share of the user's rate in requests per second (B7), greater than 0. The service allows 4 per user (8). */
+  readonly requestsPerSecond: number;
+  /** This process's share of each key's concurrency (B7). The service allows 10 per key (8). */
+  readonly maxConcurrentRequests: number;
+  /** Time in ms for which a cancelled request that has arrived keeps its slot (B2). */
+  readonly abandonedHoldMs: number;
+  /** Time in ms for which a cancelled status request keeps its slot. Shorter, since it is little work and must not block keep-alives (B2, B4). */
+  readonly abandonedPollHoldMs: number;
+  /** Maximum duration of a request in ms, including those of former leaders (B6). */
+  readonly longestRequestMs: number;
+  /** Maximum number of waiting requests of all keys. */
+  readonly maxWaiting: number;
+}
+
+export const defaultBudgetSettings: BudgetSettings = {
+  requestsPerSecond: 4,
+  maxConcurrentRequests: 10,
+  abandonedHoldMs: 10_000,
+  abandonedPollHoldMs: 2_000,
+  longestRequestMs: 60_000,
+  maxWaiting: 20_000,
+};
+
+export interface RequestBudgetOptions extends Partial<BudgetSettings> {
+  readonly clock: Clock;
+  /** Right of this process to send requests (L1). */
+  readonly right: SendRight;
+  readonly metrics?: Metrics;
+}
+
+/** Share of the rate for keep-alives; the other half is for work. A keep-alive that is due after 12 s may be 3 s late (B3, B4). */
+const pollPart = 0.5;
+const pollCycleMs = 15_000;
+/** Wait in ms after a failed probe. */
+const probeRestMs = 1_000;
+
+/** Error for a request that was rejected because too many requests wait. */
+export class BudgetFullError extends LogfleetError {
+  override readonly name = 'BudgetFullError';
+
+  constructor(maxWaiting: number) {
+    const message = `more than ${maxWaiting} requests to the service are waiting`;
+    super({ code: 'service.budgetFull', message, handling: { kind: 'backoff' }, reason: 'RequestBudgetFull' });
+  }
+}
+
+/** Next request of a class: the key whose turn it is, and the delay of the class. */
+interface Candidate extends ClassHead {
+  readonly waiter: Waiter;
+}
+
+export class RequestBudget {
+  /** Limit for active search jobs. */
+  readonly jobs: JobAdmission;
+  readonly #clock: Clock;
+  readonly #right: SendRight;
+  readonly #settings: BudgetSettings;
+  readonly #waitSeconds: Histogram;
+  readonly #margin = new PathMargin();
+  readonly #pace: RatePace;
+  readonly #window: RateWindow;
+  readonly #refusals = new Refusals();
+  readonly #order = new TurnOrder();
+  /** Queues by key. Weak, so that the queue of an unused key is freed. */
+  readonly #queues = new Map<string, WeakRef<KeyQueue>>();
+  /** Queues with waiting requests. */
+  readonly #queued = new Set<KeyQueue>();
+  #waiting = 0;
+  #arrivals = 0;
+  #turn = 0;
+  /** Term of the last granted requests. */
+  #term: Term | undefined;
+  /** Time until which keys have half of their concurrency (B6). */
+  #halfUntilMs = Number.NEGATIVE_INFINITY;
+  /** Origins with a running or failed probe, with the time from which they may be probed again. */
+  readonly #probed = new Map<string, number>();
+  #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
+
+  constructor(options: RequestBudgetOptions) {
+    const { clock, right, metrics = noMetrics, ...settings } = options;
+    this.#clock = clock;
+    this.#right = right;
+    this.#settings = { ...defaultBudgetSettings, ...settings };
+    this.#pace = new RatePace(checkedRate(this.#settings.requestsPerSecond));
+    this.#window = new RateWindow(this.#pace, this.#margin, this.#settings.longestRequestMs);
+    this.jobs = new JobAdmission({ clock, sustainable: () => this.#sustainableJobs() });
+    this.#waitSeconds = metrics.histogram(
+      'logfleet_service_budget_wait_seconds',
+      'Time that requests waited for the request budget, by class.',
+      ['class'],
+      [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
+    );
+  }
+
+  /** Delay in ms that a request may have without exceeding the limit at the server. */
+  get marginMs(): number {
+    return this.#margin.currentMs;
+  }
+
+  /**
+   * Returns the budget of one access key. `maxConcurrent` is the share of this process (B7). If several shares are given, the
+   * smallest applies until `setMaxConcurrent`.
+   */
+  key(accessKeyId: string, maxConcurrent?: number): KeyBudget {
+    const queue = this.#queue(accessKeyId);
+    if (maxConcurrent !== undefined) queue.maxConcurrent = Math.min(queue.maxConcurrent, checkedPlaces(maxConcurrent));
+    return {
+      jobs: this.jobs,
+      acquire: (request) => this.#acquire(queue, request),
+    };
+  }
+
+  /** Changes the share of the rate (B7). Requests that were sent still count. */
+  setRequestsPerSecond(requestsPerSecond: number): void {
+    this.#pace.requestsPerSecond = checkedRate(requestsPerSecond);
+    this.#pump();
+  }
+
+  /** Changes the share of a key's concurrency (B7). Requests in flight are not cancelled. */
+  setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
+    this.#queue(accessKeyId).maxConcurrent = checkedPlaces(maxConcurrent);
+    this.#pump();
+  }
+
+  #queue(accessKeyId: string): KeyQueue {
+    const known = this.#queues.get(accessKeyId)?.deref();
+    if (known) return known;
+    for (const [id, queue] of this.#queues) if (!queue.deref()) this.#queues.delete(id);
+    const queue = new KeyQueue(this.#settings.maxConcurrentRequests);
+    queue.halve(this.#halfUntilMs);
+    this.#queues.set(accessKeyId, new WeakRef(queue));
+    return queue;
+  }
+
+  /** Current term, or undefined while nothing may be sent. A new term counts the possible requests of the term before (B6). */
+  #currentTerm(): Term | undefined {
+    const term = this.#right.current();
+    if (!term || term.number === this.#term?.number) return term;
+    this.#term = term;
+    this.#window.inherit(term.sinceMs);
+    if (!term.tookOverByForce) return term;
+    this.#halfUntilMs = term.sinceMs + this.#settings.longestRequestMs;
+    for (const queue of this.#queues.values()) queue.deref()?.halve(this.#halfUntilMs);
+    return term;
+  }
+
+  #acquire(queue: KeyQueue, request: SlotRequest): Promise<Slot> {
+    const { signal } = request;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
+    if (this.#waiting >= this.#settings.maxWaiting)
+      return Promise.reject(new BudgetFullError(this.#settings.maxWaiting));
+    return new Promise((resolve, reject) => {
+      const nowMs = this.#clock.monotonic();
+      const waiter: Waiter = {
+        class: request.class,
+        path: request.path,
+        queue,
+        sinceMs: nowMs,
+        dueMs: request.dueMs ?? nowMs,
+        order: this.#arrivals++,
+        place: 0,
+        grant: (term) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive', term));
+        },
+        refuse: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        this.#dequeue(waiter);
+        this.#pump();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#enqueue(waiter, nowMs);
+      this.#pump();
+    });
+  }
+
+  #enqueue(waiter: Waiter, nowMs: number): void {
+    waiter.queue.push(waiter, nowMs);
+    this.#queued.add(waiter.queue);
+    this.#waiting++;
+  }
+
+  #dequeue(waiter: Waiter): void {
+    waiter.queue.remove(waiter);
+    if (waiter.queue.waiting === 0) this.#queued.delete(waiter.queue);
+    this.#waiting--;
+  }
+
+  /** Grants all requests that may be sent now, and sets the timer for the others. */
+  #pump(): void {
+    const nowMs = this.#clock.monotonic();
+    for (const queue of this.#queued) queue.expire(nowMs);
+    const term = this.#currentTerm();
+    if (!term) this.#refuseAll();
+    while (term && this.#waiting > 0) {
+      const next = this.#order.next(this.#candidates(nowMs));
+      if (!next) break;
+      this.#dequeue(next.waiter);
+      this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
+      next.waiter.grant(term);
+    }
+    for (const queue of this.#queued) queue.makeRoom(nowMs);
+    this.#probeDoubtful(nowMs);
+    this.#setTimer(nowMs);
+  }
+
+  /** Rejects all waiting requests: another process leads now. */
+  #refuseAll(): void {
+    for (const queue of this.#queued) {
+      for (const waiter of queue.all()) {
+        this.#dequeue(waiter);
+        waiter.refuse(new NotLeadingError());
+      }
+    }
+  }
+
+  /** Probes the arrival of requests that delay others: one handshake for each origin at a time. */
+  #probeDoubtful(nowMs: number): void {
+    if (this.#waiting === 0) return;
+    for (const { path = this.#anyPath() } of this.#window.doubtful(nowMs)) {
+      if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
+    }
+  }
+
+  async #probe(path: Path, startedAtMs: number): Promise<void> {
+    this.#probed.set(path.origin, Number.POSITIVE_INFINITY);
+    try {
+      await path.probe();
+      this.#probed.delete(path.origin);
+      this.#window.connected(path.origin, startedAtMs, this.#clock.monotonic());
+    } catch {
+      // A server that accepts no connections has shown nothing, and neither has a client that is being closed.
+      this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
+    }
+    this.#pump();
+  }
+
+  /** Path of any waiting request. */
+  #anyPath(): Path | undefined {
+    for (const queue of this.#queued) for (const { path } of queue.all()) if (path) return path;
+    return undefined;
+  }
+
+  #candidates(nowMs: number): readonly Candidate[] {
+    return requestClasses.flatMap((requestClass) => this.#candidate(requestClass, nowMs) ?? []);
+  }
+
+  /**
+   * Next request of a class over all keys with a free slot: the keep-alive that is due first, or the key that was served longest
+   * ago.
+   */
+  #candidate(requestClass: RequestClass, nowMs: number): Candidate | undefined {
+    let next: Waiter | undefined;
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const queue of this.#queued) {
+      const head = queue.head(requestClass);
+      if (!head || !queue.hasPlace(requestClass, nowMs)) continue;
+      if (this.#refusals.heldUntilMs(requestClass, head.dueMs) > nowMs) continue;
+      dueMs = Math.min(dueMs, head.dueMs);
+      if (!next || goesBefore(head, next)) next = head;
+    }
+    if (!next || this.#window.freeAtMs(requestClass, nowMs) > nowMs) return undefined;
+    return { class: requestClass, lateMs: nowMs - dueMs, waiter: next };
+  }
+
+  #setTimer(nowMs: number): void {
+    const atMs = this.#waiting === 0 ? Number.POSITIVE_INFINITY : this.#nextChangeMs(nowMs);
+    if (this.#timer?.atMs === atMs) return;
+    this.#timer?.timer.cancel();
+    this.#timer = undefined;
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const timer = this.#clock.after(atMs - nowMs, () => {
+      this.#timer = undefined;
+      this.#pump();
+    });
+    this.#timer = { atMs, timer };
+  }
+
+  /** Next time at which a request may be granted without an answer. Infinity if all wait for an answer. */
+  #nextChangeMs(nowMs: number): number {
+    const changesMs: number[] = [
+      this.#pace.nextStepMs(nowMs),
+      this.#window.nextDoubtMs(nowMs),
+      ...this.#probed.values(),
+    ];
+    for (const queue of this.#queued) {
+      changesMs.push(queue.nextChangeMs(nowMs));
+      for (const requestClass of requestClasses) {
+        const head = queue.head(requestClass);
+        if (!head) continue;
+        changesMs.push(
+          this.#refusals.heldUntilMs(requestClass, head.dueMs),
+          this.#window.freeAtMs(requestClass, nowMs),
+        );
+      }
+    }
+    return changesMs.reduce(
+      (next, timeMs) => (timeMs > nowMs ? Math.min(next, timeMs) : next),
+      Number.POSITIVE_INFINITY,
+    );
+  }
+
+  #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
+    const { queue } = waiter;
+    const occupant = { class: waiter.class, isPoll };
+    const reservation = this.#window.reserve(waiter.class, waiter.path);
+    queue.enter(occupant, ++this.#turn, this.#clock.monotonic());
+    let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
+    let isHeard = false;
+
+    const leave = () => {
+      state = 'ended';
+      queue.leave(occupant);
+    };
+    const stamp = (nowMs: number) => {
+      if (state !== 'granted') return;
+      state = 'underWay';
+      this.#window.stamp(reservation, nowMs);
+      this.#pump();
+    };
+    const started = (lastCheck?: () => void) => {
+      const departure = depart(this.#right, term, this.#clock.monotonic());
+      lastCheck?.();
+      stamp(departure.atMs);
+      return departure;
+    };
+    const learn = (headAtMs: number) => {
+      if (!isHeard) this.#heard(reservation, headAtMs);
+      isHeard = true;
+    };
+    const heard = (headAtMs: number) => {
+      if (state === 'granted') return;
+      learn(headAtMs);
+      this.#pump();
+    };
+    const finished = (outcome: SlotOutcome) => {
+      // A request that has ended must have started. Now is the latest possible time.
+      stamp(this.#clock.monotonic());
+      if (state === 'ended') return;
+      if (outcome.kind === 'abandoned') {
+        if (state === 'held') return;
+        state = 'held';
+        const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
+        const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
+        const nowMs = this.#clock.monotonic();
+        queue.hold(occupant, () => Math.max(nowMs, this.#window.arrivedByMs(reservation)) + holdMs);
+      } else {
+        leave();
+        if (outcome.kind === 'answered') {
+          learn(outcome.headAtMs ?? this.#clock.monotonic());
+          this.#answered(waiter.class, reservation, outcome);
+        } else if (!isHeard) {
+          this.#window.broken(reservation, this.#clock.monotonic());
+        }
+      }
+      this.#pump();
+    };
+    const release = () => {
+      if (state === 'underWay') finished({ kind: 'abandoned' });
+      if (state !== 'granted') return;
+      this.#window.cancel(reservation);
+      leave();
+      this.#pump();
+    };
+    const yieldTo = (giveUp: () => void) => {
+      if (state !== 'underWay') return;
+      queue.yieldTo(occupant, giveUp);
+      this.#pump();
+    };
+    return { started, heard, yieldTo, finished, release };
+  }
+
+  /** Learns from the head of an answer how late the path is. */
+  #heard(reservation: Reservation, headAtMs: number): void {
+    const { sentAtMs = headAtMs } = reservation;
+    this.#window.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
+  }
+
+  /** Learns from an answer whether the rate or the number of jobs is too high. */
+  #answered(
+    requestClass: RequestClass,
+    reservation: Reservation,
+    outcome: Extract<SlotOutcome, { kind: 'answered' }>,
+  ): void {
+    const nowMs = this.#clock.monotonic();
+    const sentAtMs = reservation.sentAtMs ?? nowMs;
+    if (outcome.status !== 429) {
+      this.#refusals.passed(requestClass, sentAtMs);
+      this.#margin.passed();
+      return;
+    }
+    const cause = this.#refusals.refused(requestClass, sentAtMs, outcome.retryAfterMs, nowMs);
+    if (cause === 'jobs') {
+      this.jobs.refused(sentAtMs);
+    } else if (this.#pace.slowDown(sentAtMs, nowMs)) {
+      this.#margin.refused();
+      this.#window.widen();
+    }
+  }
+
+  #sustainableJobs(): number {
+    const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
+    return Math.floor((pollPart * starts * pollCycleMs) / periodMs);
+  }
+}
+
+/** Order of two requests: keep-alives by due time over all keys, others by the key whose class was served longest ago. */
+function goesBefore(left: Waiter, right: Waiter): boolean {
+  if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
+  return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);
+}
+
+function checkedRate(requestsPerSecond: number): number {
+  assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'a share of the rate is a number above 0');
+  return requestsPerSecond;
+}
+
+function checkedPlaces(maxConcurrent: number): number {
+  assert(
+    Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
+    'a share of the concurrency is a whole number from 1 on',
+  );
+  return maxConcurrent;
+}

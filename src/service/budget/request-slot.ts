@@ -1,0 +1,104 @@
+/** Interface between the request budget and the senders of requests: request, slot, and outcome. */
+import type { JobAdmission } from './job-admission.ts';
+import type { Departure } from './send-right.ts';
+
+/**
+ * Purpose of a request, which decides its priority (B3). `jobCreation` creates a search job (4.1). `jobCare` deletes a job (4.5),
+ * or asks for its status when no keep-alive is due (4.2).
+ */
+export type RequestClass =
+  | 'keepAlive'
+  | 'pageRead'
+  | 'taskCreation'
+  | 'taskStatus'
+  | 'listing'
+  | 'jobCreation'
+  | 'jobCare';
+
+/** Path to one origin, as seen by the budget. */
+export interface Path {
+  readonly origin: string;
+  /**
+   * Opens a new connection to the origin without a request. The completed handshake shows that the server reads what has arrived
+   * (B1). Rejects if no connection is possible.
+   */
+  probe(): Promise<void>;
+}
+
+export interface SlotRequest {
+  readonly class: RequestClass;
+  /** Destination of the request. Without a path, only answers show the arrival of requests. */
+  readonly path?: Path;
+  /** Monotonic time at which the request is due. Default: now. Within a class the earliest goes first. */
+  readonly dueMs?: number;
+  /** Whether it is a status request of a job. After cancellation it keeps its slot for a shorter time (B2). */
+  readonly isPoll?: boolean;
+  /**
+   * Removes the request from the queue when aborted: `acquire` rejects with the signal's reason. No effect after the slot is
+   * granted.
+   */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * End of a started request.
+ * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic arrival time of its head; default:
+ *   now. `retryAfterMs` is the value of `Retry-After`.
+ * - `abandoned`: cancelled by deadline or abort. The server may still work on it, so its slot is kept for a while (B2).
+ * - `broken`: the server closed the connection.
+ */
+export type SlotOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly retryAfterMs?: number;
+      readonly headAtMs?: number;
+    }
+  | { readonly kind: 'abandoned' }
+  | { readonly kind: 'broken' };
+
+/**
+ * Right to send one request now.
+ *
+ * ```text
+ * granted ── started ──▶ in flight ── answered, broken ──────────────▶ ended
+ *    │                      └─ abandoned ──▶ held ── fixed time, or late answer ──▶ ended
+ *    └── release ──▶ ended
+ * ```
+ *
+ * Calls after the end have no effect, so a `finally` block can always call `release`. A granted slot counts as starting at any
+ * time, and delays other requests. So acquire it only with an established connection (B1).
+ */
+export interface Slot {
+  /**
+   * Starts the request, right before its write: asks for the right to send (L1), calls `lastCheck`, and records the start. Call
+   * either this exactly once, or `release`. If it throws a `NotLeadingError` or an error of `lastCheck`, nothing may be written,
+   * and `release` must follow.
+   */
+  started(lastCheck?: () => void): Departure;
+  /** Returns a slot that was not used. After `started`, when the request may have been sent, it equals `abandoned`. */
+  release(): void;
+  /**
+   * Optional: reports that the head of the answer arrived at `headAtMs` (monotonic), so that the delay of the path is known before
+   * a long body ends.
+   */
+  heard(headAtMs: number): void;
+  /**
+   * Allows the slot to be taken for a keep-alive (B4). `giveUp` is called at most once, when a keep-alive of the key finds no free
+   * slot. The longest running request is cancelled first.
+   */
+  yieldTo(giveUp: () => void): void;
+  /** Ends the request. After `abandoned`, a late `answered` or `broken` frees the slot early. */
+  finished(outcome: SlotOutcome): void;
+}
+
+/** Budget of one access key: its own concurrency, and the rate and search jobs shared by all keys of the user. */
+export interface KeyBudget {
+  /** Limit for active search jobs (B4, B5). */
+  readonly jobs: JobAdmission;
+  /**
+   * Waits for a slot. Rejects with the signal's reason, with a `BudgetFullError` if too many requests wait, or
+   * with a `NotLeadingError` when this process may not send.
+   */
+  acquire(request: SlotRequest): Promise<Slot>;
+}

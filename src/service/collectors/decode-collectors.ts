@@ -1,0 +1,118 @@
+/**
+ * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored. Members that the specification does not guarantee may
+ * be missing, and `null` counts as missing. A wrong type is a `DecodeError` with the JSON path.
+ *
+ * Invariant: ids are decimal strings without loss of digits (`json.ts`). All objects of a type have the same shape, so large
+ * numbers of them use little memory.
+ */
+import {
+  arrayIn,
+  decodeDocument,
+  integerId,
+  membersAt,
+  mismatch,
+  opaqueId,
+  optionalFlag,
+  optionalNumber,
+  optionalText,
+  text,
+} from '../json/json-members.ts';
+import type { Build, Collector, TaskStatus, UpgradeTask } from './upgrade-service.ts';
+
+function decodeCollector(value: unknown, path: string, pool: StringPool): Collector {
+  const members = membersAt(value, path);
+  const shared = (name: string) => {
+    const found = optionalText(members, name, path);
+    return found === undefined ? undefined : pool.intern(found);
+  };
+  return {
+    id: integerId(members, 'id', path),
+    name: optionalText(members, 'name', path) ?? '',
+    hostName: optionalText(members, 'hostName', path),
+    timeZone: shared('timeZone'),
+    ephemeral: optionalFlag(members, 'ephemeral', path),
+    sourceSyncMode: shared('sourceSyncMode'),
+    collectorType: shared('collectorType'),
+    collectorVersion: shared('collectorVersion'),
+    osName: shared('osName'),
+    osVersion: shared('osVersion'),
+    osArch: shared('osArch'),
+    lastSeenAliveMs: optionalNumber(members, 'lastSeenAlive', path),
+    alive: optionalFlag(members, 'alive', path),
+  };
+}
+
+/** Decodes a collector list (4.6): `{collectors: […]}`. */
+export function decodeCollectors(body: Uint8Array, pool: StringPool): readonly Collector[] {
+  const list = arrayIn(decodeDocument(body), 'collectors');
+  return list.map((value, index) => decodeCollector(value, `collectors[${index}]`, pool));
+}
+
+/** Decodes the list of builds (4.7): `{targets: […]}`. */
+export function decodeBuilds(body: Uint8Array): readonly Build[] {
+  return arrayIn(decodeDocument(body), 'targets').map((value, index) => {
+    const path = `targets[${index}]`;
+    const members = membersAt(value, path);
+    return { version: text(members, 'version', path), latest: optionalFlag(members, 'latest', path) ?? false };
+  });
+}
+
+const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskStatus>([
+  [0, 'notStarted'],
+  [1, 'pending'],
+  [2, 'succeeded'],
+  [3, 'failed'],
+  [6, 'progressing'],
+]);
+
+/** Boundary between seconds and milliseconds: as seconds the year 5138, as milliseconds 1973. Smaller values are seconds. */
+const secondsLimit = 100_000_000_000;
+
+function instantMs(timestamp: number | undefined): number | undefined {
+  if (timestamp === undefined) return undefined;
+  return timestamp < secondsLimit ? timestamp * 1000 : timestamp;
+}
+
+/**
+ * Decodes an upgrade task (4.8): `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in seconds or in
+ * milliseconds.
+ */
+export function decodeTask(body: Uint8Array): UpgradeTask {
+  const path = 'upgrade';
+  const members = membersAt(decodeDocument(body)[path], path);
+  const statusCode = members.status;
+  if (typeof statusCode !== 'number') throw mismatch(`${path}.status`, 'a number', statusCode);
+  const requested = optionalNumber(members, 'requestTime', path) ?? optionalNumber(members, 'requestedTime', path);
+  return {
+    id: opaqueId(members, 'id', path),
+    collectorId: integerId(members, 'collectorId', path),
+    toVersion: text(members, 'toVersion', path),
+    status: taskStatusByCode.get(statusCode) ?? 'unknown',
+    statusCode,
+    requestedMs: instantMs(requested),
+    message: optionalText(members, 'message', path),
+  };
+}
+
+/** Decodes a created task (4.9): `{id, link}`. */
+export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string } {
+  return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
+}
+
+/**
+ * Stores equal strings once: the versions, operating systems and time zones of 100,000 collectors are a few dozen different
+ * strings. Cleared when it is full.
+ */
+const maxEntries = 4096;
+
+export class StringPool {
+  readonly #texts = new Map<string, string>();
+
+  intern(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= maxEntries) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Decodes answers about search jobs (4.1, 4.2, 4.4). Unknown members are ignored, `null` counts as missing, and an unknown state is
+ * kept as text. A wrong type is a `DecodeError` with the JSON path. Pages of messages are decoded while they arrive, see
+ * `page-scanner.ts`.
+ */
+import {
+  arrayIn,
+  decodeDocument,
+  type Members,
+  membersAt,
+  mismatch,
+  opaqueId,
+  optionalArray,
+  optionalCount,
+  optionalText,
+  text,
+} from '../json/json-members.ts';
+import { decodePageFields } from '../pages/page-field.ts';
+import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-service.ts';
+
+export interface CreatedJob {
+  readonly id: string;
+  /** As received, including the notice about cookies. */
+  readonly warning: string | undefined;
+}
+
+/** Decodes a created job (2.2). */
+export function decodeCreatedJob(body: Uint8Array): CreatedJob {
+  const members = decodeDocument(body);
+  return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
+}
+
+const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
+  ['NOT STARTED', 'notStarted'],
+  ['GATHERING RESULTS', 'gatheringResults'],
+  ['GATHERING RESULTS FROM SUBQUERIES', 'gatheringSubqueries'],
+  ['FORCE PAUSED', 'forcePaused'],
+  ['DONE GATHERING RESULTS', 'doneGatheringResults'],
+  ['DONE GATHERING HISTOGRAM', 'doneGatheringHistogram'],
+  ['CANCELLED', 'cancelled'],
+]);
+
+/** Renders a state as the service writes it. */
+export function renderJobState(state: JobState): string {
+  if (typeof state !== 'string') return state.unknown;
+  return [...states].find(([, known]) => known === state)?.[0] ?? state;
+}
+
+/** Maximum length of an unknown state that is kept. */
+const maxStateLength = 100;
+
+function decodeState(members: Members): JobState {
+  const state = text(members, 'state', '');
+  return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
+}
+
+/** States without a message count: the search has not started, or its results are no longer readable. */
+const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
+
+/** In any other state the count is required, since a missing count could be mistaken for zero. */
+function decodeMessageCount(members: Members, state: JobState): number {
+  const count = optionalCount(members, 'messageCount', '');
+  if (count !== undefined) return count;
+  if (uncounted.has(state)) return 0;
+  throw mismatch('messageCount', 'a whole number from 0 on', members.messageCount);
+}
+
+function decodeBucket(value: unknown, path: string): HistogramBucket {
+  const members = membersAt(value, path);
+  const startMs = members.startTimestamp;
+  if (typeof startMs !== 'number' || !Number.isSafeInteger(startMs)) {
+    throw mismatch(`${path}.startTimestamp`, 'milliseconds since the epoch', startMs);
+  }
+  const lengthMs = optionalCount(members, 'length', path);
+  const count = optionalCount(members, 'count', path);
+  if (lengthMs === undefined) throw mismatch(`${path}.length`, 'a whole number', members.length);
+  if (count === undefined) throw mismatch(`${path}.count`, 'a whole number', members.count);
+  return { startMs, lengthMs, count };
+}
+
+function texts(members: Members, name: string): readonly string[] {
+  return optionalArray(members, name).map((value, index) => {
+    if (typeof value !== 'string') throw mismatch(`${name}[${index}]`, 'a string', value);
+    return value;
+  });
+}
+
+/** Decodes a job's status (2.3). `warning` is returned as received. */
+export function decodeJobStatus(body: Uint8Array): JobStatus {
+  const members = decodeDocument(body);
+  const state = decodeState(members);
+  const usage = members.usageDetails;
+  return {
+    state,
+    messageCount: decodeMessageCount(members, state),
+    recordCount: optionalCount(members, 'recordCount', ''),
+    buckets: optionalArray(members, 'histogramBuckets').map((value, index) =>
+      decodeBucket(value, `histogramBuckets[${index}]`),
+    ),
+    pendingErrors: texts(members, 'pendingErrors'),
+    pendingWarnings: texts(members, 'pendingWarnings'),
+    scannedBytes:
+      usage === undefined || usage === null
+        ? undefined
+        : optionalCount(membersAt(usage, 'usageDetails'), 'dataScannedInBytes', 'usageDetails'),
+    warning: optionalText(members, 'warning', ''),
+  };
+}
+
+/** Decodes a page of records (2.6). `warning` is returned as received. */
+export function decodeRecordPage(body: Uint8Array): RecordPage {
+  const members = decodeDocument(body);
+  return {
+    fields: decodePageFields(members.fields),
+    records: arrayIn(members, 'records').map((value, index) => decodeRecord(value, `records[${index}]`)),
+    warning: optionalText(members, 'warning', ''),
+  };
+}
+
+function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string> {
+  const map = membersAt(membersAt(value, path).map, `${path}.map`);
+  const record = new Map<string, string>();
+  for (const [name, field] of Object.entries(map)) {
+    if (field === undefined || field === null) continue;
+    record.set(name, fieldText(field, `${path}.map`));
+  }
+  return record;
+}
+
+/** Values are strings (2.6). Numbers and booleans are accepted as well. */
+function fieldText(value: unknown, path: string): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  // The name of a field is user data, so messages do not contain it.
+  throw mismatch(`${path}.*`, 'a string', value);
+}

@@ -1,0 +1,203 @@
+/**
+ * Requests of one search job (4.2 to 4.5), with its cookies, and with the facts that explain why the service does not know the job.
+ * It sends nothing on its own; `search-job.ts` keeps the job alive.
+ */
+import { assert } from '../../base/assert.ts';
+import { PageScanner } from '../pages/page-scanner.ts';
+import type { BodySink } from '../requests/answer-stream.ts';
+import type { Answer, CallOptions, JobRefusal, MissingJob, Streaming } from '../requests/call.ts';
+import type { Calls } from '../requests/calls.ts';
+import type { JobSession } from '../requests/job-session.ts';
+import type { JobOperation } from '../requests/operation.ts';
+import type { Outcome } from '../requests/outcome.ts';
+import { ServiceError } from '../requests/service-error.ts';
+import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-jobs.ts';
+import { missingJob } from './missing-job.ts';
+import {
+  type JobStatus,
+  type MessagePage,
+  maxPageRows,
+  type OpenJob,
+  type PageQuery,
+  type RecordPage,
+  type RowReceiver,
+  type StatusOptions,
+} from './search-service.ts';
+
+export const jobsPath = '/v1/search/jobs';
+/** Error code for a job that does not exist after its deletion was requested. */
+const notThere = `service.${'jobDeleted' satisfies Outcome}`;
+
+export interface JobClientOptions extends CreatedJob {
+  readonly calls: Calls;
+  readonly session: JobSession;
+  /** Monotonic sending time of the job's creation. */
+  readonly createdAtMs: number;
+}
+
+export class JobClient implements OpenJob {
+  readonly id: string;
+  readonly warning: string | undefined;
+  readonly #calls: Calls;
+  readonly #session: JobSession;
+  readonly #createdAtMs: number;
+  /** `warning` of the creation, as received. */
+  readonly #notice: string | undefined;
+  readonly #path: string;
+  #heardAtMs: number;
+  #isHeard = false;
+  /** Number of deletions that may have been received. */
+  #deletionsSent = 0;
+
+  constructor(options: JobClientOptions) {
+    this.id = options.id;
+    this.warning = withoutCookieNotice(options.warning);
+    this.#calls = options.calls;
+    this.#session = options.session;
+    this.#createdAtMs = options.createdAtMs;
+    this.#heardAtMs = options.createdAtMs;
+    this.#notice = options.warning;
+    this.#path = `${jobsPath}/${encodeURIComponent(options.id)}`;
+  }
+
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
+    const { signal, dueMs, isLook, beforeSend } = options;
+    const answer = await this.#calls.perform(
+      {
+        ...this.#followUp('getJob', ''),
+        signal,
+        dueMs,
+        beforeSend,
+        requestClass: isLook ? 'jobCare' : undefined,
+      },
+      decodeJobStatus,
+    );
+    this.#heard(answer.sentAtMs);
+    return this.#withNews(answer);
+  }
+
+  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+    const reading: Streaming<MessagePage> = {
+      begin: (_head, sentAtMs) => {
+        this.#heard(sentAtMs);
+        return takeRows(receiver);
+      },
+    };
+    const call = { ...this.#followUp('listMessages', `/messages?${parametersOf(query)}`), signal: options?.signal };
+    return this.#withNews(await this.#calls.perform(call, reading));
+  }
+
+  async listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
+    const call = { ...this.#followUp('listRecords', `/records?${parametersOf(query)}`), signal: options?.signal };
+    const answer = await this.#calls.perform(call, decodeRecordPage);
+    this.#heard(answer.sentAtMs);
+    return this.#withNews(answer);
+  }
+
+  async delete(options?: CallOptions): Promise<Answer<undefined>> {
+    const beforeSend = () => {
+      this.#deletionsSent++;
+    };
+    const hadNoEffect = () => {
+      this.#deletionsSent--;
+    };
+    const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend, hadNoEffect };
+    try {
+      return await this.#calls.perform(call, () => undefined);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === notThere && error.sentAtMs !== undefined)
+        return { value: undefined, sentAtMs: error.sentAtMs };
+      // Only if the creation had no effect for certain: an earlier write may have created the job, with its answer lost.
+      if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
+      throw error;
+    }
+  }
+
+  #followUp(operation: JobOperation, rest: string) {
+    return {
+      operation,
+      path: this.#path + rest,
+      session: this.#session,
+      whyMissing: (refusal: JobRefusal) => this.#whyMissing(operation, refusal),
+    };
+  }
+
+  #heard(sentAtMs: number): void {
+    this.#isHeard = true;
+    this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
+  }
+
+  #whyMissing(operation: JobOperation, refusal: JobRefusal): MissingJob {
+    const isDeletion = operation === 'deleteJob';
+    return missingJob(
+      {
+        createdAtMs: this.#createdAtMs,
+        heardAtMs: this.#heardAtMs,
+        isHeard: this.#isHeard,
+        isDeleted: this.#deletionsSent > (isDeletion ? 1 : 0),
+        isDeletion,
+        hadCookie: this.#session.cookies.wereSent,
+      },
+      refusal,
+    );
+  }
+
+  #withNews<T extends { readonly warning: string | undefined }>(answer: Answer<T>): Answer<T> {
+    const { value } = answer;
+    return { ...answer, value: { ...value, warning: newsOf(value.warning, this.#notice) } };
+  }
+}
+
+function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
+  assert(Number.isSafeInteger(offset) && offset >= 0, 'an offset is a whole number from 0 on');
+  assert(Number.isInteger(limit) && limit > 0 && limit <= maxPageRows, 'a limit is a whole number from 1 to 10,000');
+  return new URLSearchParams({ offset: String(offset), limit: String(limit) });
+}
+
+/** Creates a sink that scans a page while it arrives. Errors of the receiver reach the caller unchanged. */
+function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
+  const scanner = new PageScanner(receiver);
+  return {
+    write(chunk) {
+      scanner.write(chunk);
+      return receiver.room?.();
+    },
+    end: () => scanner.end(),
+  };
+}
+
+/**
+ * Removes the notice about cookies that the service adds to every warning (2.2, 10.2), so that only new warnings remain.
+ *
+ * The notice is known from the answer to the job's creation: the same text in a later answer is removed in any language. In
+ * addition, a sentence counts as notice if it mentions a cookie and a missing request or a 404. A warning about a field named
+ * `cookie` is kept.
+ */
+
+/** End of a sentence, including the whitespace after it. */
+const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
+const aboutCookies = /\bcookies?\b/i;
+const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
+
+/** Removes sentences of the notice. Returns undefined if nothing is left. */
+export function withoutCookieNotice(warning: string | undefined): string | undefined {
+  if (warning === undefined) return undefined;
+  const news = warning
+    .split(sentenceEnd)
+    .filter((sentence) => !(aboutCookies.test(sentence) && aboutMissing.test(sentence)));
+  return news.join(' ').trim() || undefined;
+}
+
+/** Minimum length of a notice. Shorter texts could occur in other warnings by chance. */
+const shortestNotice = 16;
+
+/** Returns the part of a later warning that the creation's warning, `known`, does not contain. */
+export function newsOf(warning: string | undefined, known = ''): string | undefined {
+  const said = known.trim();
+  return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));
+}

@@ -1,0 +1,69 @@
+/** Errors that end a search job, including errors without a failed request. */
+import { LogfleetError } from '../../base/errors.ts';
+import { jobMissings, type Outcome } from '../requests/outcome.ts';
+import { ServiceError } from '../requests/service-error.ts';
+
+/** After these outcomes the job may still exist: a replica may not know it yet, or a cookie was missing. */
+const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
+const missing: ReadonlySet<string> = new Set(
+  jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
+);
+export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome}`;
+export const notKnownYetCode = `service.${'jobNotKnownYet' satisfies Outcome}`;
+const clientClosed = `service.${'closed' satisfies Outcome}`;
+
+/** Whether the error shows that the job does not exist any more. */
+export function isMissing(error: LogfleetError): boolean {
+  return missing.has(error.code) || error.code === cancelledCode;
+}
+
+/** Whether further requests for the job are useless after this error. */
+export function isFinal(error: LogfleetError): boolean {
+  const { kind } = error.handling;
+  return isMissing(error) || error.code === clientClosed || kind === 'stall' || kind === 'bug';
+}
+
+const cancelledCode = 'job.cancelled';
+
+/** Error for a job that was cancelled by the service (3.1) or by another client. */
+export function cancelledError(id: string): LogfleetError {
+  return new LogfleetError({
+    code: cancelledCode,
+    message: `The search job ${id} was cancelled, and not by us.`,
+    handling: { kind: 'backoff' },
+    reason: 'JobCancelled',
+  });
+}
+
+/** Error for a job without any answer for longer than the service keeps an idle job (3.1). */
+export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
+  const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
+  return new ServiceError({
+    code: 'service.jobSilenced',
+    message: `The search job ${id} is lost: no request for it was answered for ${Math.round(silentMs / 1000)} s.`,
+    handling: { kind: 'backoff' },
+    reason: 'JobSilenced',
+    effect,
+    cause,
+  });
+}
+
+/** Error for a job that logfleet has closed. */
+export function closedError(id: string): LogfleetError {
+  return new LogfleetError({
+    code: 'job.closed',
+    message: `The search job ${id} has been closed.`,
+    handling: { kind: 'wait' },
+    reason: 'JobClosed',
+  });
+}
+
+/** Error for a job whose records cannot be read completely, since the service does not count them. */
+export function uncountedError(id: string): LogfleetError {
+  return new LogfleetError({
+    code: 'job.recordsUncounted',
+    message: `The service does not say how many records the search job ${id} has.`,
+    handling: { kind: 'backoff' },
+    reason: 'AnswerInvalid',
+  });
+}

@@ -1,0 +1,237 @@
+/**
+ * Accumulated content of a job's statuses. The service returns each error, warning and bucket only once (2.3), so they are
+ * collected here, in limited numbers. Also records whether a status was lost and with it possibly an error (E5).
+ */
+
+import type { Answer } from '../requests/call.ts';
+import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
+
+/** Limits for the number of different texts and for the length of each. The first ones are kept. */
+const maxTexts = 100;
+const maxTextLength = 1_000;
+/** Matches a warning that the search was cut at the message limit (10.2). */
+const limitReached = /max(?:imum)?\s+results\s+reached/i;
+
+/** Different texts, in order of arrival. */
+export interface GatheredTexts {
+  readonly texts: readonly string[];
+  /** Whether there were more texts than are kept. */
+  readonly isCut: boolean;
+}
+
+/** Known state of a job at one time. */
+export interface JobProgress {
+  readonly state: JobState;
+  readonly messageCount: number;
+  /** Undefined if the service counts only messages. */
+  readonly recordCount: number | undefined;
+  readonly scannedBytes: number | undefined;
+  readonly errors: GatheredTexts;
+  /** Includes warnings of the creation and of pages. */
+  readonly warnings: GatheredTexts;
+  /**
+   * Whether the service has reported that the message limit cut the search, by FORCE PAUSED or a warning. False proves nothing,
+   * since the service may not report it (10.2, E4).
+   */
+  readonly isLimitReached: boolean;
+  /** Whether the answer to a status request was lost, possibly with an error. The job then proves nothing (E5). */
+  readonly isTainted: boolean;
+  /** Number of answered status requests. */
+  readonly statuses: number;
+  /**
+   * Service time of the newest answer or of the creation. Undefined if the answer has no date or arrived late, since a late date
+   * does not show how far the service's clock is behind. See `Answer.dateMs`.
+   */
+  readonly dateMs: number | undefined;
+}
+
+class Texts {
+  readonly #texts = new Set<string>();
+  #isCut = false;
+
+  add(text: string): void {
+    const kept = text.slice(0, maxTextLength);
+    if (this.#texts.has(kept)) return;
+    if (this.#texts.size < maxTexts) this.#texts.add(kept);
+    else this.#isCut = true;
+  }
+
+  read(): GatheredTexts {
+    return { texts: [...this.#texts], isCut: this.#isCut };
+  }
+}
+
+export class JobGathering {
+  readonly #errors = new Texts();
+  readonly #warnings = new Texts();
+  readonly #histogram = new JobHistogram();
+  #state: JobState = 'notStarted';
+  #messageCount = 0;
+  #recordCount: number | undefined;
+  #scannedBytes: number | undefined;
+  /** Whether a warning reported that the message limit was reached. */
+  #isLimitWarned = false;
+  #isTainted = false;
+  #statuses = 0;
+  #dateMs: number | undefined;
+  /** Sending time of the newest status request with an answer. */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #idleAtMs: number | undefined;
+
+  /** @param dateMs service time of the job's creation */
+  constructor(dateMs?: number) {
+    this.#dateMs = dateMs;
+  }
+
+  /** Sending time of the newest status request which showed that the search had not started. Undefined if there is none. */
+  get idleAtMs(): number | undefined {
+    return this.#idleAtMs;
+  }
+
+  /**
+   * Share of [fromMs, toMs) that the search has covered, 0 to 1. Undefined if unknown. A job works from the end of its range to the
+   * beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the share is reduced to the share of
+   * its messages that are found.
+   */
+  donePart({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
+    const { reachedMs } = this.#histogram;
+    const { total } = this.#histogram.read(this.#messageCount);
+    if (reachedMs === undefined || total === 0 || toMs <= fromMs) return undefined;
+    const found = Math.min(1, this.#messageCount / total);
+    if (this.#state === 'doneGatheringHistogram' && found === 1) return undefined;
+    return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
+  }
+
+  /**
+   * Adds a status. A status that arrives after a newer one only adds its errors, warnings and buckets. Returns whether it is the
+   * newest.
+   */
+  take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
+    this.#statuses++;
+    const isNewest = sentAtMs >= this.#askedAtMs;
+    this.#dateMs = isNewest ? dateMs : undefined;
+    if (isNewest) {
+      this.#askedAtMs = sentAtMs;
+      this.#state = status.state;
+      if (isIdle(status.state)) this.#idleAtMs = sentAtMs;
+      this.#messageCount = status.messageCount;
+      this.#recordCount = status.recordCount ?? this.#recordCount;
+      this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
+    }
+    this.#histogram.add(status.buckets);
+    for (const text of status.pendingErrors) this.#errors.add(text);
+    for (const text of status.pendingWarnings) this.warn(text);
+    this.warn(status.warning);
+    return isNewest;
+  }
+
+  /** Adds a warning from another answer than a status. */
+  warn(text: string | undefined): void {
+    if (text === undefined) return;
+    this.#warnings.add(text);
+    this.#isLimitWarned ||= limitReached.test(text);
+  }
+
+  /** Records that the answer to a status request was lost. */
+  lost(): void {
+    this.#isTainted = true;
+  }
+
+  progress(): JobProgress {
+    return {
+      state: this.#state,
+      messageCount: this.#messageCount,
+      recordCount: this.#recordCount,
+      scannedBytes: this.#scannedBytes,
+      errors: this.#errors.read(),
+      warnings: this.#warnings.read(),
+      isLimitReached: this.#isLimitWarned || this.#state === 'forcePaused',
+      isTainted: this.#isTainted,
+      statuses: this.#statuses,
+      dateMs: this.#dateMs,
+    };
+  }
+
+  histogram(): Histogram {
+    return this.#histogram.read(this.#messageCount);
+  }
+}
+
+/** Whether the search itself has not started. */
+function isIdle(state: JobState): boolean {
+  return state === 'notStarted' || state === 'gatheringSubqueries';
+}
+
+/**
+ * Histogram of a job, accumulated from its statuses (2.3). By the specification a status contains only new counts, so repeated
+ * buckets must be added. By one report it contains the totals (10.2), so repeated buckets must be replaced.
+ *
+ * For each bucket both the sum and the maximum of its counts are kept. The job's own message count decides: the interpretation
+ * whose total equals it is correct. If each bucket occurred only once, both are the same. Neither is ever below its true value, so
+ * equal totals mean equal buckets.
+ */
+/** Maximum number of buckets. Further ones are dropped, and the histogram then does not add up. */
+const maxBuckets = 20_000;
+
+export interface Histogram {
+  /** Ordered by time. */
+  readonly buckets: readonly HistogramBucket[];
+  readonly total: number;
+  /** Whether the total equals the job's message count. Otherwise buckets are missing or counted twice. */
+  readonly addsUp: boolean;
+}
+
+interface Tally {
+  readonly startMs: number;
+  readonly lengthMs: number;
+  together: number;
+  largest: number;
+}
+
+export class JobHistogram {
+  /** Tallies by start and length, since the service may change the bucket size at any time. */
+  readonly #tallies = new Map<string, Tally>();
+  #reachedMs: number | undefined;
+
+  /** Start of the oldest bucket so far. A job works backwards from its end (2.3). */
+  get reachedMs(): number | undefined {
+    return this.#reachedMs;
+  }
+
+  add(buckets: readonly HistogramBucket[]): void {
+    for (const bucket of buckets) this.#add(bucket);
+  }
+
+  /** Returns the interpretation whose total equals `messageCount`, or else the closer one. */
+  read(messageCount: number): Histogram {
+    const together = this.#sum(({ together }) => together);
+    const largest = this.#sum(({ largest }) => largest);
+    const isTogether = Math.abs(together - messageCount) < Math.abs(largest - messageCount);
+    const buckets = [...this.#tallies.values()].map((tally) => ({
+      startMs: tally.startMs,
+      lengthMs: tally.lengthMs,
+      count: isTogether ? tally.together : tally.largest,
+    }));
+    buckets.sort((left, right) => left.startMs - right.startMs || left.lengthMs - right.lengthMs);
+    const total = isTogether ? together : largest;
+    return { buckets, total, addsUp: total === messageCount };
+  }
+
+  #add({ startMs, lengthMs, count }: HistogramBucket): void {
+    this.#reachedMs = Math.min(this.#reachedMs ?? startMs, startMs);
+    const key = `${startMs}+${lengthMs}`;
+    const tally = this.#tallies.get(key);
+    if (tally) {
+      tally.together += count;
+      tally.largest = Math.max(tally.largest, count);
+    } else if (this.#tallies.size < maxBuckets) {
+      this.#tallies.set(key, { startMs, lengthMs, together: count, largest: count });
+    }
+  }
+
+  #sum(of: (tally: Tally) => number): number {
+    let sum = 0;
+    for (const tally of this.#tallies.values()) sum += of(tally);
+    return sum;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Status requests of one job: when the next one is sent, and the results of earlier ones (B4). The times are in `job-cadence.ts`.
+ *
+ * A request without a timely answer is repeated, but its answer is still awaited, since it may contain errors that no other answer
+ * has (E5). So answers can arrive in another order than their requests. Each has its sending time.
+ *
+ * Invariant: at most one request waits for a request slot. Another one is sent only after the one before has had its time. None is
+ * sent after `stop`.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import type { Answer } from '../requests/call.ts';
+import { ServiceError } from '../requests/service-error.ts';
+import { delayAfterFailure, firstLookMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
+import type { JobStatus, OpenJob } from './search-service.ts';
+
+/** Delay in ms before a repeated request if a replica does not know the job, or the service is unreachable. */
+const againDelayMs = 1_000;
+
+export interface JobPollsOptions {
+  readonly job: OpenJob;
+  readonly clock: Clock;
+  /** Expected time from the creation to the end of the search, see `firstLookMs`. */
+  readonly expectedMs?: number | undefined;
+  readonly onAnswer: (answer: Answer<JobStatus>) => void;
+  readonly onFailure: (error: LogfleetError) => void;
+}
+
+/** One status request, from its place in the queue on. */
+interface Poll {
+  readonly isLook: boolean;
+  readonly withdrawal: AbortController;
+  /** Undefined while it waits for a request slot. */
+  sentAtMs: number | undefined;
+}
+
+export class JobPolls {
+  readonly #options: JobPollsOptions;
+  readonly #underWay = new Set<Poll>();
+  #inLine: Poll | undefined;
+  /** Last sent request, until its end. */
+  #newest: Poll | undefined;
+  /** Number of requests since the last answer. */
+  #tries = 0;
+  /** Time of the next request after a failure. */
+  #againAtMs: number | undefined;
+  /** Time of the next progress request. Infinity if none is needed. */
+  #lookAtMs: number;
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: JobPollsOptions) {
+    this.#options = options;
+    this.#lookAtMs = options.job.heardAtMs + firstLookMs(options.expectedMs);
+    this.#plan();
+  }
+
+  /** Sending time of the oldest request whose answer may still arrive. Infinity if there is none. */
+  get oldestSentMs(): number {
+    const times = [...this.#underWay].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
+    return Math.min(Number.POSITIVE_INFINITY, ...times);
+  }
+
+  /** Sets the time of the next progress request. Infinity: only keep-alives are sent. */
+  lookAt(atMs: number): void {
+    this.#lookAtMs = atMs;
+    this.#plan();
+  }
+
+  /** Stops sending requests. Requests in flight may end. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#inLine?.withdrawal.abort(new Error('no longer wanted'));
+  }
+
+  get #dueMs(): number {
+    return this.#options.job.heardAtMs + keepAliveMs;
+  }
+
+  /** Sends a request that is due, or sets the timer for it. Answered pages postpone a keep-alive. */
+  #plan(): void {
+    this.#timer?.cancel();
+    if (this.#isStopped) return;
+    const { clock } = this.#options;
+    const waitMs = this.#nextMs() - clock.monotonic();
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    if (waitMs > 0) this.#timer = clock.after(waitMs, () => this.#plan());
+    else if (this.#inLine) this.#inLine.withdrawal.abort(new Error('makes way for a poll'));
+    else void this.#ask();
+  }
+
+  #nextMs(): number {
+    // A waiting progress request gives way when the job needs a keep-alive.
+    if (this.#inLine) return this.#inLine.isLook ? this.#dueMs : Number.POSITIVE_INFINITY;
+    if (this.#newest?.sentAtMs !== undefined) {
+      const { sentAtMs, isLook } = this.#newest;
+      const nextMs = isLook ? this.#dueMs : this.#options.job.heardAtMs + secondTryMs;
+      return Math.max(nextMs, sentAtMs + patienceMs(this.#tries));
+    }
+    return this.#againAtMs ?? Math.min(this.#dueMs, this.#lookAtMs);
+  }
+
+  async #ask(): Promise<void> {
+    const { job, clock } = this.#options;
+    const isLook = this.#tries === 0 && clock.monotonic() < this.#dueMs;
+    const poll: Poll = { isLook, withdrawal: new AbortController(), sentAtMs: undefined };
+    this.#inLine = poll;
+    this.#tries++;
+    this.#againAtMs = undefined;
+    this.#plan();
+    let answer: Answer<JobStatus>;
+    try {
+      answer = await job.getStatus({
+        signal: poll.withdrawal.signal,
+        dueMs: isLook ? clock.monotonic() : this.#dueMs,
+        isLook,
+        beforeSend: () => this.#sent(poll),
+      });
+    } catch (thrown) {
+      this.#failed(poll, asLogfleetError(thrown));
+      return;
+    }
+    this.#ended(poll);
+    this.#tries = 0;
+    this.#againAtMs = undefined;
+    if (!this.#isStopped) this.#options.onAnswer(answer);
+    this.#plan();
+  }
+
+  #sent(poll: Poll): void {
+    poll.sentAtMs = this.#options.clock.monotonic();
+    // An older request may be written again after a spurious 401, while another one waits.
+    if (this.#inLine === poll) this.#inLine = undefined;
+    this.#underWay.add(poll);
+    this.#newest = poll;
+    this.#plan();
+  }
+
+  #ended(poll: Poll): void {
+    this.#underWay.delete(poll);
+    if (this.#inLine === poll) this.#inLine = undefined;
+    if (this.#newest === poll) this.#newest = undefined;
+  }
+
+  #failed(poll: Poll, error: LogfleetError): void {
+    const isLast = this.#newest === poll || this.#inLine === poll;
+    this.#ended(poll);
+    const isSent = poll.sentAtMs !== undefined;
+    if (!isSent && poll.withdrawal.signal.aborted) {
+      this.#tries--;
+    } else {
+      if (isLast) this.#againAtMs = this.#options.clock.monotonic() + this.#delayMs(error);
+      if (!this.#isStopped) this.#options.onFailure(error);
+    }
+    this.#plan();
+  }
+
+  #delayMs(error: LogfleetError): number {
+    const isSent = error instanceof ServiceError && error.sentAtMs !== undefined;
+    const isEarly = error.code === 'service.jobNotKnownYet';
+    return Math.max(delayAfterFailure(this.#tries), isEarly || !isSent ? againDelayMs : 0);
+  }
+}

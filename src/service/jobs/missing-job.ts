@@ -1,0 +1,57 @@
+/**
+ * Explains an answer that a job does not exist (7.3). The service gives the same answer for a replica that does not know the job
+ * yet, a missing cookie, a job cancelled because of silence or age, and a deleted job. Our own records of the job distinguish these
+ * cases.
+ */
+import type { JobRefusal, MissingJob } from '../requests/call.ts';
+
+/** Time in ms after its creation during which a replica may not know a job (10.2). */
+const replicaGraceMs = 10_000;
+/** Shorter limit in ms after the service has shown that it knows the job, since the other replicas follow soon. */
+const heardReplicaGraceMs = 4_000;
+/** Minimum time of silence in ms after which the service cancels a job: 20 to 30 seconds (3.1). */
+const silenceMs = 20_000;
+/** Maximum duration of a query: eight hours (3.1). */
+export const longestQueryMs = 8 * 3_600_000;
+
+/** Records of a job. All times are monotonic. */
+export interface JobFacts {
+  /** Sending time of the creation. */
+  readonly createdAtMs: number;
+  /** Sending time of the newest request with an answer showing that the service knows the job. Initially that of the creation. */
+  readonly heardAtMs: number;
+  /** Whether the answer to a request after the creation showed that the service knows the job. */
+  readonly isHeard: boolean;
+  /** Whether an earlier deletion may have been received. */
+  readonly isDeleted: boolean;
+  /** Whether the request that found no job is a deletion. */
+  readonly isDeletion: boolean;
+  /** Whether any request of the job had a cookie. */
+  readonly hadCookie: boolean;
+}
+
+export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: JobRefusal): MissingJob {
+  const ageMs = sentAtMs - facts.createdAtMs;
+  const silentMs = sentAtMs - facts.heardAtMs;
+  // Checked first: an address that the job does not have cannot know it.
+  if (isAstray && facts.hadCookie && !hasCookie) {
+    return { outcome: 'jobCookieMissing', detail: 'a redirect led to where its cookies do not go' };
+  }
+  if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
+  if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
+    return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
+  }
+  if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'there is nothing left to delete' };
+  if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {
+    return { outcome: 'jobCookieMissing', detail: 'no cookie went with the request' };
+  }
+  if (silentMs >= silenceMs) {
+    return { outcome: 'jobSilenced', detail: `the last request before that was answered is ${seconds(silentMs)} old` };
+  }
+  if (ageMs >= longestQueryMs) return { outcome: 'jobTimedOut', detail: 'it was created more than eight hours ago' };
+  return { outcome: 'jobGone', detail: `it was there ${seconds(silentMs)} before` };
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,413 @@
+/**
+ * One search job from its creation to its end. Status requests keep it alive and show its end (`job-polls.ts`), their contents are
+ * accumulated (`job-gathering.ts`), and its results are read page by page (`page-reading.ts`).
+ *
+ * ```text
+ * created ── running ── done, or paused at the limit ─▶ finished ── closed
+ *               │                                           │
+ *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
+ * ```
+ *
+ * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may count the job.
+ * The caller that opened a job must close it in any case. A job that ends because of a bug is deleted immediately.
+ */
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import type { JobPermit } from '../budget/job-admission.ts';
+import type { PageField } from '../pages/page-field.ts';
+import type { PageRows } from '../pages/page-row.ts';
+import type { Answer } from '../requests/call.ts';
+import { ServiceError } from '../requests/service-error.ts';
+import { firstLookMs, nextLookMs } from './job-cadence.ts';
+import {
+  cancelledError,
+  closedError,
+  cookieMissingCode,
+  isFinal,
+  isMissing,
+  notKnownYetCode,
+  silencedError,
+  uncountedError,
+} from './job-end.ts';
+import type { Histogram } from './job-gathering.ts';
+import { JobGathering, type JobProgress } from './job-gathering.ts';
+import { JobPolls } from './job-polls.ts';
+import { readPages } from './page-reading.ts';
+import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
+
+/** Time of silence in ms after which the service has cancelled a job (3.1). Until then it counts as active. */
+export const orphanLifeMs = 30_000;
+/** Time in ms without any answer after which a job counts as lost. */
+const longestSilenceMs = 60_000;
+/** Number of attempts to delete a job before it is left to expire. */
+const deletionTries = 3;
+/**
+ * Number of attempts while replicas may not know the job yet (10.2). With the delays between them, the last attempt comes when all
+ * replicas know it.
+ */
+const earlyDeletionTries = 6;
+const deletionDelayMs = 500;
+
+export interface SearchJobOptions {
+  readonly job: OpenJob;
+  readonly order: JobOrder;
+  readonly permit: JobPermit;
+  readonly clock: Clock;
+  /** `Answer.dateMs` of its creation. */
+  readonly createdDateMs?: number | undefined;
+  /** See `OpenOptions`. */
+  readonly expectedMs?: number | undefined;
+  /** Called after each answered status. An error that it throws ends the job and rejects all its pending calls. */
+  readonly onProgress?: ((progress: JobProgress) => void) | undefined;
+}
+
+/** Messages to read, and their receiver. */
+export interface MessageReading {
+  /** First message, from 0. */
+  readonly offset: number;
+  /** Number of messages, including those before `offset`. Default: the count of the last status. */
+  readonly total?: number;
+  /** Maximum number of rows in a page. Default: a full page. */
+  readonly limit?: number;
+  readonly receiver: RowReceiver;
+  /** Called after each complete page, with the offset of its first row. */
+  readonly onPage?: (page: MessagePage, offset: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface RecordReading {
+  readonly offset: number;
+  readonly total?: number;
+  /** Receives the records of a page. The next page is requested after a returned promise is fulfilled. */
+  readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
+  readonly signal?: AbortSignal;
+}
+
+export class SearchJob {
+  /** Monotonic sending time of the creation. The service ends a job eight hours later (3.1, E13). */
+  readonly createdAtMs: number;
+  readonly #job: OpenJob;
+  readonly #order: JobOrder;
+  readonly #permit: JobPermit;
+  readonly #clock: Clock;
+  readonly #onProgress: (progress: JobProgress) => void;
+  readonly #gathering: JobGathering;
+  /** Aborted when the job is closed or has ended. */
+  readonly #stop = new AbortController();
+  readonly #polls: JobPolls;
+  /** Time at which the end of the search was first known. */
+  #doneAtMs: number | undefined;
+  #finished: JobProgress | undefined;
+  #end: LogfleetError | undefined;
+  /** Error thrown by `onProgress`. */
+  #thrown: { readonly value: unknown } | undefined;
+  #closing: Promise<void> | undefined;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: SearchJobOptions) {
+    this.#job = options.job;
+    this.#order = options.order;
+    this.#permit = options.permit;
+    this.#clock = options.clock;
+    this.#onProgress = options.onProgress ?? (() => {});
+    this.createdAtMs = options.job.heardAtMs;
+    this.#gathering = new JobGathering(options.createdDateMs);
+    this.#gathering.warn(options.job.warning);
+    this.#polls = new JobPolls({
+      job: options.job,
+      clock: options.clock,
+      expectedMs: options.expectedMs,
+      onAnswer: (answer) => this.#take(answer),
+      onFailure: (error) => this.#failed(error),
+    });
+  }
+
+  get id(): string {
+    return this.#job.id;
+  }
+
+  /** Order of the job. */
+  get order(): JobOrder {
+    return this.#order;
+  }
+
+  /** State according to the last answered status. */
+  get progress(): JobProgress {
+    return this.#gathering.progress();
+  }
+
+  /** Error that ended the job. Undefined while the job is usable. */
+  get end(): LogfleetError | undefined {
+    return this.#end;
+  }
+
+  /** Histogram of the messages found so far. */
+  histogram(): Histogram {
+    return this.#gathering.histogram();
+  }
+
+  /**
+   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request is
+   * answered or lost. Rejects with `end` if the job is lost, or with the signal's reason.
+   */
+  async whenFinished(signal?: AbortSignal): Promise<JobProgress> {
+    while (!this.#finished) {
+      signal?.throwIfAborted();
+      this.#throwIfOver();
+      await this.#news(signal);
+    }
+    return this.#finished;
+  }
+
+  /**
+   * Moves the first status request to the expected end of the search (see `OpenOptions`). No effect after the first answered
+   * status.
+   */
+  expect(expectedMs: number | undefined): void {
+    if (this.progress.statuses === 0) this.#polls.lookAt(this.createdAtMs + firstLookMs(expectedMs));
+  }
+
+  /** Resolves after the next answered status, when the job has ended, or when the signal is aborted. */
+  async whenNews(signal?: AbortSignal): Promise<void> {
+    if (!this.#end && !signal?.aborted) await this.#news(signal);
+  }
+
+  /** Reads messages (4.3). Resolves to the offset after the last row, see `readPages`. */
+  async readMessages(reading: MessageReading): Promise<number> {
+    const { receiver, onPage } = reading;
+    let given = 0;
+    const counting: RowReceiver = {
+      row: (row) => {
+        receiver.row(row);
+        given++;
+      },
+      ...(receiver.run && {
+        run: (rows: PageRows) => {
+          receiver.run?.(rows);
+          given += rows.length;
+        },
+      }),
+      room: () => receiver.room?.(),
+    };
+    return this.#read(reading, this.progress.messageCount, (signal) => ({
+      fetch: async (query) => {
+        given = 0;
+        const { value } = await this.#job.listMessages(query, counting, { signal });
+        this.#gathering.warn(value.warning);
+        onPage?.(value, query.offset);
+        return value.rows;
+      },
+      given: () => given,
+      room: () => receiver.room?.(),
+    }));
+  }
+
+  /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
+  async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    const total = Math.min(1, this.progress.messageCount);
+    await this.#read({ offset: 0, total, ...(signal && { signal }) }, total, (either) => ({
+      fetch: async ({ offset }) => {
+        const { value } = await this.#job.listMessages({ offset, limit: 1 }, { row() {} }, { signal: either });
+        fields = value.fields;
+        return value.rows;
+      },
+      given: () => 0,
+      room: () => undefined,
+    }));
+    return fields;
+  }
+
+  /**
+   * Reads the service's description of the record fields (2.6), even if there are no records. Rejects if the query has no
+   * aggregation (7.4).
+   */
+  async describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    await this.#read({ offset: 0, ...(signal && { signal }) }, 1, (either) => ({
+      fetch: async ({ offset }) => {
+        const { value } = await this.#job.listRecords({ offset, limit: 1 }, { signal: either });
+        fields = value.fields;
+        return 1;
+      },
+      given: () => 0,
+      room: () => undefined,
+    }));
+    return fields;
+  }
+
+  /**
+   * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset after the last
+   * record.
+   */
+  async readRecords(reading: RecordReading): Promise<number> {
+    const total = reading.total ?? this.progress.recordCount;
+    if (total === undefined) throw uncountedError(this.id);
+    let taking: Promise<void> | undefined;
+    const end = await this.#read(reading, total, (signal) => ({
+      fetch: async (query) => {
+        const { value } = await this.#job.listRecords(query, { signal });
+        this.#gathering.warn(value.warning);
+        const taken = reading.take(value, query.offset) || undefined;
+        taking = taken;
+        // The rejection is reported by the later wait for this promise.
+        taken?.then(
+          () => {
+            if (taking === taken) taking = undefined;
+          },
+          () => {},
+        );
+        return value.records.length;
+      },
+      given: () => 0,
+      room: () => taking,
+    }));
+    await taking;
+    return end;
+  }
+
+  /** Closes and deletes the job (4.5). Never rejects: a job that cannot be deleted expires after 30 s of silence. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#end) return;
+    this.#end = closedError(this.id);
+    this.#over();
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    if (await this.#delete()) this.#permit.end();
+    else this.#endPermitLater();
+  }
+
+  async #delete(): Promise<boolean> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#job.delete();
+        return true;
+      } catch (thrown) {
+        const { code, handling } = asLogfleetError(thrown);
+        const mostTries = code === notKnownYetCode ? earlyDeletionTries : deletionTries;
+        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) return false;
+        await sleep(this.#clock, deletionDelayMs * 2 ** (tries - 1));
+      }
+    }
+  }
+
+  async #read(
+    { offset, total, limit, signal }: Pick<MessageReading, 'offset' | 'total' | 'limit' | 'signal'>,
+    counted: number,
+    sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
+  ): Promise<number> {
+    this.#throwIfOver();
+    const either = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+    try {
+      return await readPages(sourceWith(either), {
+        clock: this.#clock,
+        signal: either,
+        offset,
+        limit,
+        total: total ?? counted,
+      });
+    } catch (error) {
+      this.#throwIfOver();
+      throw error;
+    }
+  }
+
+  #take(answer: Answer<JobStatus>): void {
+    const isNewest = this.#gathering.take(answer);
+    const { progress } = this;
+    if (progress.state === 'cancelled') this.#ended(cancelledError(this.id));
+    else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
+    if (this.#doneAtMs !== undefined) this.#polls.lookAt(Number.POSITIVE_INFINITY);
+    else if (isNewest) this.#polls.lookAt(this.#nextLookMs(answer.sentAtMs));
+    this.#finish();
+    try {
+      this.#onProgress(progress);
+    } catch (thrown) {
+      this.#thrown ??= { value: thrown };
+      this.#ended(asLogfleetError(thrown));
+    }
+    this.#tell();
+  }
+
+  #failed(error: LogfleetError): void {
+    if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
+    const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
+    // A rejected cookie may be temporary. The job has ended only after a long silence, until when the service counts it.
+    const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
+    if (isFinal(error) || isCookieOver) this.#ended(error);
+    else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
+    this.#finish();
+  }
+
+  /** Finishes the job after all earlier status requests are answered, since they may contain errors (E5). */
+  #finish(): void {
+    if (this.#finished || this.#end || this.#doneAtMs === undefined) return;
+    if (this.#polls.oldestSentMs <= this.#doneAtMs) return;
+    this.#finished = this.progress;
+    this.#tell();
+  }
+
+  #nextLookMs(sentAtMs: number): number {
+    const { idleAtMs = this.createdAtMs } = this.#gathering;
+    const course = {
+      elapsedMs: sentAtMs - this.createdAtMs,
+      searchingMs: sentAtMs - idleAtMs,
+      donePart: this.#gathering.donePart(this.#order),
+      looks: this.progress.statuses,
+    };
+    return sentAtMs + nextLookMs(course);
+  }
+
+  #ended(error: LogfleetError): void {
+    if (this.#end) return;
+    this.#end = error;
+    this.#over();
+    // The service does not count an unknown job, nor a job that it goes on without. In all other cases it may still count the job.
+    if (isMissing(error)) this.#permit.end();
+    else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
+    else this.#endPermitLater();
+  }
+
+  #over(): void {
+    this.#stop.abort(this.#end);
+    this.#polls.stop();
+    this.#tell();
+  }
+
+  #endPermitLater(): void {
+    this.#clock.after(orphanLifeMs, () => this.#permit.end());
+  }
+
+  #throwIfOver(): void {
+    if (this.#thrown) throw this.#thrown.value;
+    if (this.#end) throw this.#end;
+  }
+
+  #news(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done, { once: true });
+      this.#waiting.push(done);
+    });
+  }
+
+  #tell(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+function isDone({ state }: JobProgress): boolean {
+  return state === 'doneGatheringResults' || state === 'forcePaused';
+}

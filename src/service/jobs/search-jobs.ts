@@ -1,0 +1,130 @@
+/**
+ * Opens search jobs. At most as many are active as can be kept alive and as the service allows (B4, B5). Each job has a permit,
+ * which is taken before its creation.
+ *
+ * A creation whose answer is lost is not repeated here, and its job cannot be found. Its permit is kept until the job must have
+ * expired, and the error's `effect` tells the caller.
+ */
+import { type Clock, sleep } from '../../base/clock.ts';
+import type { JobPermit } from '../budget/job-admission.ts';
+import { ServiceError } from '../requests/service-error.ts';
+import type { JobProgress } from './job-gathering.ts';
+import { orphanLifeMs, SearchJob } from './search-job.ts';
+import type { JobOrder, SearchService } from './search-service.ts';
+
+/** Source of permits, which limits the number of jobs. */
+export interface JobPermits {
+  /** Waits for a permit. Rejects with the signal's reason if it is aborted first. */
+  admit(signal?: AbortSignal): Promise<JobPermit>;
+}
+
+export interface SearchJobsOptions {
+  readonly service: SearchService;
+  readonly permits: JobPermits;
+  readonly clock: Clock;
+}
+
+export interface OpenOptions {
+  /** Cancels the wait for a permit and for the creation's request slot. No effect after the job is open. */
+  readonly signal?: AbortSignal;
+  /** Called after each answered status. */
+  readonly onProgress?: (progress: JobProgress) => void;
+  /**
+   * Expected time in ms from the creation to the end of the search, judged by other searches. A good estimate saves status
+   * requests.
+   */
+  readonly expectedMs?: number | undefined;
+}
+
+/** Time in ms after the last job during which another one may follow, for example to count rows or after a failure. */
+const lingerMs = 10_000;
+
+export class SearchJobs {
+  readonly #options: SearchJobsOptions;
+  /** Number of jobs with a permit, and of those waiting for one. */
+  #wanted = 0;
+  #usedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SearchJobsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens a job, which is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. If the signal is
+   * aborted during the creation, the creation is awaited and the job closed, since it could not be deleted otherwise.
+   */
+  async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
+    const { clock } = this.#options;
+    const { signal } = options;
+    const permit = await this.#admit(signal);
+    let job: SearchJob;
+    try {
+      job = await this.#create(order, permit, options);
+    } catch (error) {
+      if (mayLive(error)) clock.after(orphanLifeMs, () => permit.end());
+      else permit.end();
+      throw error;
+    }
+    if (!signal?.aborted) return job;
+    // The job now owns the permit, which ends with the job. A job that cannot be deleted still counts for a while.
+    await job.close();
+    throw signal.reason;
+  }
+
+  /**
+   * Resolves when there was no job for a while and none is waited for, or when the signal is aborted. Resolves immediately if there
+   * never was a job.
+   */
+  async whenUnused(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const idleMs = this.#wanted > 0 ? 0 : clock.monotonic() - this.#usedAtMs;
+      if (idleMs >= lingerMs) return;
+      await sleep(clock, lingerMs - idleMs, signal).catch(() => {});
+    }
+  }
+
+  async #admit(signal: AbortSignal | undefined): Promise<JobPermit> {
+    const { permits, clock } = this.#options;
+    let isOver = false;
+    const over = () => {
+      if (isOver) return;
+      isOver = true;
+      this.#wanted--;
+      this.#usedAtMs = clock.monotonic();
+    };
+    this.#wanted++;
+    try {
+      const permit = await permits.admit(signal);
+      return {
+        end: () => {
+          over();
+          permit.end();
+        },
+      };
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {
+    const { service, clock } = this.#options;
+    const { signal, onProgress, expectedMs } = options;
+    const unsent = new AbortController();
+    const giveUp = () => unsent.abort(signal?.reason);
+    const keep = () => signal?.removeEventListener('abort', giveUp);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    if (signal?.aborted) giveUp();
+    try {
+      const { value: job, dateMs } = await service.createJob(order, { signal: unsent.signal, beforeSend: keep });
+      return new SearchJob({ job, order, permit, clock, createdDateMs: dateMs, expectedMs, onProgress });
+    } finally {
+      keep();
+    }
+  }
+}
+
+function mayLive(error: unknown): boolean {
+  return error instanceof ServiceError && error.effect === 'unknown';
+}

@@ -1,0 +1,117 @@
+/**
+ * Typed access to members of JSON documents of the service. `null` counts as missing. A wrong type is a `DecodeError` that contains
+ * the JSON path, never the value.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import { parseJson } from './exact-json.ts';
+
+/** Answer that violates the specification. The message contains the JSON path, never a value. */
+export class DecodeError extends LogfleetError {
+  override readonly name = 'DecodeError';
+
+  constructor(message: string, cause?: unknown) {
+    super({ code: 'service.answer.invalid', message, handling: { kind: 'backoff' }, reason: 'AnswerInvalid', cause });
+  }
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Parses the whole answer as an object. Throws a `DecodeError` for an empty body, an HTML page or a truncated document. */
+export function decodeDocument(body: Uint8Array): Members {
+  if (body.length === 0) throw new DecodeError('the body is empty');
+  let document: unknown;
+  try {
+    document = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  } catch (error) {
+    throw new DecodeError(`the body is not JSON, or is truncated (${body.length} bytes)`, error);
+  }
+  return membersAt(document, 'the body');
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+}
+
+export function mismatch(path: string, expected: string, value: unknown): DecodeError {
+  return new DecodeError(`${path}: expected ${expected}, found ${typeName(value)}`);
+}
+
+/** Path of a member: `path.name`, or only the name at the top level. */
+function placeOf(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+export function membersAt(value: unknown, path: string): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw mismatch(path, 'an object', value);
+  return value as Members;
+}
+
+export function arrayIn(members: Members, name: string): readonly unknown[] {
+  const value = members[name];
+  if (!Array.isArray(value)) throw mismatch(name, 'an array', value);
+  return value;
+}
+
+/** Optional array. */
+export function optionalArray(members: Members, name: string): readonly unknown[] {
+  const value = members[name];
+  return value === undefined || value === null ? [] : arrayIn(members, name);
+}
+
+export function optionalText(members: Members, name: string, path: string): string | undefined {
+  const value = members[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw mismatch(placeOf(path, name), 'a string', value);
+  return value;
+}
+
+export function text(members: Members, name: string, path: string): string {
+  const value = members[name];
+  if (typeof value !== 'string') throw mismatch(placeOf(path, name), 'a string', value);
+  return value;
+}
+
+export function optionalFlag(members: Members, name: string, path: string): boolean | undefined {
+  const value = members[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'boolean') throw mismatch(placeOf(path, name), 'true or false', value);
+  return value;
+}
+
+export function optionalNumber(members: Members, name: string, path: string): number | undefined {
+  const value = members[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number') throw mismatch(placeOf(path, name), 'a number', value);
+  return value;
+}
+
+/** Optional count: an integer of at least 0. `parseJson` returns large integers as digits. */
+export function optionalCount(members: Members, name: string, path: string): number | undefined {
+  const value = members[name];
+  if (value === undefined || value === null) return undefined;
+  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof count !== 'number' || !Number.isInteger(count) || count < 0) {
+    throw mismatch(placeOf(path, name), 'a whole number from 0 on', value);
+  }
+  return count;
+}
+
+const integerForm = /^-?\d+$/;
+
+/** 64-bit integer as a number or as a string of digits. */
+export function integerId(members: Members, name: string, path: string): string {
+  const value = members[name];
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'string' && integerForm.test(value)) return value;
+  throw mismatch(placeOf(path, name), 'an integer', value);
+}
+
+/** Opaque id: a string or an integer. The same task id can be an integer in one answer and a string in another. */
+export function opaqueId(members: Members, name: string, path: string): string {
+  const value = members[name];
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'string' && value !== '') return value;
+  throw mismatch(placeOf(path, name), 'an id', value);
+}

@@ -1,0 +1,464 @@
+/**
+ * Tokenizer for JSON (RFC 8259) in chunks. It can pause at any byte, even inside an escape or a number. It rejects the same texts
+ * as JSON.parse, at the first wrong byte.
+ *
+ * Invariant: each byte is read once. No token is stored: callers that need the text of a token across chunks keep its bytes and
+ * prepend them to the next chunk. There is no recursion: each nesting level takes one byte, up to a limit.
+ *
+ * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as with a
+ * lenient decoder before JSON.parse.
+ */
+import {
+  char,
+  hexDigit,
+  nameOfByte,
+  plainEnd,
+  simpleEscape,
+  standsAt,
+  stringEnd,
+  whitespace,
+} from '../../base/json-bytes.ts';
+
+/** Result of `next`. `more`: the chunk is used up. */
+export const token = {
+  more: 0,
+  name: 1,
+  string: 2,
+  number: 3,
+  boolean: 4,
+  null: 5,
+  objectStart: 6,
+  objectEnd: 7,
+  arrayStart: 8,
+  arrayEnd: 9,
+} as const;
+
+export type Token = (typeof token)[keyof typeof token];
+
+/** Creates the error for a wrong byte. `offset` counts from the first byte of the document. */
+export type Complain = (offset: number, problem: string) => Error;
+
+/** Allowed tokens in the current state. */
+const expecting = {
+  value: 0,
+  itemOrEnd: 1,
+  name: 2,
+  nameOrEnd: 3,
+  colon: 4,
+  commaOrEnd: 5,
+  nothing: 6,
+} as const;
+
+/** Unfinished token. `digits + n`: n hexadecimal digits of an escape are missing. From `number` on: state of the number. */
+const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
+
+const noBytes = Buffer.alloc(0);
+
+export class JsonReader {
+  /** Current or last token: indexes of its first byte and of the byte after it, in the current chunk. */
+  tokenStart = 0;
+  tokenEnd = 0;
+  /** Name of the last complete member. */
+  nameStart = 0;
+  nameEnd = 0;
+  /** Whether the name or string contains a backslash. */
+  escaped = false;
+  /** Number of open objects and arrays. */
+  depth = 0;
+  /** Index of the next byte in the current chunk. */
+  at = 0;
+
+  readonly #maxDepth: number;
+  readonly #complain: Complain;
+  /** For each open object or array, outermost first: 1 for an object. */
+  readonly #isObject: Uint8Array;
+  #bytes: Uint8Array = noBytes;
+  #view: DataView = new DataView(noBytes.buffer);
+  #end = 0;
+  /** Offset of `#bytes[0]` in the document. */
+  #base = 0;
+  #expecting: number = expecting.value;
+  #within: number = within.nothing;
+  #literal = '';
+
+  constructor(maxDepth: number, complain: Complain) {
+    this.#maxDepth = maxDepth;
+    this.#complain = complain;
+    this.#isObject = new Uint8Array(maxDepth);
+  }
+
+  /**
+   * Continues with other bytes, from index `at` to `end`. `bytes[0]` has offset `base` in the document. No byte may be missing or
+   * repeated. Returns the difference that converts old indexes to new ones.
+   */
+  take(bytes: Uint8Array, at: number, end: number, base: number): number {
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    const moved = this.#base - base;
+    this.tokenStart += moved;
+    this.at = at;
+    this.#end = end;
+    this.#base = base;
+    return moved;
+  }
+
+  /** Whether the end of the chunk is inside a token. */
+  get insideToken(): boolean {
+    return this.#within !== within.nothing;
+  }
+
+  /** Whether one complete value was read, followed only by whitespace. */
+  get isDone(): boolean {
+    return this.#expecting === expecting.nothing;
+  }
+
+  /** Offset in the document of an index in the current chunk. */
+  offsetOf(index: number): number {
+    return this.#base + index;
+  }
+
+  /**
+   * Finds the next member with a wanted name length in an object whose members all look like `"name":"value"` without spaces. Sets
+   * `nameStart`, `nameEnd` and the token. Skips other members. Returns false if the next member has another form or is incomplete;
+   * use `next` then. Most of a page consists of these members, and this is twice as fast as reading tokens.
+   *
+   * `wanted` has a 1 at each wanted length, including the quotes. Greater lengths are never wanted.
+   */
+  nextStringMember(wanted: Uint8Array): boolean {
+    const bytes = this.#bytes;
+    const view = this.#view;
+    const end = this.#end;
+    for (let at = this.#memberStart(); at >= 0; at = this.#memberStart()) {
+      if (bytes[at] !== char.quote) return false;
+      const nameEnd = plainEnd(bytes, view, at + 1, end) + 1;
+      if (nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote) return false;
+      if (bytes[nameEnd] !== char.colon || bytes[nameEnd + 1] !== char.quote) return false;
+      const textEnd = plainEnd(bytes, view, nameEnd + 2, end);
+      if (textEnd === end) return false;
+      const escaped = bytes[textEnd] !== char.quote;
+      const close = escaped ? stringEnd(bytes, view, textEnd, end) : textEnd;
+      if (close < 0) return false;
+      this.at = close + 1;
+      this.#expecting = expecting.commaOrEnd;
+      if (wanted[nameEnd - at] !== 1) continue;
+      this.nameStart = at;
+      this.nameEnd = nameEnd;
+      this.escaped = escaped;
+      this.tokenStart = nameEnd + 1;
+      this.tokenEnd = close + 1;
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Skips `text` if it follows here, after a member. The text must lead from the end of an object into another object at the same
+   * depth. Returns false if other text follows.
+   */
+  passInto(text: Uint8Array): boolean {
+    if (this.#expecting !== expecting.commaOrEnd || this.at + text.length > this.#end) return false;
+    if (!standsAt(this.#bytes, this.at, text)) return false;
+    this.at += text.length;
+    this.#expecting = expecting.nameOrEnd;
+    return true;
+  }
+
+  /** Continues at `at`, right after the beginning of another object at the same depth. */
+  moveInto(at: number): void {
+    this.at = at;
+  }
+
+  /** Index of the quote that begins the next member of the open object, or -1 if no member can begin. */
+  #memberStart(): number {
+    if (this.#within !== within.nothing) return -1;
+    if (this.#expecting === expecting.nameOrEnd) return this.at < this.#end ? this.at : -1;
+    const follows = this.#expecting === expecting.commaOrEnd && this.#isInObject();
+    return follows && this.at + 1 < this.#end && this.#bytes[this.at] === char.comma ? this.at + 1 : -1;
+  }
+
+  /** Returns the next token, or `more`. Throws the error of `complain` for an invalid byte. */
+  next(): Token {
+    if (this.#within !== within.nothing) return this.#goOn();
+    const bytes = this.#bytes;
+    for (const end = this.#end; this.at < end; this.at++) {
+      const byte = bytes[this.at] as number;
+      if (byte === char.comma && this.#expecting === expecting.commaOrEnd) {
+        this.#expecting = this.#isInObject() ? expecting.name : expecting.value;
+      } else if (byte === char.colon && this.#expecting === expecting.colon) {
+        this.#expecting = expecting.value;
+      } else if (whitespace[byte] === 0) {
+        return this.#start(byte);
+      }
+    }
+    return token.more;
+  }
+
+  /** Description of the expected continuation, for messages. */
+  expected(): string {
+    if (this.#within === within.literal) return this.#literal;
+    if (this.#within >= within.number) return 'the rest of a number';
+    if (this.#within !== within.nothing) return 'the rest of a string';
+    switch (this.#expecting) {
+      case expecting.value:
+        return 'a value';
+      case expecting.itemOrEnd:
+        return 'a value or ]';
+      case expecting.name:
+        return 'a name in quotes';
+      case expecting.nameOrEnd:
+        return 'a name in quotes or }';
+      case expecting.colon:
+        return 'a colon';
+      case expecting.commaOrEnd:
+        return this.#isInObject() ? 'a comma or }' : 'a comma or ]';
+      default:
+        return 'nothing more';
+    }
+  }
+
+  #isInObject(): boolean {
+    return this.#isObject[this.depth - 1] === 1;
+  }
+
+  #start(byte: number): Token {
+    this.tokenStart = this.at;
+    switch (byte) {
+      case char.quote:
+        if (this.#expecting > expecting.nameOrEnd) throw this.#unexpected(byte);
+        this.escaped = false;
+        this.#within = within.string;
+        this.at++;
+        return this.#readString();
+      case char.objectStart:
+        this.#open(byte, 1);
+        this.#expecting = expecting.nameOrEnd;
+        return token.objectStart;
+      case char.arrayStart:
+        this.#open(byte, 0);
+        this.#expecting = expecting.itemOrEnd;
+        return token.arrayStart;
+      case char.objectEnd:
+        this.#close(byte, expecting.nameOrEnd, 1);
+        return token.objectEnd;
+      case char.arrayEnd:
+        this.#close(byte, expecting.itemOrEnd, 0);
+        return token.arrayEnd;
+      default:
+        return this.#startScalar(byte);
+    }
+  }
+
+  #open(byte: number, isObject: 0 | 1): void {
+    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
+    if (this.depth === this.#maxDepth) {
+      throw this.#complain(this.offsetOf(this.at), `expected at most ${this.depth} levels of objects and arrays`);
+    }
+    this.#isObject[this.depth] = isObject;
+    this.depth++;
+    this.at++;
+    this.tokenEnd = this.at;
+  }
+
+  /** `ifEmpty` is the expected state if the object or array is empty. */
+  #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
+    const fits =
+      this.#expecting === ifEmpty ||
+      (this.#expecting === expecting.commaOrEnd && this.#isObject[this.depth - 1] === isObject);
+    if (!fits) throw this.#unexpected(byte);
+    this.depth--;
+    this.at++;
+    this.#endValue();
+  }
+
+  #endValue(): void {
+    this.tokenEnd = this.at;
+    this.#within = within.nothing;
+    this.#expecting = this.depth === 0 ? expecting.nothing : expecting.commaOrEnd;
+  }
+
+  #startScalar(byte: number): Token {
+    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
+    const number = startNumber(byte);
+    if (number >= 0) this.#within = within.number + number;
+    else if (literals.has(byte)) {
+      this.#within = within.literal;
+      this.#literal = literals.get(byte) as string;
+    } else throw this.#unexpected(byte);
+    this.at++;
+    return this.#goOn();
+  }
+
+  #goOn(): Token {
+    if (this.#within === within.literal) return this.#readLiteral();
+    return this.#within >= within.number ? this.#readNumber() : this.#readString();
+  }
+
+  #readString(): Token {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let at = this.at;
+    let state = this.#within;
+    while (at < end) {
+      if (state === within.string) {
+        at = plainEnd(bytes, this.#view, at, end);
+        if (at === end) break;
+      }
+      const byte = bytes[at] as number;
+      if (state === within.string) {
+        if (byte === char.quote) return this.#endString(at + 1);
+        if (byte !== char.backslash) throw this.#wrongByte(at, 'an escape in place of a control character');
+        state = within.escape;
+        this.escaped = true;
+      } else if (state === within.escape) {
+        const isEscape = byte === char.u || simpleEscape[byte] === 1;
+        if (!isEscape) throw this.#wrongByte(at, 'one of "\\/bfnrtu after a backslash');
+        state = byte === char.u ? within.digits + 4 : within.string;
+      } else {
+        if (hexDigit[byte] === 0) throw this.#wrongByte(at, 'four hexadecimal digits after \\u');
+        state--;
+      }
+      at++;
+    }
+    this.#within = state;
+    this.at = at;
+    return token.more;
+  }
+
+  #endString(at: number): Token {
+    this.at = at;
+    this.tokenEnd = at;
+    this.#within = within.nothing;
+    if (this.#expecting < expecting.name) {
+      this.#endValue();
+      return token.string;
+    }
+    this.#expecting = expecting.colon;
+    return token.name;
+  }
+
+  /** A number ends before the first byte that does not belong to it. That byte is read with the next token. */
+  #readNumber(): Token {
+    for (; this.at < this.#end; this.at++) {
+      const byte = this.#bytes[this.at] as number;
+      const state = this.#within - within.number;
+      const next = continueNumber(state, byte);
+      if (next < 0) {
+        if (!isWholeNumber(state)) throw this.#wrongByte(this.at, 'a digit');
+        this.#endValue();
+        return token.number;
+      }
+      this.#within = within.number + next;
+    }
+    return token.more;
+  }
+
+  #readLiteral(): Token {
+    const literal = this.#literal;
+    for (let place = this.at - this.tokenStart; place < literal.length; place++) {
+      if (this.at === this.#end) return token.more;
+      if (this.#bytes[this.at] !== literal.charCodeAt(place)) throw this.#wrongByte(this.at, literal);
+      this.at++;
+    }
+    this.#endValue();
+    return literal === 'null' ? token.null : token.boolean;
+  }
+
+  #unexpected(byte: number): Error {
+    return this.#complain(this.offsetOf(this.at), `expected ${this.expected()}, found ${nameOfByte(byte)}`);
+  }
+
+  #wrongByte(at: number, expected: string): Error {
+    const found = nameOfByte(this.#bytes[at] as number);
+    return this.#complain(this.offsetOf(at), `expected ${expected}, found ${found}`);
+  }
+}
+
+const literals: ReadonlyMap<number, string> = new Map([
+  [char.t, 'true'],
+  [char.f, 'false'],
+  [char.n, 'null'],
+]);
+
+/** Names of tokens in messages. */
+export const tokenNames: Readonly<Record<Token, string>> = {
+  [token.more]: 'nothing',
+  [token.name]: 'a name',
+  [token.string]: 'a string',
+  [token.number]: 'a number',
+  [token.boolean]: 'true or false',
+  [token.null]: 'null',
+  [token.objectStart]: 'an object',
+  [token.objectEnd]: 'the end of an object',
+  [token.arrayStart]: 'an array',
+  [token.arrayEnd]: 'the end of an array',
+};
+
+/** State machine for JSON numbers (RFC 8259, 6), byte by byte, so that it can pause anywhere: `-0.5e+10`. */
+/** State after the bytes so far, by the grammar `- 0 | 1-9 digits . digits e ± digits`. */
+export const numberState = {
+  minus: 0,
+  zero: 1,
+  integer: 2,
+  point: 3,
+  fraction: 4,
+  exponent: 5,
+  exponentSign: 6,
+  exponentDigits: 7,
+} as const;
+
+/** State after the first byte of a number, or -1 if no number begins with it. */
+export function startNumber(byte: number): number {
+  if (byte === char.minus) return numberState.minus;
+  if (byte === char.zero) return numberState.zero;
+  return isDigit(byte) ? numberState.integer : -1;
+}
+
+/** State after one more byte, or -1 if the byte does not belong to the number. */
+export function continueNumber(state: number, byte: number): number {
+  switch (state) {
+    case numberState.minus:
+      return byte === char.minus ? -1 : startNumber(byte);
+    case numberState.zero:
+      return afterInteger(byte);
+    case numberState.integer:
+      return isDigit(byte) ? numberState.integer : afterInteger(byte);
+    case numberState.point:
+      return isDigit(byte) ? numberState.fraction : -1;
+    case numberState.fraction:
+      if (isDigit(byte)) return numberState.fraction;
+      return isExponent(byte) ? numberState.exponent : -1;
+    case numberState.exponent:
+      if (byte === char.plus || byte === char.minus) return numberState.exponentSign;
+      return isDigit(byte) ? numberState.exponentDigits : -1;
+    default:
+      return isDigit(byte) ? numberState.exponentDigits : -1;
+  }
+}
+
+/** Whether a number can end in this state. */
+export function isWholeNumber(state: number): boolean {
+  switch (state) {
+    case numberState.zero:
+    case numberState.integer:
+    case numberState.fraction:
+    case numberState.exponentDigits:
+      return true;
+    default:
+      return false;
+  }
+}
+
+function afterInteger(byte: number): number {
+  if (byte === char.point) return numberState.point;
+  return isExponent(byte) ? numberState.exponent : -1;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= char.zero && byte <= char.nine;
+}
+
+function isExponent(byte: number): boolean {
+  return (byte | 0x20) === char.e;
+}

@@ -1,0 +1,405 @@
+/**
+ * Interpretation of the tokens of a page of messages (2.5): rows, which are passed on as their original bytes, a warning, and
+ * fields.
+ *
+ * Members may be in any order, and unknown members may have any content. `messages`, and `map` in each of its elements, must occur
+ * once: a second one could not replace rows that are already passed on. Of other repeated members the last one counts, as with
+ * JSON.parse.
+ *
+ * ```text
+ * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
+ *             ├──"warning"──► warning                     │
+ *             ├──"fields"───► fields ──► insideFields     │
+ *             └──any other──► skipped ◄───────any other───┘
+ * ```
+ */
+
+import { standsAt } from '../../base/json-bytes.ts';
+import { DecodeError } from '../json/json-members.ts';
+import { JsonReader, type Token, token, tokenNames } from '../json/json-reader.ts';
+import { sharedFoundRows } from './found-rows.ts';
+import { decodePageFields, type PageField } from './page-field.ts';
+import { nameLengths, RowFields, type RowSink } from './page-row.ts';
+
+export interface PageLimits {
+  /** Maximum size in bytes of a row, and of each other text that is read. */
+  readonly maxRowBytes: number;
+  /** Maximum depth of objects and arrays, including the page itself. */
+  readonly maxDepth: number;
+}
+
+/** Position of the next token: inside a structure, or as the value of a member. */
+type Place =
+  | 'start'
+  | 'page'
+  | 'warning'
+  | 'fields'
+  | 'insideFields'
+  | 'messages'
+  | 'rows'
+  | 'element'
+  | 'map'
+  | 'row'
+  | 'skipped'
+  | 'end';
+
+/** Number of open objects and arrays directly inside each structure. */
+const depthOf = { page: 1, element: 3, row: 4 } as const;
+
+const mapName = Buffer.from('"map"');
+const betweenRows = Buffer.from('}},{"map":{');
+
+export class PageContent {
+  readonly #sink: RowSink;
+  readonly #limits: PageLimits;
+  readonly #reader: JsonReader;
+  readonly #fieldsOfRow = new RowFields();
+  readonly #found = sharedFoundRows();
+  #place: Place = 'start';
+  #bytes: Buffer = Buffer.alloc(0);
+  #end = 0;
+  /** Index in `#bytes` of the beginning of the row, or of the value of `fields`. */
+  #start = 0;
+  /** Structure to return to after skipped content. */
+  #afterSkipped: 'page' | 'element' = 'page';
+  #rows = 0;
+  #hasMessages = false;
+  #hasMap = false;
+  #warning: string | undefined;
+  #fields: readonly PageField[] = [];
+
+  readonly #count = (rows: number) => {
+    this.#rows += rows;
+  };
+  readonly #complainOfRow = (at: number, problem: string) => this.error(this.#reader.offsetOf(at), problem);
+
+  constructor(sink: RowSink, limits: PageLimits) {
+    this.#sink = sink;
+    this.#limits = limits;
+    this.#reader = new JsonReader(limits.maxDepth, (offset, problem) => this.error(offset, problem));
+  }
+
+  /** Number of rows passed on. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Warning and fields of the page, as far as read. */
+  get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
+    return { warning: this.#warning, fields: this.#fields };
+  }
+
+  /** Index of the next byte in the current chunk. */
+  get at(): number {
+    return this.#reader.at;
+  }
+
+  /** Continues with other bytes, see `JsonReader.take`. */
+  take(bytes: Buffer, at: number, end: number, base: number): void {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.#start += this.#reader.take(bytes, at, end, base);
+  }
+
+  /** Reads to the end of the chunk. With `whileHeld`, stops when the bytes no longer have to be contiguous. */
+  read(whileHeld: boolean): void {
+    for (;;) {
+      if (this.#place === 'row') {
+        if (!whileHeld) this.#giveOutFound();
+        if (this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
+      }
+      const found = this.#reader.next();
+      if (found === token.more) return;
+      this.#meet(found);
+      if (whileHeld && this.heldFrom() < 0) return;
+    }
+  }
+
+  /** First index of the bytes that must stay contiguous, because a row or a text is incomplete. -1 if there is none. */
+  heldFrom(): number {
+    switch (this.#place) {
+      case 'row':
+      case 'insideFields':
+        return this.#start;
+      case 'page':
+      case 'element':
+      case 'warning':
+        return this.#reader.insideToken ? this.#reader.tokenStart : -1;
+      default:
+        return -1;
+    }
+  }
+
+  /** Throws if the incomplete row or text is too long. */
+  checkLength(from: number, end: number): void {
+    const { maxRowBytes } = this.#limits;
+    if (end - from <= maxRowBytes) return;
+    throw this.error(this.#reader.offsetOf(from) + maxRowBytes, `expected at most ${maxRowBytes} bytes in one piece`);
+  }
+
+  /** Throws if a page of `length` bytes is incomplete. */
+  end(length: number): void {
+    if (this.#reader.isDone) return;
+    throw this.error(length, `expected ${this.#reader.expected()}, found the end of the page`);
+  }
+
+  /** Creates an error for a byte of the page and the reader's current position. */
+  error(offset: number, problem: string): PageError {
+    return new PageError(offset, this.#where(), problem);
+  }
+
+  #meet(found: Token): void {
+    switch (this.#place) {
+      case 'row':
+        this.#meetInRow(found);
+        return;
+      case 'element':
+        this.#meetInElement(found);
+        return;
+      case 'map':
+        if (found !== token.objectStart) throw this.#wrongKind('an object', found);
+        this.#beginRow(this.#reader.tokenStart);
+        return;
+      case 'rows':
+        this.#meetInRows(found);
+        return;
+      case 'skipped':
+        if (this.#reader.depth === depthOf[this.#afterSkipped]) this.#place = this.#afterSkipped;
+        return;
+      case 'start':
+        if (found !== token.objectStart) throw this.#wrongKind('an object', found);
+        this.#place = 'page';
+        return;
+      case 'page':
+        this.#meetInPage(found);
+        return;
+      case 'messages':
+        if (found !== token.arrayStart && found !== token.null) throw this.#wrongKind('an array', found);
+        this.#place = found === token.null ? 'page' : 'rows';
+        return;
+      case 'warning':
+        if (found !== token.string && found !== token.null) throw this.#wrongKind('a string', found);
+        this.#warning = found === token.null ? undefined : this.#text();
+        this.#place = 'page';
+        return;
+      case 'fields':
+        this.#meetFields(found);
+        return;
+      case 'insideFields':
+        if (this.#reader.depth === depthOf.page) this.#endFields();
+        return;
+      case 'end':
+        return;
+    }
+  }
+
+  #meetInPage(found: Token): void {
+    if (found === token.objectEnd) {
+      if (!this.#hasMessages) throw this.#errorAtToken('expected a member messages, found none');
+      this.#place = 'end';
+      return;
+    }
+    switch (this.#text()) {
+      case 'messages':
+        if (this.#hasMessages) throw this.#errorAtToken('expected messages once');
+        this.#hasMessages = true;
+        this.#place = 'messages';
+        return;
+      case 'warning':
+        this.#place = 'warning';
+        return;
+      case 'fields':
+        this.#place = 'fields';
+        return;
+      default:
+        this.#skipValue('page');
+    }
+  }
+
+  #meetFields(found: Token): void {
+    if (found === token.null) {
+      this.#fields = [];
+      this.#place = 'page';
+    } else if (found === token.arrayStart) {
+      this.#start = this.#reader.tokenStart;
+      this.#place = 'insideFields';
+    } else {
+      throw this.#wrongKind('an array', found);
+    }
+  }
+
+  #endFields(): void {
+    const end = this.#reader.tokenEnd;
+    this.checkLength(this.#start, end);
+    try {
+      this.#fields = decodePageFields(JSON.parse(this.#bytes.toString('utf8', this.#start, end)));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      throw this.error(this.#reader.offsetOf(this.#start), error.message);
+    }
+    this.#place = 'page';
+  }
+
+  #meetInRows(found: Token): void {
+    if (found === token.arrayEnd) this.#place = 'page';
+    else if (found === token.objectStart) {
+      this.#hasMap = false;
+      this.#place = 'element';
+    } else throw this.#wrongKind('an object', found);
+  }
+
+  #meetInElement(found: Token): void {
+    if (found === token.objectEnd) {
+      if (!this.#hasMap) throw this.#errorAtToken('expected a member map, found none');
+      this.#place = 'rows';
+    } else if (!this.#isMapName()) this.#skipValue('element');
+    else if (this.#hasMap) throw this.#errorAtToken('expected map once');
+    else {
+      this.#hasMap = true;
+      this.#place = 'map';
+    }
+  }
+
+  #isMapName(): boolean {
+    const { tokenStart, tokenEnd, escaped } = this.#reader;
+    if (escaped) return this.#text() === 'map';
+    return tokenEnd - tokenStart === mapName.length && standsAt(this.#bytes, tokenStart, mapName);
+  }
+
+  #skipValue(after: 'page' | 'element'): void {
+    this.#afterSkipped = after;
+    this.#place = 'skipped';
+  }
+
+  #beginRow(start: number): void {
+    this.#start = start;
+    this.#fieldsOfRow.begin();
+    this.#place = 'row';
+  }
+
+  #meetInRow(found: Token): void {
+    const { depth, tokenStart, tokenEnd, escaped } = this.#reader;
+    switch (found) {
+      case token.name:
+        if (depth === depthOf.row) this.#fieldsOfRow.name(this.#bytes, tokenStart, tokenEnd, escaped);
+        return;
+      case token.objectStart:
+      case token.arrayStart:
+        if (depth > depthOf.row + 1) return;
+        break;
+      case token.objectEnd:
+      case token.arrayEnd:
+        if (depth < depthOf.row) this.#endRow();
+        return;
+      default:
+        if (depth > depthOf.row) return;
+    }
+    this.#fieldsOfRow.value(found, tokenStart - this.#start, tokenEnd - this.#start, escaped);
+  }
+
+  /** Reads members of a row that have the usual form. `#meetInRow` handles others. Returns false inside a value. */
+  #readMembers(): boolean {
+    const reader = this.#reader;
+    if (reader.depth > depthOf.row) return false;
+    while (reader.nextStringMember(nameLengths)) {
+      const { nameStart, nameEnd, tokenStart, tokenEnd, escaped } = reader;
+      this.#fieldsOfRow.name(this.#bytes, nameStart, nameEnd, false);
+      this.#fieldsOfRow.value(token.string, tokenStart - this.#start, tokenEnd - this.#start, escaped);
+    }
+    return true;
+  }
+
+  /** At the beginning of a row: passes on the rows that can be found in one pass, and moves to the next row. */
+  #giveOutFound(): void {
+    if (this.#reader.at !== this.#start + 1) return;
+    const rows = this.#found;
+    rows.find(this.#bytes, this.#start, this.#end);
+    if (rows.left === 0) return;
+    while (rows.left > 0) {
+      rows.take(this.#limits.maxRowBytes);
+      rows.giveTo(this.#sink, this.#count);
+      if (rows.left === 0) break;
+      const { start, end } = rows.pass(this.#fieldsOfRow);
+      this.#start = start;
+      this.#giveOut(end);
+    }
+    this.#reader.moveInto(rows.next + 1);
+    this.#beginRow(rows.next);
+  }
+
+  /** Moves from the last member of a row to the next row, if the text between them has the usual form. */
+  #passToNextRow(): boolean {
+    const end = this.#reader.at + 1;
+    if (!this.#reader.passInto(betweenRows)) return false;
+    this.#giveOut(end);
+    this.#beginRow(this.#reader.at - 1);
+    return true;
+  }
+
+  #endRow(): void {
+    this.#giveOut(this.#reader.tokenEnd);
+    this.#place = 'element';
+  }
+
+  #giveOut(end: number): void {
+    this.checkLength(this.#start, end);
+    this.#sink.row(this.#fieldsOfRow.read(this.#bytes, this.#start, end, this.#complainOfRow));
+    this.#rows++;
+  }
+
+  /** Text of the last name or string. */
+  #text(): string {
+    const { tokenStart, tokenEnd } = this.#reader;
+    this.checkLength(tokenStart, tokenEnd);
+    return JSON.parse(this.#bytes.toString('utf8', tokenStart, tokenEnd)) as string;
+  }
+
+  #wrongKind(expected: string, found: Token): PageError {
+    return this.#errorAtToken(`expected ${expected}, found ${tokenNames[found]}`);
+  }
+
+  #errorAtToken(problem: string): PageError {
+    return this.error(this.#reader.offsetOf(this.#reader.tokenStart), problem);
+  }
+
+  /** Current position as a JSON path. */
+  #where(): string {
+    switch (this.#place) {
+      case 'start':
+      case 'page':
+      case 'end':
+        return 'the page';
+      case 'warning':
+      case 'messages':
+        return this.#place;
+      case 'fields':
+      case 'insideFields':
+        return 'fields';
+      case 'rows':
+        return `messages[${this.#rows}]`;
+      case 'element':
+        return this.#element();
+      case 'map':
+      case 'row':
+        return `messages[${this.#rows}].map`;
+      case 'skipped':
+        return this.#afterSkipped === 'page' ? 'the page' : this.#element();
+    }
+  }
+
+  /** Path of the current element. Its row may have been passed on already. */
+  #element(): string {
+    return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
+  }
+}
+
+export class PageError extends DecodeError {
+  /** Offset of the wrong byte in the page. The length of the page if it is truncated. */
+  readonly offset: number;
+
+  /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */
+  constructor(offset: number, place: string, problem: string) {
+    super(`${place}: ${problem}, at byte ${offset}`);
+    this.offset = offset;
+  }
+}

@@ -1,0 +1,26 @@
+/** Descriptions of the fields in a page of messages or records (2.4). */
+import { membersAt, mismatch, optionalFlag, optionalText, text } from '../json/json-members.ts';
+
+export interface PageField {
+  readonly name: string;
+  /** Known values: `long`, `int` and `string`. */
+  readonly fieldType: string | undefined;
+  /** Whether an aggregation groups by this field. */
+  readonly keyField: boolean;
+}
+
+/** Decodes the member `fields` of a page. `null` and an absent member mean no descriptions. */
+export function decodePageFields(value: unknown): readonly PageField[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);
+  return value.map((each: unknown, index) => decodePageField(each, `fields[${index}]`));
+}
+
+function decodePageField(value: unknown, path: string): PageField {
+  const members = membersAt(value, path);
+  return {
+    name: text(members, 'name', path),
+    fieldType: optionalText(members, 'fieldType', path),
+    keyField: optionalFlag(members, 'keyField', path) ?? false,
+  };
+}

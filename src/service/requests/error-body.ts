@@ -1,0 +1,58 @@
+/**
+ * Reads the body of an error answer. The specification does not define its format (7). Known formats: an object with `code`, an
+ * object with an array `errors`, the HTML page of a proxy, and an empty body. Reading never fails.
+ */
+import { parseJson } from '../json/exact-json.ts';
+import { normalizeServiceCode } from './service-code.ts';
+
+export interface ErrorBody {
+  /** Error code of chapter 7 in the specification's spelling, or the code as the service wrote it. */
+  readonly serviceCode: string | undefined;
+  /** Id that the service assigned to this error. */
+  readonly errorId: string | undefined;
+  /** Message for people: one line, at most `maxMessageLength` characters. */
+  readonly message: string | undefined;
+}
+
+const maxMessageLength = 300;
+/** Maximum size of an error document. Longer bodies are ignored. */
+const maxErrorBodyBytes = 64 * 1024;
+const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
+
+type Members = Readonly<Record<string, unknown>>;
+
+function asMembers(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+}
+
+function textIn(members: Members | undefined, name: string): string | undefined {
+  const value = members?.[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Replaces line breaks and control characters, and cuts the text to its limit. */
+function oneLine(text: string | undefined): string | undefined {
+  const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line ? line.slice(0, maxMessageLength) : undefined;
+}
+
+function parse(body: Uint8Array): unknown {
+  if (body.length === 0 || body.length > maxErrorBodyBytes) return undefined;
+  try {
+    return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function decodeErrorBody(body: Uint8Array): ErrorBody {
+  const outer = asMembers(parse(body));
+  if (!outer) return nothing;
+  const first = Array.isArray(outer.errors) ? asMembers(outer.errors[0]) : undefined;
+  const code = textIn(outer, 'code') ?? textIn(first, 'code');
+  return {
+    serviceCode: code === undefined ? undefined : normalizeServiceCode(code),
+    errorId: oneLine(textIn(outer, 'id')),
+    message: oneLine(textIn(outer, 'message') ?? textIn(first, 'message')),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Address and cookies of one search job (5.3). All requests of the job go to the address that answered its creation, since most
+ * cookies are valid only for the host that set them.
+ *
+ * A redirect of a single request is followed for that request. The job moves only if a permanent redirect leads to a successful
+ * answer, which shows that the job is known there.
+ */
+import { Cookie, CookieJar } from 'tough-cookie';
+import type { Clock } from '../../base/clock.ts';
+import type { ServiceAddress } from './service-address.ts';
+
+export class JobSession {
+  readonly cookies: JobCookies;
+  #address: ServiceAddress | undefined;
+
+  /** `address` is absent before the job's creation. */
+  constructor(clock: Clock, address?: ServiceAddress) {
+    this.cookies = new JobCookies(clock);
+    this.#address = address;
+  }
+
+  /** Undefined until the creation is answered. Then the deployment's own address applies. */
+  get address(): ServiceAddress | undefined {
+    return this.#address;
+  }
+
+  /** Records a successful answer from `address`. `forGood`: reached directly or by permanent redirects only. */
+  answered(address: ServiceAddress, forGood: boolean): void {
+    if (forGood || !this.#address) this.#address = address;
+  }
+}
+
+/** Limits for the number and length of cookies, since all cookies are sent with every request. */
+const maxCookies = 50;
+const maxCookieLength = 4096;
+/** Characters that are valid in a header (RFC 9110, 5.5). */
+const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export class JobCookies {
+  readonly #clock: Clock;
+  readonly #jar = new CookieJar();
+  /** Names of stored cookies. */
+  readonly #names = new Set<string>();
+  #wereSent = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether any cookie was ever requested for sending. */
+  get wereSent(): boolean {
+    return this.#wereSent;
+  }
+
+  /** Stores the `Set-Cookie` headers of an answer to a request to `url`. */
+  store(url: URL, setCookies: readonly string[]): void {
+    const nowMs = this.#clock.now();
+    for (const text of setCookies) {
+      const cookie = text.length <= maxCookieLength ? Cookie.parse(text) : undefined;
+      if (!cookie || !sendable.test(cookie.cookieString())) continue;
+      if (!this.#names.has(cookie.key) && this.#names.size >= maxCookies) continue;
+      this.#names.add(cookie.key);
+      endAtFixedTime(cookie, nowMs);
+      this.#jar.setCookieSync(cookie, url.href, { now: new Date(nowMs), ignoreError: true });
+    }
+  }
+
+  /** Returns the `Cookie` header for a request to `url`, or undefined if no cookie applies. */
+  header(url: URL): string | undefined {
+    const nowMs = this.#clock.now();
+    const cookies = this.#jar.getCookiesSync(url.href, { expire: false, sort: true });
+    const valid = cookies.filter((cookie) => (cookie.expiryTime() ?? Number.POSITIVE_INFINITY) > nowMs);
+    if (valid.length === 0) return undefined;
+    this.#wereSent = true;
+    return valid.map((cookie) => cookie.cookieString()).join('; ');
+  }
+}
+
+/** Latest time that a `Date` can represent. */
+const latestMs = 8_640_000_000_000_000;
+
+/**
+ * Converts `Max-Age`, which takes precedence over `Expires`, to a fixed time after the arrival of the cookie. The library would
+ * count it from the last use.
+ */
+function endAtFixedTime(cookie: Cookie, nowMs: number): void {
+  const { maxAge } = cookie;
+  if (maxAge === null) return;
+  cookie.maxAge = null;
+  if (maxAge === 'Infinity') cookie.expires = 'Infinity';
+  else
+    cookie.expires = new Date(typeof maxAge === 'number' && maxAge > 0 ? Math.min(latestMs, nowMs + maxAge * 1000) : 0);
+}

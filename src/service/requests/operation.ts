@@ -1,0 +1,69 @@
+/**
+ * Names and limits of the service's operations. The names are labels of metrics, names of boundaries and rows of the outcome table.
+ */
+import type { RequestClass } from '../budget/request-slot.ts';
+
+/** Operations of search jobs (4.1 to 4.5). */
+export const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
+/** Operations of collectors (4.6 to 4.9). */
+export const collectorOperations = ['listCollectors', 'listBuilds', 'getTask', 'createTask'] as const;
+
+export type JobOperation = (typeof jobOperations)[number];
+export type CollectorOperation = (typeof collectorOperations)[number];
+export type Operation = JobOperation | CollectorOperation;
+
+/** Limits of an answer whose body is read as a stream. */
+export interface StreamLimits {
+  /** Time in ms from the grant of the slot to the head of the answer. */
+  readonly headMs: number;
+  /** Time in ms between two chunks of the body. */
+  readonly silenceMs: number;
+  /** Time in ms for which the sink may pause the answer (B3). */
+  readonly heldUpMs: number;
+}
+
+/** Limits of a request that may wait long for its answer but must not block others. */
+export interface PollLimits {
+  /** Time in ms from the grant of the slot after which the request is cancelled as soon as a keep-alive needs its slot. */
+  readonly patienceMs: number;
+}
+
+export interface OperationInfo {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Class of its requests (B3), unless the call sets another one. */
+  readonly requestClass: RequestClass;
+  /** Time in ms from the grant of the slot to the last byte of the answer. Slowly arriving bytes do not extend it. */
+  readonly deadlineMs: number;
+  /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */
+  readonly maxBodyBytes: number;
+  readonly stream?: StreamLimits;
+  /** Limits of a job's status requests. */
+  readonly poll?: PollLimits;
+}
+
+const mebibyte = 1024 * 1024;
+
+export const operations: { readonly [O in Operation]: OperationInfo } = {
+  createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
+  // The next request does not wait for the answer (B4), but a lost answer is a lost error (E5).
+  getJob: {
+    method: 'GET',
+    requestClass: 'keepAlive',
+    deadlineMs: 15_000,
+    maxBodyBytes: 16 * mebibyte,
+    poll: { patienceMs: 2_000 },
+  },
+  listMessages: {
+    method: 'GET',
+    requestClass: 'pageRead',
+    deadlineMs: 60_000,
+    maxBodyBytes: mebibyte,
+    stream: { headMs: 30_000, silenceMs: 10_000, heldUpMs: 5_000 },
+  },
+  listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
+  deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },
+  listCollectors: { method: 'GET', requestClass: 'listing', deadlineMs: 30_000, maxBodyBytes: 64 * mebibyte },
+  listBuilds: { method: 'GET', requestClass: 'listing', deadlineMs: 15_000, maxBodyBytes: 4 * mebibyte },
+  getTask: { method: 'GET', requestClass: 'taskStatus', deadlineMs: 15_000, maxBodyBytes: mebibyte },
+  createTask: { method: 'POST', requestClass: 'taskCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
+};

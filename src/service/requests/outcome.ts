@@ -1,0 +1,261 @@
+/**
+ * Outcome table: every way in which a request can end, and its result for the caller. For each operation and outcome, it contains
+ * the reason for a condition, whether the service may have acted, the handling, and the number of immediate retries by the client.
+ *
+ * Invariant: a request with a possible effect is never repeated here, except for a deletion, which has the same effect twice. Reads
+ * have no effect, except for a job's status: the service returns each pending error once (2.3), so a lost answer is a lost error.
+ */
+import type { Handling } from '../../base/errors.ts';
+import type { TransportFailure } from '../transport/transport.ts';
+import type { Operation } from './operation.ts';
+import {
+  type JobRefusal,
+  jobRefusals,
+  type PageRefusal,
+  pageRefusals,
+  type TaskRefusal,
+  taskRefusals,
+  unknownJobCode,
+} from './service-code.ts';
+import type { Effect } from './service-error.ts';
+
+export type Outcome =
+  // Not sent: no usable connection.
+  | Exclude<TransportFailure, 'connectionLost' | 'answerTooLarge' | 'answerMalformed'>
+  | 'connectTimeout'
+  | 'withdrawn'
+  | 'notLeading'
+  | 'budgetFull'
+  // Sent, but without a complete answer.
+  | 'connectionLost'
+  | 'timeout'
+  | 'abandoned'
+  | 'heldUp'
+  | 'answerTooLarge'
+  | 'answerMalformed'
+  | 'answerInvalid'
+  // Answers with another address.
+  | 'redirectNotAllowed'
+  | 'redirectInCircles'
+  // Answers that reject the request (7.1).
+  | 'badRequest'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'notFound'
+  | 'methodUnsupported'
+  | 'contentTypeInvalid'
+  | 'rateLimited'
+  | 'clientError'
+  | 'requestTimeout'
+  // Answers without a clear meaning.
+  | 'internalError'
+  | 'unavailable'
+  | 'serverError'
+  | 'unexpectedStatus'
+  | TaskRefusal
+  | JobRefusal
+  | PageRefusal
+  // The job does not exist (7.3). The cause is found in `missing-job.ts`.
+  | JobMissing;
+
+export const jobMissings = [
+  /** Just created, and not yet known to this replica (10.2). */
+  'jobNotKnownYet',
+  /** Deleted by logfleet. */
+  'jobDeleted',
+  /** The service set no cookie, or none that may be sent (5.3). */
+  'jobCookieMissing',
+  /** Cancelled by the service because no request arrived for too long (3.1). */
+  'jobSilenced',
+  /** Cancelled by the service after eight hours (3.1). */
+  'jobTimedOut',
+  /** Any other cause: deleted by another client, or lost by the service. */
+  'jobGone',
+] as const;
+
+export type JobMissing = (typeof jobMissings)[number];
+
+/** In the table, `retryAfter` means: as `Retry-After` says, otherwise `backoff`. */
+export type TableHandling = Exclude<Handling['kind'], 'bug'>;
+
+export interface Treatment {
+  /** CamelCase reason of the condition. */
+  readonly reason: string;
+  readonly effect: Effect;
+  readonly handling: TableHandling;
+  /** Number of immediate retries by the client, each with its own slot, before it returns the error. */
+  readonly again: number;
+}
+
+/** Treatment of an outcome, with exceptions for some operations. */
+type Row = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
+
+const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
+const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
+const mayHaveActed = { effect: 'unknown', again: 0 } as const;
+/** Treatment of a lost or unreadable answer. Harmless for most reads, but not for a creation (U3). */
+const unsure = {
+  effect: 'none',
+  handling: 'backoff',
+  again: 0,
+  of: {
+    createTask: mayHaveActed,
+    createJob: mayHaveActed,
+    getJob: mayHaveActed,
+    deleteJob: { effect: 'unknown' },
+  },
+} as const;
+
+const refused = { ...nothingSent, reason: 'RequestRefused' } as const;
+const taskRefused = { effect: 'none', handling: 'wait', again: 0, reason: 'CollectorRefused' } as const;
+const queryRefused = { ...needsPerson, reason: 'QueryRefused' } as const;
+const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
+const jobLost = { effect: 'none', handling: 'backoff', again: 0, reason: 'JobLost' } as const;
+
+const rows: { readonly [O in Outcome]: Row } = {
+  nameNotFound: { ...nothingSent, reason: 'ServiceUnreachable' },
+  refused: { ...nothingSent, reason: 'ServiceUnreachable' },
+  notReachable: { ...nothingSent, reason: 'ServiceUnreachable' },
+  connectTimeout: { ...nothingSent, reason: 'ServiceUnreachable' },
+  proxyFailed: { ...nothingSent, reason: 'ServiceUnreachable' },
+  tlsFailed: { ...nothingSent, reason: 'ServiceUnreachable' },
+  closed: { ...nothingSent, reason: 'ClientClosed' },
+  withdrawn: { ...nothingSent, reason: 'CallAborted' },
+  notLeading: { ...nothingSent, reason: 'NotLeading' },
+  budgetFull: { ...nothingSent, reason: 'RequestBudgetFull' },
+  certificateUnknown: { ...needsPerson, reason: 'CertificateNotTrusted' },
+  certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
+  certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
+
+  // Some rows of a page may have been passed on. The reader requests the others.
+  connectionLost: {
+    ...unsure,
+    again: 2,
+    reason: 'ServiceUnreachable',
+    of: { ...unsure.of, listMessages: { again: 0 } },
+  },
+  timeout: { ...unsure, reason: 'ServiceUnreachable' },
+  abandoned: { ...unsure, reason: 'CallAborted' },
+  heldUp: { effect: 'none', handling: 'backoff', again: 0, reason: 'DestinationSlow' },
+  answerTooLarge: { ...unsure, reason: 'AnswerInvalid' },
+  answerMalformed: { ...unsure, reason: 'AnswerInvalid' },
+  answerInvalid: { ...unsure, reason: 'AnswerInvalid' },
+
+  redirectNotAllowed: { ...needsPerson, reason: 'RedirectNotAllowed' },
+  redirectInCircles: { ...needsPerson, reason: 'RedirectNotAllowed' },
+
+  badRequest: { ...refused },
+  // Can be spurious when many clients log in at the same time (10.1).
+  unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
+  forbidden: { ...needsPerson, reason: 'Forbidden' },
+  notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
+  methodUnsupported: { ...needsPerson, reason: 'AddressInvalid' },
+  contentTypeInvalid: { ...needsPerson, reason: 'RequestRefused' },
+  rateLimited: { effect: 'none', handling: 'retryAfter', again: 0, reason: 'RateLimited' },
+  clientError: { ...refused },
+  requestTimeout: { ...unsure, reason: 'ServiceUnavailable' },
+
+  internalError: { ...unsure, reason: 'ServiceUnavailable' },
+  unavailable: { ...unsure, handling: 'retryAfter', reason: 'ServiceUnavailable' },
+  serverError: { ...unsure, reason: 'ServiceUnavailable' },
+  unexpectedStatus: { ...unsure, reason: 'AnswerInvalid' },
+
+  'collector.invalid': { ...taskRefused },
+  'collector.type.invalid': { ...taskRefused },
+  'collector.not.alive': { ...taskRefused },
+  'collector.in.upgrading': { ...taskRefused },
+  'collector.version.invalid': { ...taskRefused },
+
+  generic: { ...refused },
+  'invalid.timestamp.from': { ...rangeRefused },
+  'invalid.timestamp.to': { ...rangeRefused },
+  'to.smaller.than.from': { ...rangeRefused },
+  'unknown.timezone': { ...rangeRefused },
+  'empty.timezone': { ...rangeRefused },
+  'unknown.time.type': { ...rangeRefused },
+  'no.query': { ...queryRefused },
+  'parse.error': { ...queryRefused },
+  'query.creation.error': { ...queryRefused },
+
+  'offset.missing': { ...refused },
+  'offset.negative': { ...refused },
+  'limit.missing': { ...refused },
+  'limit.zero': { ...refused },
+  'limit.negative': { ...refused },
+  'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
+  'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
+
+  jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
+  jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
+  jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
+  jobSilenced: { ...jobLost, reason: 'JobSilenced' },
+  jobTimedOut: { ...jobLost, reason: 'JobTimedOut' },
+  jobGone: { ...jobLost },
+};
+
+export const outcomes = Object.keys(rows) as readonly Outcome[];
+
+export function treatmentOf(operation: Operation, outcome: Outcome): Treatment {
+  const { of, ...row } = rows[outcome];
+  return { ...row, ...of?.[operation] };
+}
+
+const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
+  [400, 'badRequest'],
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'notFound'],
+  [405, 'methodUnsupported'],
+  [408, 'requestTimeout'],
+  [415, 'contentTypeInvalid'],
+  [429, 'rateLimited'],
+  [500, 'internalError'],
+  [503, 'unavailable'],
+]);
+
+/** Outcome of a request that was not written. No failure of its connection can have had an effect. */
+export function outcomeOfUnsent(failure: TransportFailure): Outcome {
+  switch (failure) {
+    case 'connectionLost':
+      return 'notReachable';
+    case 'answerMalformed':
+    case 'answerTooLarge':
+      return 'proxyFailed';
+    default:
+      return failure;
+  }
+}
+
+/** Outcome of a request that was written but has no complete answer. */
+export function outcomeOfUnanswered(failure: TransportFailure): Outcome {
+  return failure === 'answerTooLarge' || failure === 'answerMalformed' ? failure : 'connectionLost';
+}
+
+const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
+  createTask: taskRefusals,
+  createJob: jobRefusals,
+  listMessages: pageRefusals,
+  listRecords: pageRefusals,
+};
+
+/** Statuses whose meaning does not depend on an error code. */
+const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
+
+/** Operations on an existing job. */
+const jobOperations: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
+
+/**
+ * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body, if any. For an
+ * unknown job it returns `jobGone`, which callers with more information can refine.
+ */
+export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
+  if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
+    const refusal = refusals[operation]?.find((known) => known === serviceCode);
+    if (refusal) return refusal;
+    if (jobOperations.has(operation) && (status === 404 || serviceCode === unknownJobCode)) return 'jobGone';
+  }
+  const known = outcomeByStatus.get(status);
+  if (known) return known;
+  if (status >= 400 && status < 500) return 'clientError';
+  return status >= 500 && status < 600 ? 'serverError' : 'unexpectedStatus';
+}

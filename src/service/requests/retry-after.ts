@@ -1,0 +1,19 @@
+/** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
+
+/** Maximum wait in ms, so that a header cannot stop the operator. */
+const longestRetryAfterMs = 3_600_000;
+
+/** Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is wall-clock time. */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim();
+  if (!text) return undefined;
+  const delayMs = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
+  if (Number.isNaN(delayMs)) return undefined;
+  return Math.min(Math.max(0, delayMs), longestRetryAfterMs);
+}
+
+/** Returns milliseconds since the epoch, or undefined if the header is missing or invalid. */
+export function parseHttpDate(header: string | undefined): number | undefined {
+  const dateMs = header === undefined ? Number.NaN : Date.parse(header);
+  return Number.isNaN(dateMs) ? undefined : dateMs;
+}

@@ -1,0 +1,171 @@
+/**
+ * Converts an outcome to the `ServiceError` of a call: the treatment from the outcome table, and a message with the event, the
+ * place and the remedy. Messages never contain credentials.
+ */
+import type { Handling } from '../../base/errors.ts';
+import { type Operation, operations } from './operation.ts';
+import { type Outcome, treatmentOf } from './outcome.ts';
+import { ServiceError } from './service-error.ts';
+
+/** Facts about a failed request. */
+export interface Failure {
+  readonly outcome: Outcome;
+  /** Address of the request, without its query. */
+  readonly address: string;
+  readonly status?: number | undefined;
+  readonly serviceCode?: string | undefined;
+  readonly serviceMessage?: string | undefined;
+  readonly errorId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly sentAtMs?: number | undefined;
+  /** Detail for the message: the socket's error code, a JSON path, or a new address. */
+  readonly detail?: string | undefined;
+  readonly cause?: unknown;
+}
+
+const correctQuery = 'correct the query';
+
+type Advice = { readonly [O in Outcome]?: string };
+
+/** Remedies for people, by outcome and error code. Outcomes without a remedy have no entry. */
+function adviceWith(operation: Operation, names: SettingNames): Advice {
+  const { address, credentials, trustAuthority, shareRate } = names;
+  // Both causes have the same answer (10.5).
+  const orJobs =
+    operation === 'createJob'
+      ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
+      : '';
+  // Times are written by logfleet in a form that the service accepts, so only an intermediary can have changed them.
+  const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
+  const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
+  return {
+    nameNotFound: `the host name cannot be resolved: check ${address}, and the DNS and proxy settings of the machine`,
+    refused: `no server listens there: check host and port of ${address}`,
+    notReachable: `check ${address}, and whether firewalls, network policies or proxies let logfleet through`,
+    connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
+    proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
+    tlsFailed: `the TLS handshake failed: check host and port of ${address}`,
+    certificateUnknown: `the certificate has an unknown issuer: ${trustAuthority}`,
+    certificateExpired:
+      'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
+    certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
+    budgetFull: 'logfleet repeats it when some of them have been sent',
+    unauthorized: `check ${credentials}`,
+    forbidden:
+      'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
+    notFound: `nothing was found at this address: check that ${address} ends in /api and names the right deployment`,
+    methodUnsupported: `this is not the address of the service: check ${address}`,
+    redirectInCircles: `check that ${address} names the right deployment`,
+    contentTypeInvalid: altered,
+    rateLimited: `another client may be using the same user: ${shareRate}${orJobs}`,
+    'invalid.timestamp.from': altered,
+    'invalid.timestamp.to': altered,
+    'to.smaller.than.from': altered,
+    'unknown.time.type': altered,
+    'unknown.timezone': anotherZone,
+    'empty.timezone': altered,
+    'no.query': altered,
+    'parse.error': correctQuery,
+    'query.creation.error': correctQuery,
+    'no.records.not.an.aggregation.query':
+      'write Messages as results, or an aggregation such as | count by _sourceHost',
+    'raw.messages.not.available': 'the query aggregates: write Records as results, or require raw messages',
+    jobCookieMissing: 'the cookie of the service is missing: check whether a proxy removes cookies',
+  };
+}
+
+/**
+ * Creates the error for a failed request.
+ * @param names names of the settings where the person wrote them
+ */
+export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
+  const { outcome, sentAtMs, status, serviceCode, errorId } = failure;
+  const treatment = treatmentOf(operation, outcome);
+  return new ServiceError({
+    code: `service.${outcome}`,
+    message: render(operation, failure, names),
+    reason: treatment.reason,
+    effect: treatment.effect,
+    handling: handlingOf(treatment.handling, failure.retryAfterMs),
+    ...(status === undefined ? {} : { status }),
+    ...(serviceCode === undefined ? {} : { serviceCode }),
+    ...(errorId === undefined ? {} : { errorId }),
+    ...(sentAtMs === undefined ? {} : { sentAtMs }),
+    ...(failure.cause === undefined ? {} : { cause: failure.cause }),
+  });
+}
+
+function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number | undefined): Handling {
+  if (kind !== 'retryAfter') return { kind };
+  return retryAfterMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs: retryAfterMs };
+}
+
+function render(operation: Operation, failure: Failure, names: SettingNames): string {
+  const request = `${operations[operation].method} ${failure.address}`;
+  const isGoneTask = operation === 'getTask' && failure.outcome === 'notFound';
+  const help = isGoneTask ? undefined : adviceWith(operation, names)[failure.outcome];
+  return `${request} ${happened(failure, names)}${help ? `; ${help}` : ''}`;
+}
+
+function happened(failure: Failure, { followRedirect }: SettingNames): string {
+  const { detail, status, outcome } = failure;
+  const inBrackets = detail ? ` (${detail})` : '';
+  switch (outcome) {
+    case 'redirectNotAllowed':
+      return `was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
+    case 'redirectInCircles':
+      return `was redirected without getting anywhere${inBrackets}`;
+    case 'timeout':
+      return `was not answered in time${inBrackets}`;
+    case 'withdrawn':
+    case 'abandoned':
+      return 'was given up by its caller';
+    case 'connectionLost':
+      return `got no complete answer, since the connection broke${inBrackets}`;
+    case 'heldUp':
+      return `was cancelled, since its rows could not be written in time${inBrackets}`;
+    case 'answerInvalid':
+    case 'answerMalformed':
+    case 'answerTooLarge':
+      return `got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+    case 'notLeading':
+      return 'was not sent, since another process may lead now';
+    case 'closed':
+      return 'was not sent, since its client has been closed';
+    case 'jobNotKnownYet':
+    case 'jobDeleted':
+    case 'jobCookieMissing':
+    case 'jobSilenced':
+    case 'jobTimedOut':
+    case 'jobGone':
+      return `found no such search job${inBrackets}`;
+    default:
+      return status === undefined ? `was not sent${inBrackets}` : answered(failure, status);
+  }
+}
+
+function answered(failure: Failure, status: number): string {
+  const code = failure.serviceCode ? ` ${failure.serviceCode}` : '';
+  return `was answered ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
+}
+
+export interface SettingNames {
+  /** Base address. */
+  readonly address: string;
+  /** Access id and access key. */
+  readonly credentials: string;
+  /** Instruction to trust a certificate authority, as in `put its CA certificate (PEM) into …`. */
+  readonly trustAuthority: string;
+  /** Instruction to follow a redirect to another host, as in `write it into …`. */
+  readonly followRedirect: string;
+  /** Instruction to leave more of the user's rate to other clients. */
+  readonly shareRate: string;
+}
+
+export const secretNames: SettingNames = {
+  address: 'baseURL in the Secret',
+  credentials: 'accessId and accessKey in the Secret',
+  trustAuthority: 'put its CA certificate (PEM) into ca.crt of the Secret',
+  followRedirect: 'write it into baseURL of the Secret, or its host into allowedHosts',
+  shareRate: 'lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
+};

@@ -1,0 +1,124 @@
+/**
+ * Pool of connections to one origin. Connections are opened in advance and carry one request at a time. The most recently used
+ * connection is used first, so that the others can become idle and close.
+ *
+ * Invariant: there are at most `maxConnections` connections, including those being opened.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { Connection } from './connection.ts';
+import { withDeadline } from './deadline.ts';
+import type { StandingSocket } from './dialer.ts';
+import { connectDeadlineMs, TransportError } from './transport.ts';
+
+/** Maximum number of connections: the number of concurrent requests that the service allows for one access key (8). */
+const maxConnections = 10;
+
+export interface ConnectionPoolOptions {
+  readonly origin: string;
+  readonly clock: Clock;
+  readonly dial: (origin: URL, signal: AbortSignal) => Promise<StandingSocket>;
+}
+
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions;
+  readonly #standing = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #opening = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  /** Waiters for a returned connection. */
+  #waiting: (() => void)[] = [];
+
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+  }
+
+  /** See `Transport.ready`. */
+  async ready(wanted: number, signal: AbortSignal): Promise<void> {
+    const target = Math.min(wanted, maxConnections);
+    while (this.#standing.size < target) {
+      this.#throwIfDone(signal);
+      while (this.#standing.size + this.#opening.size < target) this.#open();
+      try {
+        await Promise.race(this.#opening);
+      } catch (error) {
+        if (this.#standing.size > 0) return;
+        throw error;
+      }
+    }
+  }
+
+  /** Takes a connection for one request. It must be returned in any case. */
+  async take(signal: AbortSignal): Promise<Connection> {
+    for (;;) {
+      this.#throwIfDone(signal);
+      const idle = this.#idle.pop();
+      if (idle?.usable) return idle;
+      if (idle) continue;
+      if (this.#standing.size + this.#opening.size < maxConnections) this.#open();
+      await Promise.race([...this.#opening, this.#comesBack()]);
+    }
+  }
+
+  /** Opens one more connection. At the maximum it replaces the connection that was unused longest. */
+  async renew(): Promise<void> {
+    this.#closing.signal.throwIfAborted();
+    if (this.#standing.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
+    await this.#openNow();
+  }
+
+  giveBack(connection: Connection): void {
+    if (!this.#standing.has(connection)) return;
+    if (connection.usable) this.#idle.push(connection);
+    else this.#remove(connection);
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new TransportError('closed', 'the client has been closed'));
+    this.#wake();
+    await Promise.all([...this.#standing].map((connection) => connection.destroy()));
+    await Promise.allSettled(this.#opening);
+  }
+
+  #throwIfDone(signal: AbortSignal): void {
+    signal.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+  }
+
+  #open(): void {
+    const opening = this.#openNow().finally(() => this.#opening.delete(opening));
+    this.#opening.add(opening);
+    // Waiters get the failure. Without waiters it is ignored.
+    opening.catch(() => {});
+  }
+
+  /** Opens a connection independently of any caller's signal, since later requests can use it. */
+  async #openNow(): Promise<void> {
+    const { origin, clock, dial } = this.#options;
+    const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>
+      dial(new URL(origin), signal),
+    );
+    const connection: Connection = new Connection(origin, socket, clock, () => this.#remove(connection));
+    this.#standing.add(connection);
+    this.#idle.push(connection);
+    this.#wake();
+  }
+
+  #remove(connection: Connection): void {
+    this.#standing.delete(connection);
+    const index = this.#idle.indexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+    this.#wake();
+  }
+
+  #comesBack(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Wakes all waiters. A waiter that gets no connection waits again. */
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

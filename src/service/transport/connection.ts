@@ -1,0 +1,90 @@
+/**
+ * TLS connection with undici's HTTP/1.1 client: one request at a time, and never a second socket. undici's own Pool would open a
+ * connection after the request is handed over, when its slot is already taken. Here the connection is opened first (B1), and a
+ * request whose connection is lost before the write fails as unsent instead of waiting.
+ *
+ * Invariant: a request is written at most once. undici calls `onRequestStart` in the same turn as the write.
+ */
+import { Client, type Dispatcher } from 'undici';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { StandingSocket } from './dialer.ts';
+import { ResponseHandler } from './response-handler.ts';
+import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+
+/** Time in ms after which an unused connection is closed. A shorter time from the service takes precedence. */
+const idleTimeoutMs = 20_000;
+
+export class Connection {
+  readonly #socket: StandingSocket;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #unused: Timer;
+  #handedOver = false;
+
+  /** `onGone` is called once, when the connection can carry no further requests. */
+  constructor(origin: string, socket: StandingSocket, clock: Clock, onGone: () => void) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#unused = clock.after(idleTimeoutMs, this.discard);
+    // Any event before the first request, including the end of the connection, makes it unusable.
+    socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
+    socket.unref();
+    this.#client = new Client(origin, {
+      connect: this.#handOver,
+      pipelining: 1,
+      allowH2: false,
+      // Callers set deadlines, so these are disabled.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: idleTimeoutMs,
+      keepAliveMaxTimeout: idleTimeoutMs,
+    });
+  }
+
+  get usable(): boolean {
+    return !this.#socket.destroyed && this.#socket.writable;
+  }
+
+  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
+  send(request: TransportRequest): Promise<TransportResponse> {
+    return new Promise((resolve, reject) => {
+      const handler = new ResponseHandler(request, this.#clock, resolve, reject);
+      const { method, path, headers, body } = request;
+      const options: Dispatcher.DispatchOptions = { method, path, headers: { ...headers }, body: body ?? null };
+      this.#client.dispatch(options, handler);
+    });
+  }
+
+  async destroy(): Promise<void> {
+    this.#unused.cancel();
+    this.#socket.destroy();
+    await this.#client.destroy();
+  }
+
+  /** Closes a connection without a request. */
+  readonly discard = () => {
+    this.#unused.cancel();
+    this.#socket.destroy();
+  };
+
+  /** Passes the socket to undici, which asks for one before its first request. Any further request for a socket fails. */
+  readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
+    _options: unknown,
+    callback: (error: Error | null, socket: StandingSocket | null) => void,
+  ) => {
+    const given = !this.#handedOver && this.usable;
+    this.#handedOver = true;
+    this.#unused.cancel();
+    this.#socket.off('readable', this.discard);
+    this.#socket.ref();
+    // Called in a later turn, since undici has not finished its own bookkeeping.
+    queueMicrotask(() => {
+      if (given) callback(null, this.#socket);
+      else
+        callback(
+          new TransportError('connectionLost', 'the connection was closed before the request was written'),
+          null,
+        );
+    });
+  };
+}

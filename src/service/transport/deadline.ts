@@ -1,0 +1,52 @@
+/** Deadline for an asynchronous operation, on the clock port. */
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+
+/** Abort reason of an exceeded deadline. */
+export class DeadlineError extends LogfleetError {
+  override readonly name = 'DeadlineError';
+
+  constructor(deadlineMs: number) {
+    const message = `not done within ${deadlineMs} ms`;
+    super({ code: 'service.deadline', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
+  }
+}
+
+/** Abort reason of a status request that gives its request slot to another one. */
+export class YieldedError extends LogfleetError {
+  override readonly name = 'YieldedError';
+
+  constructor() {
+    const message = 'its place was needed';
+    super({ code: 'service.yielded', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
+  }
+}
+
+/**
+ * Runs `work` with a signal that is aborted after `deadlineMs` or together with `signal`. Then rejects immediately with a
+ * `DeadlineError` or the reason of `signal`, even if `work` ignores its signal.
+ */
+export async function withDeadline<T>(
+  clock: Clock,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const timer = clock.after(deadlineMs, () => controller.abort(new DeadlineError(deadlineMs)));
+  const onAbort = () => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(controller.signal), rejectionOf(controller.signal)]);
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,110 @@
+/**
+ * Opens TLS connections to the service, directly or through an HTTP proxy (CONNECT). The certificate is always checked against
+ * `ca.crt` of the Secret, or else against the machine's certificate authorities.
+ */
+
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { Client } from 'undici';
+import { bareHost, type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { GatheringSocket } from './gathering-socket.ts';
+import { TransportError } from './transport.ts';
+import { asTransportError } from './transport-failure.ts';
+
+export interface DialerOptions {
+  readonly caCertificates: string | undefined;
+  readonly environment: Environment;
+}
+
+/** Established connection. Data through a proxy tunnel is not gathered, since Node does not support it there. */
+export type StandingSocket = GatheringSocket | TLSSocket;
+
+export class Dialer {
+  readonly #options: DialerOptions;
+
+  constructor(options: DialerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to a socket whose certificate is verified. Rejects with a `TransportError` or the signal's reason. */
+  async dial(origin: URL, signal: AbortSignal): Promise<StandingSocket> {
+    const tunnel = await this.#tunnel(origin, signal);
+    const host = bareHost(origin);
+    const options: ConnectionOptions = {
+      host,
+      port: Number(origin.port || '443'),
+      ALPNProtocols: ['http/1.1'],
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(this.#options.caCertificates === undefined ? {} : { ca: this.#options.caCertificates }),
+    };
+    const socket = tunnel ? connect({ ...options, socket: tunnel }) : new GatheringSocket(options);
+    await secured(socket, `connecting to ${origin.host}`, signal);
+    return socket;
+  }
+
+  async #tunnel(origin: URL, signal: AbortSignal): Promise<Duplex | undefined> {
+    const proxy = this.#proxy(origin);
+    if (!proxy) return undefined;
+    const target = `${origin.hostname}:${origin.port || '443'}`;
+    const headers = { host: target, ...authorizationOf(proxy) };
+    const client = new Client(proxy.origin);
+    try {
+      const { statusCode, socket } = await client.connect({ path: target, headers, signal });
+      if (statusCode === 200) return socket;
+      socket.on('error', () => {}).destroy();
+      throw new TransportError('proxyFailed', `the proxy ${proxy.host} answered ${statusCode}${hintOf(statusCode)}`);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof TransportError) throw error;
+      const { message } = asTransportError(error, `reaching the proxy ${proxy.host}`);
+      throw new TransportError('proxyFailed', message, error);
+    } finally {
+      client.destroy().catch(() => {});
+    }
+  }
+
+  #proxy(origin: URL): URL | undefined {
+    try {
+      return proxyFor(origin, this.#options.environment);
+    } catch (error) {
+      throw new TransportError('proxyFailed', proxyProblem, error);
+    }
+  }
+}
+
+function authorizationOf(proxy: URL): Record<string, string> {
+  if (!proxy.username) return {};
+  const { user, password } = proxyCredentials(proxy);
+  const credentials = `${user}:${password}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
+}
+
+function hintOf(status: number): string {
+  return status === 407 ? ': it requires a user and a password, as in http://user:password@proxy:3128' : '';
+}
+
+function secured(socket: StandingSocket, what: string, signal: AbortSignal): Promise<void> {
+  const tls = socket instanceof GatheringSocket ? socket.tls : socket;
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      signal.removeEventListener('abort', onAbort);
+      socket.on('error', () => {}).destroy();
+      reject(error);
+    };
+    const onAbort = () => fail(signal.reason);
+    const onError = (error: Error) => fail(asTransportError(error, what));
+    const onClose = () => fail(new TransportError('connectionLost', `${what}: closed by the other side`));
+    tls.once('error', onError);
+    tls.once('close', onClose);
+    tls.once('secureConnect', () => {
+      signal.removeEventListener('abort', onAbort);
+      tls.removeListener('error', onError);
+      tls.removeListener('close', onClose);
+      tls.setNoDelay(true);
+      resolve();
+    });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

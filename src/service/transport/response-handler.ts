@@ -1,0 +1,132 @@
+/** Converts undici's events for one request to an answer of the transport port. */
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../base/clock.ts';
+import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import { asTransportError } from './transport-failure.ts';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+export class ResponseHandler implements Dispatcher.DispatchHandler {
+  readonly #request: TransportRequest;
+  readonly #clock: Clock;
+  readonly #resolve: (response: TransportResponse) => void;
+  readonly #reject: (error: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Error that kept the request from being written. */
+  #refusal: { readonly error: unknown } | undefined;
+  #head: ResponseHead | undefined;
+  /** Whether the request's receiver reads the body. */
+  #received = false;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    request: TransportRequest,
+    clock: Clock,
+    resolve: (response: TransportResponse) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#request = request;
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    request.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Called right before the socket write. An error that it throws ends the request unsent and keeps the connection usable. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#controller)
+      throw new TransportError('connectionLost', 'the connection broke after the request was written');
+    try {
+      this.#request.signal.throwIfAborted();
+      this.#request.beforeWrite();
+    } catch (error) {
+      this.#refusal = { error };
+      throw error;
+    }
+    this.#controller = controller;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) return;
+    this.#head = {
+      status,
+      headers: firstValues(headers),
+      setCookies: valuesOf(headers, 'set-cookie'),
+      headAtMs: this.#clock.monotonic(),
+    };
+    const { receiver } = this.#request;
+    if (!receiver) return;
+    try {
+      this.#received = receiver.begin(this.#head);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#received) {
+      this.#receive(controller, chunk);
+      return;
+    }
+    this.#bytes += chunk.length;
+    const { maxBodyBytes } = this.#request;
+    // Copied, since undici reuses the memory.
+    if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
+    else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
+  }
+
+  onResponseEnd(): void {
+    this.#done();
+    const body = Buffer.concat(this.#chunks, this.#bytes);
+    if (this.#head) this.#resolve({ ...this.#head, body });
+    else this.#reject(new TransportError('answerMalformed', 'the answer has no head'));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#done();
+    this.#reject(this.#refusal ? this.#refusal.error : asTransportError(error, 'waiting for the answer'));
+  }
+
+  #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici's parser also reports an empty chunk each time it resumes. Pausing for it would never end.
+    if (chunk.length === 0) return;
+    try {
+      const room = this.#request.receiver?.write(chunk);
+      if (room === undefined) return;
+      controller.pause();
+      // A promise callback runs when undici's parser is not active, which resuming requires.
+      room.then(
+        () => controller.resume(),
+        (error: unknown) => this.#giveUp(error),
+      );
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  readonly #onAbort = () => this.#giveUp(this.#request.signal.reason);
+
+  #giveUp(reason: unknown): void {
+    this.#reject(reason);
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('given up', { cause: reason }));
+  }
+
+  #done(): void {
+    this.#request.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+function valuesOf(headers: Headers, name: string): readonly string[] {
+  const value = headers[name];
+  return value === undefined ? [] : Array.isArray(value) ? value : [value];
+}
+
+function firstValues(headers: Headers): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) values.set(name.toLowerCase(), first);
+  }
+  return values;
+}

@@ -1,0 +1,106 @@
+/**
+ * Port to the network: sends one request and receives one answer, complete or as a stream. It handles connections, proxies and
+ * certificates. It does not handle credentials or budgets, follows no redirect and repeats no request.
+ *
+ * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on an
+ * established connection. If `beforeWrite` was not called, or threw, the request was not sent.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import type { Departure } from '../budget/send-right.ts';
+
+/** Time limit in ms for establishing a connection, also through a proxy. */
+export const connectDeadlineMs = 10_000;
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `https://host:port`, without a path. */
+  readonly origin: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /**
+   * Asks the budget for the proof that the request may be written now (L1). If it throws, the request is not sent, and `send`
+   * rejects with the error. Called at most once.
+   */
+  readonly beforeWrite: () => Departure;
+  /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
+  readonly maxBodyBytes: number;
+  /** Receives the body as a stream, so that it is never completely in memory. */
+  readonly receiver?: BodyReceiver;
+}
+
+export interface ResponseHead {
+  readonly status: number;
+  /** Headers with names in lower case. The first of repeated headers counts. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** All `Set-Cookie` headers, in order. */
+  readonly setCookies: readonly string[];
+  /** Monotonic arrival time of the head. */
+  readonly headAtMs: number;
+}
+
+export interface TransportResponse extends ResponseHead {
+  /** Empty if a receiver has read the body. */
+  readonly body: Uint8Array;
+}
+
+/** Receives the body of one answer in chunks. An error that it throws cancels the request and rejects `send`. */
+export interface BodyReceiver {
+  /** Called with the head. Returns false to leave the body in the response, for errors and redirects. */
+  begin(head: ResponseHead): boolean;
+  /**
+   * Receives a chunk, whose memory is reused after the call. A returned promise stops reading from the socket until it is
+   * fulfilled, but data that was already read may follow. Its rejection cancels the request.
+   */
+  write(chunk: Uint8Array): Promise<void> | undefined;
+}
+
+export interface Transport {
+  /**
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
+   * caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at all.
+   */
+  ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
+  /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
+  probe(origin: string): Promise<void>;
+  /** Sends a request. Rejects with a `TransportError`, with the signal's reason, or with an error of `beforeWrite`. */
+  send(request: TransportRequest): Promise<TransportResponse>;
+  /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
+  drain(): Promise<void>;
+  /** Accepts no further requests, and closes every socket without waiting. */
+  close(): Promise<void>;
+}
+
+/** Cause of a missing answer. With the causes of the first group nothing was sent. The others can occur at any time. */
+export type TransportFailure =
+  | 'nameNotFound'
+  | 'refused'
+  | 'notReachable'
+  | 'proxyFailed'
+  | 'certificateUnknown'
+  | 'certificateExpired'
+  | 'certificateForAnother'
+  | 'tlsFailed'
+  | 'closed'
+  | 'connectionLost'
+  | 'answerTooLarge'
+  | 'answerMalformed';
+
+export class TransportError extends LogfleetError {
+  override readonly name = 'TransportError';
+  readonly failure: TransportFailure;
+
+  constructor(failure: TransportFailure, message: string, cause?: unknown) {
+    super({
+      code: `transport.${failure}`,
+      message,
+      handling: { kind: 'backoff' },
+      reason: 'ServiceUnreachable',
+      cause,
+    });
+    this.failure = failure;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the environment. Each set
+ * of credentials has its own transport. It repeats no request and follows no redirect.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { Dialer, type DialerOptions } from './dialer.ts';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+
+/** Maximum number of lost connections before a request is written to one of them. */
+const maxDeadConnections = 3;
+
+export class UndiciTransport implements Transport {
+  readonly #clock: Clock;
+  readonly #dialer: Dialer;
+  readonly #pools = new Map<string, ConnectionPool>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(options: DialerOptions & { readonly clock: Clock }) {
+    this.#clock = options.clock;
+    this.#dialer = new Dialer(options);
+  }
+
+  async ready(origin: string, wanted: number, signal: AbortSignal): Promise<void> {
+    await this.#pool(origin).ready(wanted, signal);
+  }
+
+  async probe(origin: string): Promise<void> {
+    await this.#pool(origin).renew();
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const sending = this.#send(this.#pool(request.origin), request);
+    this.#underWay.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#underWay.delete(sending);
+    }
+  }
+
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#underWay);
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  }
+
+  /** Pool of an origin. There are as many as the Secret has allowed hosts. */
+  #pool(origin: string): ConnectionPool {
+    if (this.#closed) throw new TransportError('closed', 'the client has been closed');
+    const known = this.#pools.get(origin);
+    if (known) return known;
+    const pool = new ConnectionPool({
+      origin,
+      clock: this.#clock,
+      dial: (target, signal) => this.#dialer.dial(target, signal),
+    });
+    this.#pools.set(origin, pool);
+    return pool;
+  }
+
+  /** A connection that is lost before the write does not count as sent: another one is used. */
+  async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
+    let written = false;
+    const beforeWrite = () => {
+      const departure = request.beforeWrite();
+      written = true;
+      return departure;
+    };
+    for (let dead = 0; ; dead++) {
+      const connection = await pool.take(request.signal);
+      try {
+        return await connection.send({ ...request, beforeWrite });
+      } catch (error) {
+        const diedUnused = !written && error instanceof TransportError && error.failure === 'connectionLost';
+        if (!diedUnused || dead === maxDeadConnections) throw error;
+      } finally {
+        pool.giveBack(connection);
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** Search job of a fake service. Each operation is a function that a test can replace at any time. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import type { JobPermit } from '../../../../src/service/budget/job-admission.ts';
+import type {
+  JobOrder,
+  JobStatus,
+  MessagePage,
+  OpenJob,
+  PageQuery,
+  RecordPage,
+  RowReceiver,
+  StatusOptions,
+} from '../../../../src/service/jobs/search-service.ts';
+import { parseJson } from '../../../../src/service/json/exact-json.ts';
+import type { PageRow } from '../../../../src/service/pages/page-row.ts';
+import type { Answer, CallOptions } from '../../../../src/service/requests/call.ts';
+import { type Effect, ServiceError } from '../../../../src/service/requests/service-error.ts';
+
+export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
+
+export const running: JobStatus = {
+  state: 'gatheringResults',
+  messageCount: 0,
+  recordCount: undefined,
+  buckets: [],
+  pendingErrors: [],
+  pendingWarnings: [],
+  scannedBytes: undefined,
+  warning: undefined,
+};
+
+export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
+
+/** Row with this number as its id and time. */
+export function rowOf(index: number): PageRow {
+  const bytes = Buffer.from(`{"_messageid":"${index}"}`);
+  return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
+}
+
+export function failure(
+  outcome: string,
+  more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean } = {},
+) {
+  const { effect = 'none', retryAfterMs, stall, sent = true } = more;
+  return new ServiceError({
+    code: `service.${outcome}`,
+    message: outcome,
+    handling: stall
+      ? { kind: 'stall' }
+      : retryAfterMs === undefined
+        ? { kind: 'backoff' }
+        : { kind: 'retryAfter', delayMs: retryAfterMs },
+    effect,
+    ...(sent ? { sentAtMs: 0 } : {}),
+  });
+}
+
+export class FakeJob implements OpenJob {
+  readonly id = 'A1';
+  warning: string | undefined;
+  heardAtMs: number;
+  /** Time of each status request. */
+  readonly asked: number[] = [];
+  readonly options: StatusOptions[] = [];
+  readonly queries: PageQuery[] = [];
+  deletions = 0;
+  /** Returns or throws the result of a status request. An answer keeps the job alive. */
+  status: () => Promise<JobStatus> | JobStatus = () => running;
+  /** Passes rows to the receiver. */
+  page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
+  records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
+  deletion: () => void = () => {};
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.heardAtMs = clock.monotonic();
+  }
+
+  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
+    options.signal?.throwIfAborted();
+    options.beforeSend?.();
+    const sentAtMs = this.#clock.monotonic();
+    this.asked.push(sentAtMs);
+    this.options.push(options);
+    const value = await this.status();
+    this.heardAtMs = Math.max(this.heardAtMs, sentAtMs);
+    return { value, sentAtMs };
+  }
+
+  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+    options?.signal?.throwIfAborted();
+    this.queries.push(query);
+    const sentAtMs = this.#clock.monotonic();
+    const rows = await this.page(query, receiver);
+    this.heardAtMs = Math.max(this.heardAtMs, sentAtMs);
+    return { value: { rows, bytes: 0, fields: [], warning: undefined }, sentAtMs };
+  }
+
+  async listRecords(query: PageQuery): Promise<Answer<RecordPage>> {
+    this.queries.push(query);
+    return { value: this.records(query), sentAtMs: this.#clock.monotonic() };
+  }
+
+  async delete(): Promise<Answer<undefined>> {
+    this.deletions++;
+    this.deletion();
+    return { value: undefined, sentAtMs: this.#clock.monotonic() };
+  }
+}
+
+/** Counts its ends, and records the first one. */
+export class FakePermit implements JobPermit {
+  endedAtMs: number | undefined;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  end(): void {
+    this.endedAtMs ??= this.#clock.monotonic();
+  }
+}
+
+/** Passes on the rows of `query` for a job with `total` rows, at most `most`. */
+export function serve(total: number, most = 10_000) {
+  return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
+    const rows = Math.max(0, Math.min(total - offset, limit, most));
+    for (let index = 0; index < rows; index++) receiver.row(rowOf(offset + index));
+    return rows;
+  };
+}
+
+/** Ids of rows in order of arrival. */
+export class Ids implements RowReceiver {
+  readonly ids: number[] = [];
+
+  row(row: PageRow): void {
+    this.ids.push(Number((parseJson(Buffer.from(row.bytes).toString()) as { _messageid: string })._messageid));
+  }
+}
+
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);

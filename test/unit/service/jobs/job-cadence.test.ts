@@ -1,0 +1,108 @@
+/** Schedule of status requests: their number for searches of different lengths, and the delay until the end is noticed (B4). */
+import { describe, expect, test } from 'vitest';
+import {
+  delayAfterFailure,
+  firstLookMs,
+  keepAliveMs,
+  nextLookMs,
+  patienceMs,
+  secondTryMs,
+} from '../../../../src/service/jobs/job-cadence.ts';
+
+/** Times of the status requests for a search that ends after `durationMs`. The last one is the first to show the end. */
+function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
+  const times = [firstLookMs()];
+  for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
+    const course = { elapsedMs: last, searchingMs: last, donePart: donePartAt(last), looks: times.length };
+    times.push(last + nextLookMs(course));
+  }
+  return times;
+}
+
+/** Share that the histogram shows: whole buckets, and none before the first message. */
+const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
+  Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
+
+describe('a search whose histogram shows how far it is', () => {
+  test.each([500, 1_000, 2_000, 2_100, 2_500])('of %d ms takes one look', (durationMs) => {
+    expect(looksAt(durationMs, inBuckets(durationMs, 60))).toHaveLength(1);
+  });
+
+  test.each([3_000, 4_000, 6_000, 8_000, 10_000])('of %d ms takes two, and is seen done soon', (durationMs) => {
+    for (const buckets of [24, 60, 1_000]) {
+      const looks = looksAt(durationMs, inBuckets(durationMs, buckets));
+      expect(looks).toHaveLength(2);
+      expect((looks[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
+    }
+  });
+
+  test('of ten minutes takes no more than its keep-alive', () => {
+    const durationMs = 600_000;
+    const looks = looksAt(durationMs, inBuckets(durationMs, 60));
+    expect(looks.length).toBeLessThanOrEqual(Math.ceil(durationMs / keepAliveMs) + 2);
+    expect((looks.at(-1) as number) - durationMs).toBeLessThanOrEqual(keepAliveMs);
+  });
+});
+
+test.each([1_000, 3_000, 10_000, 60_000])(
+  'of a search of %d ms that finds nothing, no look is later than 12 s',
+  (durationMs) => {
+    const looks = looksAt(durationMs, () => undefined);
+    const gaps = looks.map((time, index) => time - (looks[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(keepAliveMs);
+    expect(looks.length).toBeLessThanOrEqual(3 + durationMs / keepAliveMs);
+  },
+);
+
+describe('a search of ten seconds or less, whatever its statuses show of it', () => {
+  const durations = [500, 2_000, 2_500, 3_000, 4_000, 6_000, 8_000, 9_500, 10_000];
+
+  test.each(durations)('of %d ms takes two looks where they show nothing, or less than is done', (durationMs) => {
+    for (const shown of [undefined, 0, 1e-6, 0.001, 0.02]) {
+      expect(looksAt(durationMs, () => shown).length).toBeLessThanOrEqual(2);
+      expect(looksAt(durationMs, () => shown).at(-1)).toBeLessThanOrEqual(10_500);
+    }
+  });
+
+  test.each(durations)('of %d ms takes three at most where they show more than is done', (durationMs) => {
+    for (const ahead of [1.3, 2, 5, 1_000]) {
+      const looks = looksAt(durationMs, (elapsedMs) => Math.min(1, (ahead * elapsedMs) / durationMs));
+      expect(looks.length).toBeLessThanOrEqual(3);
+      expect(looks.at(-1)).toBeLessThanOrEqual(10_500);
+    }
+  });
+});
+
+test.each([
+  [undefined, 2_500],
+  [300, 2_000],
+  [7_400, 7_400],
+  [60_000, keepAliveMs],
+])(
+  'the first look comes when the search should be over, here after %s ms, and the job needs no poll before',
+  (expectedMs, lookMs) => {
+    expect(firstLookMs(expectedMs)).toBe(lookMs);
+  },
+);
+
+test('progress counts from the start of the search, not from the creation of the job', () => {
+  const delayMs = nextLookMs({ elapsedMs: 20_000, searchingMs: 4_000, donePart: 0.5, looks: 4 });
+  expect(delayMs).toBeGreaterThan(4_000);
+  expect(delayMs).toBeLessThan(5_500);
+});
+
+test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (donePart) => {
+  const delayMs = nextLookMs({ elapsedMs: 3_000, searchingMs: 3_000, donePart, looks: 1 });
+  expect(delayMs).toBeGreaterThanOrEqual(500);
+  expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
+});
+
+test('a poll that failed is sent again at once, and once more, then less often (B4)', () => {
+  expect([1, 2, 3, 4, 5, 50].map(delayAfterFailure)).toEqual([0, 0, 1_000, 2_000, 4_000, 4_000]);
+});
+
+test('a request without an answer leaves time for two more within the 20 s of silence (B4)', () => {
+  expect(secondTryMs).toBeGreaterThanOrEqual(keepAliveMs + patienceMs(1));
+  expect(secondTryMs + patienceMs(2)).toBeLessThanOrEqual(18_000);
+  expect([0, 1, 2, 3, 4, 50].map(patienceMs)).toEqual([2_000, 2_000, 2_000, 4_000, 8_000, 8_000]);
+});

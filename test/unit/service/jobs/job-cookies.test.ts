@@ -1,0 +1,151 @@
+/** Cookies of a job: their hosts, their lifetime, and ignored cookies (5.1, 5.3, 10.2). */
+import { describe, expect, test } from 'vitest';
+import { JobCookies } from '../../../../src/service/requests/job-session.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+import { calls, good, harness, home, settled } from '../requests/harness.ts';
+import type { Step } from '../requests/scripted-transport.ts';
+
+const jobs = new URL(`${home}/v1/search/jobs`);
+const job = new URL(`${home}/v1/search/jobs/A1/messages?offset=0&limit=1`);
+
+function jar(...setCookies: string[]) {
+  const clock = new VirtualClock();
+  const cookies = new JobCookies(clock);
+  cookies.store(jobs, setCookies);
+  return { clock, cookies };
+}
+
+describe('cookies', () => {
+  test.each([
+    ['one', ['A=1; Path=/; Secure; HttpOnly'], 'A=1'],
+    ['several, the longer path first', ['A=1; Path=/', 'B=2; Path=/api', 'C=x y'], 'C=x y; B=2; A=1'],
+    ['the newest of a name', ['A=1; Path=/', 'A=2; Path=/'], 'A=2'],
+    ['one without a path, from the folder of the jobs on', ['A=1'], 'A=1'],
+    ['one of a path elsewhere', ['A=1; Path=/other'], undefined],
+    ['one for the parent domain', ['A=1; Domain=service.test; Path=/'], 'A=1'],
+    ['one for another domain', ['A=1; Domain=evil.test; Path=/'], undefined],
+    ['one that is over at once', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
+    ['one that lasts longer than time', ['A=1; Path=/; Max-Age=9223372036854775807'], 'A=1'],
+    ['one that was over long ago', ['A=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], undefined],
+    ['what is no cookie', ['', ';;;', '=', 'A=1; Path=/'], 'A=1'],
+    ['what no header may carry', ['A=\u0007x; Path=/', 'B=\u20ac; Path=/', 'C=3; Path=/'], 'C=3'],
+    ['one that is too long', [`A=${'x'.repeat(5_000)}; Path=/`, 'B=2; Path=/'], 'B=2'],
+    ['a __Host- cookie that keeps its promise', ['__Host-A=1; Path=/; Secure'], '__Host-A=1'],
+    ['a __Host- cookie that does not', ['__Host-A=1; Path=/api'], undefined],
+  ])('%s', (_name, setCookies, header) => {
+    expect(jar(...setCookies).cookies.header(job)).toBe(header);
+  });
+
+  test('end when their time is over, by our clock; Max-Age wins, and use does not prolong it', async () => {
+    const { clock, cookies } = jar(
+      'A=1; Path=/; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+      'B=2; Path=/; Expires=Sun, 01 Nov 2026 00:02:00 GMT',
+      'C=3; Path=/',
+    );
+    expect(cookies.header(job)).toBe('A=1; B=2; C=3');
+    await clock.advance(59_999);
+    expect(cookies.header(job)).toBe('A=1; B=2; C=3');
+    await clock.advance(1);
+    expect(cookies.header(job)).toBe('B=2; C=3');
+    await clock.advance(60_000);
+    expect(cookies.header(job)).toBe('C=3');
+  });
+
+  test('are bounded in number', () => {
+    const { cookies } = jar(...Array.from({ length: 500 }, (_, index) => `N${index}=1; Path=/`));
+    expect(cookies.header(job)?.split('; ')).toHaveLength(50);
+  });
+
+  test('go to the host that set them, and to no other', () => {
+    const { cookies } = jar('A=1; Path=/');
+    expect(cookies.header(new URL('https://other.test/api/v1/search/jobs/A1'))).toBeUndefined();
+    expect(cookies.header(new URL('https://service.test:8443/api/v1/search/jobs/A1'))).toBe('A=1');
+  });
+});
+
+describe('on the way', () => {
+  const created: Step = {
+    kind: 'answer',
+    status: 202,
+    body: '{"id":"A1"}',
+    setCookies: ['S=1; Path=/; Secure', 'T=2; Path=/api/v1/search'],
+  };
+
+  test('all of the creation go with every request to the job, and credentials beside them', async () => {
+    const world = harness([created, good('getJob'), good('listMessages'), good('listRecords'), good('deleteJob')]);
+    const { clock, client, transport } = world;
+    const { value } = await answerOf(clock, client.createJob({ query: 'x', fromMs: 0, toMs: 1 }));
+    const own = { ...world, job: value };
+    for (const operation of ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const) {
+      await settled(clock, calls[operation](own));
+    }
+    const [creation, ...others] = transport.written;
+    expect(creation?.headers.cookie).toBeUndefined();
+    expect(others.map(({ headers }) => headers.cookie)).toEqual(Array(4).fill('T=2; S=1'));
+    expect(new Set(transport.written.map(({ headers }) => headers.authorization)).size).toBe(1);
+  });
+
+  test.each([
+    ['an answer', { ...good('getJob'), setCookies: ['S=new; Path=/'] }],
+    ['a refusal', { kind: 'answer', status: 503, setCookies: ['S=new; Path=/'] }],
+  ] as [string, Step][])('%s fills the jar', async (_name, step) => {
+    const world = harness([step, good('getJob')]);
+    await settled(world.clock, world.job.getStatus());
+    await settled(world.clock, world.job.getStatus());
+    expect(world.transport.written.at(-1)?.headers.cookie).toContain('S=new');
+  });
+
+  test('a page that breaks off has brought its cookies', async () => {
+    const page = {
+      ...good('listMessages'),
+      setCookies: ['S=new; Path=/'],
+      breaksAfter: { bytes: 10, failure: 'connectionLost' },
+    };
+    const world = harness([page as Step, good('getJob')]);
+    await settled(world.clock, calls.listMessages(world));
+    await settled(world.clock, world.job.getStatus());
+    expect(world.transport.written.at(-1)?.headers.cookie).toContain('S=new');
+  });
+
+  test('over a redirect to an allowed host go those that are meant for it, and its own come back', async () => {
+    const world = harness([
+      {
+        kind: 'answer',
+        status: 307,
+        headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' },
+        setCookies: ['R=1; Path=/'],
+      },
+      { ...good('getJob'), setCookies: ['O=1; Path=/'] } as Step,
+      { kind: 'answer', status: 307, headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' } },
+      good('getJob'),
+    ]);
+    await settled(world.clock, world.job.getStatus());
+    await settled(world.clock, world.job.getStatus());
+    expect(world.transport.written.map(({ origin, headers }) => [origin, headers.cookie])).toEqual([
+      ['https://service.test', 'SESSION=canary-cookie'],
+      ['https://other.test', undefined],
+      ['https://service.test', 'SESSION=canary-cookie; R=1'],
+      ['https://other.test', 'O=1'],
+    ]);
+    expect(world.transport.written.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
+  });
+
+  test('two jobs have a jar each', async () => {
+    const world = harness([
+      { ...good('createJob'), setCookies: ['S=one; Path=/'] } as Step,
+      { ...good('createJob'), setCookies: ['S=two; Path=/'] } as Step,
+      good('getJob'),
+    ]);
+    const order = { query: 'x', fromMs: 0, toMs: 1 };
+    const first = await answerOf(world.clock, world.client.createJob(order));
+    const second = await answerOf(world.clock, world.client.createJob(order));
+    await settled(world.clock, first.value.getStatus());
+    await settled(world.clock, second.value.getStatus());
+    expect(world.transport.written.slice(2).map(({ headers }) => headers.cookie)).toEqual(['S=one', 'S=two']);
+  });
+});
+
+async function answerOf<T>(clock: VirtualClock, call: Promise<T>): Promise<T> {
+  await settled(clock, call);
+  return call;
+}

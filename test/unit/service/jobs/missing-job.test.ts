@@ -1,0 +1,59 @@
+/** Causes of an unknown job: one answer with six possible causes (7.3, 10.2, 3.1, 5.3). */
+import { expect, test } from 'vitest';
+import { type JobFacts, missingJob } from '../../../../src/service/jobs/missing-job.ts';
+import type { JobRefusal } from '../../../../src/service/requests/call.ts';
+import type { JobMissing } from '../../../../src/service/requests/outcome.ts';
+
+const hour = 3_600_000;
+
+const facts: JobFacts = {
+  createdAtMs: 0,
+  heardAtMs: 0,
+  isHeard: false,
+  isDeleted: false,
+  isDeletion: false,
+  hadCookie: true,
+};
+interface Case extends Partial<JobFacts>, Partial<JobRefusal> {}
+const heard = (heardAtMs: number): Case => ({ heardAtMs, isHeard: true });
+const noCookie: Case = { hadCookie: false, hasCookie: false };
+
+const cases: readonly [string, Case, number, JobMissing][] = [
+  ['right after its creation', {}, 300, 'jobNotKnownYet'],
+  ['still within the grace for replicas', {}, 9_999, 'jobNotKnownYet'],
+  ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],
+  ['within the grace, and known to the service a moment ago', heard(3_000), 4_000, 'jobGone'],
+  ['within it, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
+  ['after our own deletion, whatever else', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
+  ['a deletion right after the creation', { isDeletion: true }, 300, 'jobNotKnownYet'],
+  ['a deletion right after another replica knew it', { isDeletion: true, ...heard(2_000) }, 3_999, 'jobNotKnownYet'],
+  ['a second deletion', { isDeletion: true, isDeleted: true }, 300, 'jobDeleted'],
+  ['a deletion later, whatever else', { isDeletion: true, ...noCookie }, 10_000, 'jobDeleted'],
+  ['led away from its cookies', { hasCookie: false, isAstray: true }, 300, 'jobCookieMissing'],
+  [
+    'led away from its cookies by its deletion',
+    { isDeleted: true, hasCookie: false, isAstray: true },
+    300,
+    'jobCookieMissing',
+  ],
+  ['led away with its cookies', { ...heard(60_000), isAstray: true }, 61_000, 'jobGone'],
+  ['never known, without a cookie', noCookie, 10_000, 'jobCookieMissing'],
+  ['never known for long, without a cookie', noCookie, 50_000, 'jobCookieMissing'],
+  ['known, until its cookie was over', { ...heard(60_000), hasCookie: false }, 61_000, 'jobCookieMissing'],
+  ['known without a cookie, so that none is missing', { ...noCookie, ...heard(60_000) }, 61_000, 'jobGone'],
+  ['after 20 s of silence', heard(60_000), 80_000, 'jobSilenced'],
+  ['never known with its cookie, and silent', {}, 20_000, 'jobSilenced'],
+  ['after eight hours, and not silent', heard(8 * hour - 5_000), 8 * hour, 'jobTimedOut'],
+  ['after eight hours, and silent', heard(8 * hour - 25_000), 8 * hour, 'jobSilenced'],
+  ['in the midst of its life', heard(60_000), 65_000, 'jobGone'],
+];
+
+test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
+  const refusal = { hasCookie: true, isAstray: false, ...change, sentAtMs };
+  expect(missingJob({ ...facts, ...change }, refusal).outcome).toBe(outcome);
+});
+
+test('a lost job says how long nothing had been heard of it', () => {
+  const refusal = { sentAtMs: 91_500, hasCookie: true, isAstray: false };
+  expect(missingJob({ ...facts, ...heard(60_000) }, refusal).detail).toContain('31.5 s');
+});

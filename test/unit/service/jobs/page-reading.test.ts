@@ -1,0 +1,268 @@
+/** Reading results from the first row to the last, despite failures of single pages (4.3, 4.4, 10.3, B3). */
+import { describe, expect, test } from 'vitest';
+import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
+import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
+import { settled } from '../requests/harness.ts';
+import { done, FakeJob, FakePermit, failure, Ids, order, serve, upTo } from './fake-job.ts';
+
+async function finished(messageCount: number) {
+  const clock = new VirtualClock();
+  const fake = new FakeJob(clock);
+  fake.status = () => ({ ...done(messageCount), recordCount: messageCount });
+  const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
+  await clock.advance(2_000);
+  return { clock, fake, job, log: new Ids() };
+}
+
+const offsets = (fake: FakeJob) => fake.queries.map(({ offset }) => offset);
+
+test('full pages of ten thousand rows, without further requests', async () => {
+  const { clock, fake, job, log } = await finished(25_000);
+  fake.page = serve(25_000);
+  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(25_000);
+  expect(log.ids).toEqual(upTo(25_000));
+  expect(fake.queries).toEqual([0, 10_000, 20_000].map((offset) => ({ offset, limit: 10_000 })));
+});
+
+test('of no messages nothing is asked for', async () => {
+  const { clock, fake, job, log } = await finished(0);
+  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(0);
+  expect(fake.queries).toEqual([]);
+});
+
+test('a short page is followed by a page that begins after the received rows', async () => {
+  const { clock, fake, job, log } = await finished(1_000);
+  fake.page = serve(1_000, 400);
+  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
+  expect(log.ids).toEqual(upTo(1_000));
+  expect(offsets(fake)).toEqual([0, 400, 800]);
+});
+
+test('begins and ends at the given rows', async () => {
+  const { clock, fake, job, log } = await finished(1_000);
+  fake.page = serve(500, 100);
+  const pages: number[] = [];
+  const reading = {
+    offset: 300,
+    total: 500,
+    receiver: log,
+    onPage: (_page: unknown, offset: number) => pages.push(offset),
+  };
+  expect(await settled(clock, job.readMessages(reading))).toBe(500);
+  expect([offsets(fake), pages]).toEqual([
+    [300, 400],
+    [300, 400],
+  ]);
+});
+
+test('rows beyond the count of the job are passed on, since the proof needs them', async () => {
+  const { clock, fake, job, log } = await finished(10);
+  fake.page = serve(13);
+  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(13);
+  expect(log.ids).toHaveLength(13);
+});
+
+describe('a page that breaks off', () => {
+  test('is gone on with behind its last whole row, and no row comes twice', async () => {
+    const { clock, fake, job, log } = await finished(1_000);
+    let breaks = 5;
+    fake.page = (query, receiver) => {
+      const rows = serve(1_000, 90)(query, receiver);
+      if (rows > 0 && breaks-- > 0) throw failure('connectionLost');
+      return rows;
+    };
+    const startMs = clock.monotonic();
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
+    expect(log.ids).toEqual(upTo(1_000));
+    expect(clock.monotonic()).toBe(startMs);
+  });
+
+  test('without a row is tried again six times in all, later each time, and then given up', async () => {
+    const { clock, fake, job, log } = await finished(1_000);
+    const times: number[] = [];
+    fake.page = () => {
+      times.push(clock.monotonic() - 2_000);
+      throw failure('connectionLost');
+    };
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toMatchObject({
+      code: 'service.connectionLost',
+    });
+    expect(times).toEqual([0, 500, 1_500, 3_500, 7_500, 15_500]);
+  });
+
+  test('now and then, with rows in between, is tried as often as it takes', async () => {
+    const { clock, fake, job, log } = await finished(100);
+    let turn = 0;
+    fake.page = (query, receiver) => {
+      if (turn++ % 5 !== 4) throw failure('timeout');
+      return serve(100, 7)(query, receiver);
+    };
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
+    expect(log.ids).toEqual(upTo(100));
+  });
+
+  test('with Retry-After waits for that', async () => {
+    const { clock, fake, job, log } = await finished(5);
+    let refused = false;
+    fake.page = (query, receiver) => {
+      if (refused) return serve(5)(query, receiver);
+      refused = true;
+      throw failure('rateLimited', { retryAfterMs: 7_000 });
+    };
+    await settled(clock, job.readMessages({ offset: 0, receiver: log }));
+    expect(clock.monotonic()).toBe(9_000);
+    expect(log.ids).toHaveLength(5);
+  });
+
+  test.each([
+    ['a person has to mend something', failure('forbidden', { stall: true })],
+    ['the job is gone', failure('jobSilenced')],
+    ['the client has been closed', failure('closed')],
+    ['the sink has thrown it', new Error('the disk is full')],
+  ])('because %s is not tried again', async (_name, error) => {
+    const { clock, fake, job, log } = await finished(1_000);
+    fake.page = (query, receiver) => {
+      serve(1_000, 10)(query, receiver);
+      throw error;
+    };
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(error);
+    expect(fake.queries).toHaveLength(1);
+  });
+});
+
+describe('an empty page, while the job counts more', () => {
+  test('is asked for again', async () => {
+    const { clock, fake, job, log } = await finished(100);
+    let turn = 0;
+    fake.page = (query, receiver) => (turn++ % 3 === 2 ? serve(100, 40)(query, receiver) : 0);
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
+    expect(log.ids).toEqual(upTo(100));
+  });
+
+  test('is missing rows at last, and never the end', async () => {
+    const { clock, fake, job, log } = await finished(100);
+    fake.page = serve(60);
+    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toMatchObject({
+      code: 'job.pagesEmpty',
+      reason: 'ResultsMissing',
+      message: expect.stringContaining('100 results'),
+    });
+    expect(log.ids).toEqual(upTo(60));
+    expect(offsets(fake)).toEqual([0, 60, 60, 60, 60, 60, 60]);
+  });
+});
+
+describe('a sink without room', () => {
+  test('is waited for before a page is asked for (B3)', async () => {
+    const { clock, fake, job } = await finished(30);
+    fake.page = serve(30, 10);
+    let full = Promise.withResolvers<void>();
+    let isFull = true;
+    const log = Object.assign(new Ids(), { room: () => (isFull ? full.promise : undefined) });
+    const reading = job.readMessages({ offset: 0, receiver: log });
+    await clock.advance(60_000);
+    expect(fake.queries).toHaveLength(0);
+    isFull = false;
+    full.resolve();
+    expect(await settled(clock, reading)).toBe(30);
+    full = Promise.withResolvers();
+  });
+
+  test('that held a page up gets the rest, without a row twice', async () => {
+    const { clock, fake, job } = await finished(30);
+    let isFull = false;
+    let emptied = Promise.withResolvers<void>();
+    const log = Object.assign(new Ids(), { room: () => (isFull ? emptied.promise : undefined) });
+    fake.page = (query, receiver) => {
+      const rows = serve(30, 10)(query, receiver);
+      if (query.offset !== 10) return rows;
+      isFull = true;
+      throw failure('heldUp');
+    };
+    const reading = job.readMessages({ offset: 0, receiver: log });
+    await clock.advance(20_000);
+    expect(offsets(fake)).toEqual([0, 10]);
+    isFull = false;
+    emptied.resolve();
+    emptied = Promise.withResolvers();
+    expect(await settled(clock, reading)).toBe(30);
+    expect(log.ids).toEqual(upTo(30));
+    expect(offsets(fake)).toEqual([0, 10, 20]);
+  });
+
+  test('is not awaited after an abort', async () => {
+    const { clock, job, fake } = await finished(30);
+    const controller = new AbortController();
+    const log = Object.assign(new Ids(), { room: () => new Promise<void>(() => {}) });
+    const reading = job.readMessages({ offset: 0, receiver: log, signal: controller.signal });
+    clock.after(5, () => controller.abort(new Error('enough')));
+    expect(await settled(clock, reading)).toMatchObject({ message: 'enough' });
+    expect(fake.queries).toHaveLength(0);
+  });
+});
+
+describe('records', () => {
+  const record = (index: number) => new Map([['n', String(index)]]);
+
+  test('arrive page by page, each after the one before was accepted', async () => {
+    const { clock, fake, job } = await finished(25);
+    fake.records = ({ offset, limit }) => ({
+      fields: [],
+      records: upTo(25)
+        .slice(offset, offset + Math.min(limit, 10))
+        .map(record),
+      warning: 'estimates',
+    });
+    const taken: (string | undefined)[] = [];
+    const doors: (() => void)[] = [];
+    const reading = job.readRecords({
+      offset: 0,
+      take: ({ records }) => {
+        taken.push(...records.map((one) => one.get('n')));
+        return new Promise((resolve) => doors.push(resolve));
+      },
+    });
+    await settle();
+    expect(fake.queries).toHaveLength(1);
+    for (let page = 1; page <= 3; page++) {
+      doors.shift()?.();
+      await settle();
+    }
+    expect(await settled(clock, reading)).toBe(25);
+    expect(taken).toEqual(upTo(25).map(String));
+    expect(offsets(fake)).toEqual([0, 10, 20]);
+    expect(job.progress.warnings.texts).toEqual(['estimates']);
+  });
+
+  test.each(['at once', 'later'])('end with what their destination fails with %s', async (when) => {
+    const { clock, fake, job } = await finished(20);
+    fake.records = ({ offset }) => ({
+      fields: [],
+      records: upTo(20)
+        .slice(offset, offset + 10)
+        .map(record),
+      warning: undefined,
+    });
+    const reading = job.readRecords({
+      offset: 0,
+      take: async () => {
+        if (when === 'later') await settle();
+        throw new Error('the disk is full');
+      },
+    });
+    const outcome = reading.catch((error: Error) => error.message);
+    expect(await settled(clock, outcome)).toBe('the disk is full');
+    expect(fake.queries).toHaveLength(1);
+  });
+
+  test('are not read if their number is unknown', async () => {
+    const { fake, job, clock } = await finished(25);
+    fake.status = () => done(25);
+    const other = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
+    await clock.advance(2_000);
+    await expect(other.readRecords({ offset: 0, take: () => undefined })).rejects.toMatchObject({
+      code: 'job.recordsUncounted',
+    });
+    expect(job.progress.recordCount).toBe(25);
+  });
+});

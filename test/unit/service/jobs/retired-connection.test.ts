@@ -1,0 +1,49 @@
+/** Requests of a connection whose credentials are no longer used, while a search job is open. */
+import { expect, test } from 'vitest';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { SecretText } from '../../../../src/base/secret-text.ts';
+import { connectWith } from '../../../../src/service/connect.ts';
+import { InProcessTransport } from '../../../support/in-process-transport.ts';
+import { SimulatedWorld } from '../simulated-world.ts';
+
+function connected(world: SimulatedWorld) {
+  const { clock, budget, service } = world;
+  const transport = new InProcessTransport(() => service, clock);
+  const connect = connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport: () => transport });
+  return connect({
+    address: { origin: 'https://service.test', basePath: '/api' },
+    ...{ accessId: 'id', accessKey: new SecretText('key'), allowedHosts: [], caCertificates: undefined },
+    budget: budget.key('id'),
+  });
+}
+
+test('serves the job to its end, sends nothing of upgrades, and is closed a little later', async () => {
+  const world = new SimulatedWorld({ search: { duration: '90s' } });
+  const { service, searches, drain } = connected(world);
+  const job = await world.run(searches.open(world.order));
+  let isDrained = false;
+  const draining = drain().then(() => {
+    isDrained = true;
+  });
+  const refusal = service.listBuilds().catch((error: unknown) => error);
+  expect(await world.run(refusal)).toMatchObject({ code: 'service.closed' });
+  expect(world.requests('listBuilds')).toEqual([]);
+  expect(await world.run(job.whenFinished())).toMatchObject({ messageCount: 600 });
+  expect(isDrained).toBe(false);
+  await world.run(job.close());
+  expect(world.counters()).toMatchObject({ jobsCreated: 1, jobsActive: 0 });
+  await world.run(draining);
+  const late = searches.open(world.order).catch((error: unknown) => error);
+  expect(await world.run(late)).toMatchObject({ code: 'service.closed' });
+});
+
+test('is closed immediately without a job, and when it must be closed', async () => {
+  const world = new SimulatedWorld();
+  await connected(world).drain();
+  const { searches, drain, close } = connected(world);
+  await world.run(searches.open(world.order));
+  const draining = drain();
+  await close();
+  await draining;
+  expect(world.counters().jobsActive).toBe(1);
+});

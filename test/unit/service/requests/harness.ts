@@ -1,0 +1,153 @@
+/** Client with a scripted transport and a virtual clock, and the nine operations as a table. */
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { SecretText } from '../../../../src/base/secret-text.ts';
+import { ServiceClient } from '../../../../src/service/client.ts';
+import type { CreateTaskOptions } from '../../../../src/service/collectors/upgrade-service.ts';
+import { JobClient } from '../../../../src/service/jobs/job-client.ts';
+import type { JobOrder, OpenJob, RowReceiver } from '../../../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../../../src/service/pages/page-row.ts';
+import { Calls, type CallsOptions } from '../../../../src/service/requests/calls.ts';
+import { JobSession } from '../../../../src/service/requests/job-session.ts';
+import { type JobOperation, jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
+import { ServiceError } from '../../../../src/service/requests/service-error.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+import { RecordingBudget, ScriptedTransport, type Step } from './scripted-transport.ts';
+
+export const home = 'https://service.test/api';
+export const accessKey = 'canary-key';
+
+export interface Harness {
+  readonly clock: VirtualClock;
+  readonly transport: ScriptedTransport;
+  readonly budget: RecordingBudget;
+  readonly client: ServiceClient;
+  /** Job that was created a minute ago, with a cookie, without later requests. */
+  readonly job: OpenJob;
+  /** Job `ageMs` after its creation. */
+  jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
+}
+
+export const jobCookie = 'SESSION=canary-cookie; Path=/; Secure; HttpOnly';
+
+export function harness(steps: readonly Step[]): Harness {
+  const clock = new VirtualClock();
+  const transport = new ScriptedTransport(clock, steps);
+  const budget = new RecordingBudget(clock);
+  const options: CallsOptions = {
+    transport,
+    budget,
+    clock,
+    metrics: noMetrics,
+    address: { origin: 'https://service.test', basePath: '/api' },
+    accessId: 'id',
+    accessKey: new SecretText(accessKey),
+    allowedHosts: ['other.test'],
+    userAgent: 'logfleet/test',
+  };
+  const calls = new Calls(options);
+  const jobOf = (ageMs: number, setCookies: readonly string[] = [jobCookie]) => {
+    const session = new JobSession(clock, options.address);
+    session.cookies.store(new URL(`${home}/v1/search/jobs`), setCookies);
+    return new JobClient({
+      id: 'A1/B2',
+      warning: creationNotice,
+      calls,
+      session,
+      createdAtMs: clock.monotonic() - ageMs,
+    });
+  };
+  return { clock, transport, budget, client: new ServiceClient(options), job: jobOf(60_000), jobOf };
+}
+
+export const order: JobOrder = {
+  query: '_sourceCategory=web "100 %"',
+  fromMs: 1_788_000_000_000,
+  toMs: 1_788_003_600_000,
+};
+
+/** Rows as text, in order. */
+export class RowLog implements RowReceiver {
+  readonly rows: string[] = [];
+  readonly ids: string[] = [];
+
+  row(row: PageRow): void {
+    this.rows.push(Buffer.from(row.bytes).toString('utf8'));
+    this.ids.push(row.messageId);
+  }
+}
+
+export const calls: {
+  readonly [O in Operation]: (harness: Harness, options?: CreateTaskOptions) => Promise<unknown>;
+} = {
+  createJob: ({ client }, options) => client.createJob(order, options),
+  getJob: ({ job }, options) => job.getStatus(options),
+  listMessages: ({ job }, options) => job.listMessages({ offset: 20, limit: 100 }, new RowLog(), options),
+  listRecords: ({ job }, options) => job.listRecords({ offset: 0, limit: 10_000 }, options),
+  deleteJob: ({ job }, options) => job.delete(options),
+  listCollectors: ({ client }, options) =>
+    client.listCollectors({ toVersion: '1.2-3', offset: 0, limit: 100 }, options),
+  listBuilds: ({ client }, options) => client.listBuilds(options),
+  getTask: ({ client }, options) => client.getTask('77', options),
+  createTask: ({ client }, options) =>
+    client.createTask({ collectorId: '9007199254740993', toVersion: '1.2-3' }, options),
+};
+
+export const creationNotice =
+  'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
+
+/** `count` messages with ids from `first` on, newest first. */
+export function messages(first: number, count: number): string {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const id = first + index;
+    return `{"map":{"_messageid":"${id}","_messagetime":"${1_788_003_599_999 - id}","_raw":"line ${id}"}}`;
+  });
+  return `{"fields":[{"name":"_messageid","fieldType":"long","keyField":false}],"messages":[${rows.join(',')}]}`;
+}
+
+/** Valid answer of each operation. */
+export const goodBodies: { readonly [O in Operation]: string } = {
+  createJob: `{"id":"A1/B2","link":{"rel":"self","href":"${home}/v1/search/jobs/A1/B2"},"warning":"${creationNotice}"}`,
+  getJob: '{"state":"DONE GATHERING RESULTS","messageCount":2,"recordCount":0,"histogramBuckets":[]}',
+  listMessages: messages(20, 2),
+  listRecords: '{"fields":[{"name":"_count","fieldType":"int","keyField":false}],"records":[{"map":{"_count":"3"}}]}',
+  deleteJob: '{"id":"A1/B2"}',
+  listCollectors: '{"collectors":[{"id":1,"name":"a"}]}',
+  listBuilds: '{"targets":[{"version":"1.2-3","latest":true}]}',
+  getTask: '{"upgrade":{"id":77,"collectorId":1,"toVersion":"1.2-3","status":2}}',
+  createTask: '{"id":"77","link":{"rel":"self","href":"/v1/collectors/upgrades/77"}}',
+};
+
+export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
+
+export const isJobOperation = (operation: Operation): operation is JobOperation =>
+  (jobOperations as readonly Operation[]).includes(operation);
+
+/** Result of a call after the clock has run. */
+export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
+  let done = false;
+  const result = call.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+  void result.finally(() => {
+    done = true;
+  });
+  await clock.run(() => done);
+  return result;
+}
+
+/** `ServiceError` of the operation for this script. */
+export async function failureOn(
+  operation: Operation,
+  steps: readonly Step[],
+  options?: CreateTaskOptions,
+): Promise<{ readonly error: ServiceError; readonly harness: Harness }> {
+  const world = harness(steps);
+  return { error: await failureOf(world, calls[operation](world, options)), harness: world };
+}
+
+export async function failureOf({ clock }: Harness, call: Promise<unknown>): Promise<ServiceError> {
+  const error = await settled(clock, call);
+  if (!(error instanceof ServiceError)) throw new Error(`no ServiceError but ${String(error)}`);
+  return error;
+}

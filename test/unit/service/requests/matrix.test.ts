@@ -1,0 +1,181 @@
+/**
+ * Each of the nine operations with each fault of the service or of an intermediary (7.1, 10.1): the classification, and that a
+ * request with an effect is never classified as one without.
+ */
+import { describe, expect, test } from 'vitest';
+import type { FaultScenario } from '../../../../simulator/scenario.ts';
+import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
+import { jobOperations, type Operation, operations } from '../../../../src/service/requests/operation.ts';
+import { ServiceError } from '../../../../src/service/requests/service-error.ts';
+import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
+import { RowLog } from './harness.ts';
+
+/** World with the objects that the operations need: a finished job of 11 s that survives all timeouts, and a task. Without faults. */
+async function prepared() {
+  const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
+  const { client, clock } = world;
+  const { value: job } = await world.run(
+    client.createJob({ ...world.order, query: '* | count', requiresRawMessages: true }),
+  );
+  const { value: task } = await world.run(client.createTask({ collectorId: firstCollector, toVersion: '19.500-1' }));
+  await clock.advance(11_000);
+  return { world, job, taskId: task.taskId };
+}
+
+type Prepared = Awaited<ReturnType<typeof prepared>>;
+
+const calls: { readonly [O in Operation]: (prepared: Prepared) => Promise<unknown> } = {
+  createJob: ({ world }) => world.client.createJob(world.order),
+  getJob: ({ job }) => job.getStatus(),
+  listMessages: ({ job }) => job.listMessages({ offset: 0, limit: 100 }, new RowLog()),
+  listRecords: ({ job }) => job.listRecords({ offset: 0, limit: 100 }),
+  deleteJob: ({ job }) => job.delete(),
+  listCollectors: ({ world }) => world.client.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 50 }),
+  listBuilds: ({ world }) => world.client.listBuilds(),
+  getTask: ({ world, taskId }) => world.client.getTask(taskId),
+  createTask: ({ world }) =>
+    world.client.createTask({ collectorId: String(BigInt(firstCollector) + 1n), toVersion: '19.500-1' }),
+};
+
+const faults: readonly [string, FaultScenario, string][] = [
+  ['a reset before the effect', { kind: 'reset', effect: false }, 'connectionLost'],
+  ['a reset after the effect', { kind: 'reset', effect: true }, 'connectionLost'],
+  ['a stall before the effect', { kind: 'stall', effect: false }, 'timeout'],
+  ['a stall after the effect', { kind: 'stall', effect: true }, 'timeout'],
+  ['one byte a second', { kind: 'drip', bytesPerSecond: 1 }, 'timeout'],
+  ['HTML', { kind: 'html' }, 'answerInvalid'],
+  ['nothing', { kind: 'empty' }, 'answerInvalid'],
+  ['half a document', { kind: 'truncate' }, 'connectionLost'],
+  ['wrong types', { kind: 'wrongTypes' }, 'answerInvalid'],
+  ['301 to another host', { kind: 'redirect', to: 'https://evil.test/api' }, 'redirectNotAllowed'],
+  ['301 to the same address again and again', { kind: 'redirect', to: '/api/' }, 'redirectInCircles'],
+  ['400 without a known code', { kind: 'status', status: 400, code: 'strange' }, 'badRequest'],
+  ['400 in HTML', { kind: 'status', status: 400, body: 'html' }, 'badRequest'],
+  ['401', { kind: 'status', status: 401 }, 'unauthorized'],
+  ['403', { kind: 'status', status: 403 }, 'forbidden'],
+  ['404', { kind: 'status', status: 404 }, 'notFound'],
+  ['404 without a body', { kind: 'status', status: 404, body: 'empty' }, 'notFound'],
+  ['405', { kind: 'status', status: 405 }, 'methodUnsupported'],
+  ['408', { kind: 'status', status: 408 }, 'requestTimeout'],
+  ['415', { kind: 'status', status: 415 }, 'contentTypeInvalid'],
+  ['429', { kind: 'status', status: 429 }, 'rateLimited'],
+  ['429 in HTML, with Retry-After', { kind: 'status', status: 429, body: 'html', retryAfter: 3 }, 'rateLimited'],
+  ['500', { kind: 'status', status: 500 }, 'internalError'],
+  ['500 without a body', { kind: 'status', status: 500, body: 'empty' }, 'internalError'],
+  ['502 in HTML', { kind: 'status', status: 502, body: 'html' }, 'serverError'],
+  ['503', { kind: 'status', status: 503 }, 'unavailable'],
+  ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
+];
+
+/** Operations on an existing job. 404 means that it does not exist. */
+const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
+
+/** Undefined means success: a deletion may have any answer, and an unknown job counts as deleted (4.5). */
+function expectedOf(operation: Operation, outcome: string): string | undefined {
+  if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
+  return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
+}
+
+/** Faults before any effect. The others only damage the answer. */
+const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
+
+/** Number of deleted jobs. */
+function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
+  return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
+}
+
+/** Possible effects of a request whose answer is lost. */
+const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
+const lost: ReadonlySet<string> = new Set([
+  ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
+  ...['internalError', 'unavailable', 'serverError'],
+]);
+const creations: readonly Operation[] = ['createJob', 'createTask'];
+
+describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
+  test.each(faults)('%s', async (_name, fault, outcome) => {
+    const own = await prepared();
+    const { world } = own;
+    const before = { ...world.counters(), writes: world.journal.length };
+    world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
+    const error = await world.failure(calls[operation](own));
+    const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
+    // A deletion with an effect leaves no job. One without leaves the job unchanged.
+    expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
+    const expected = expectedOf(operation, outcome);
+    if (expected === undefined) {
+      expect(error).toBeUndefined();
+      return;
+    }
+    expect(error).toBeInstanceOf(ServiceError);
+    const unknown = acts.has(operation) && lost.has(expected);
+    expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
+    // A request with an effect is never classified as one without, and never repeated.
+    const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
+    expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
+  });
+
+  test.each([
+    ['the same host', '/eu/api'],
+    ['a host of the Secret', 'https://eu.service.test/api'],
+  ])('a redirect to %s is followed', async (_name, to) => {
+    const own = await prepared();
+    const { world } = own;
+    const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
+    world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
+    const error = await world.failure(calls[operation](own));
+    // The second host does not get the first host's cookie, so it does not know the job (5.3).
+    const loses = to.startsWith('https://') && onJob.has(operation);
+    if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
+    else expect(error).toBeUndefined();
+  });
+
+  test('a good answer', async () => {
+    const own = await prepared();
+    await expect(own.world.run(calls[operation](own))).resolves.toMatchObject({ sentAtMs: expect.any(Number) });
+  });
+});
+
+describe('a job that is not there', () => {
+  const asks = jobOperations.filter((operation) => operation !== 'createJob' && operation !== 'deleteJob');
+  const missing = async (job: OpenJob, operation: Operation, world: SimulatedWorld) =>
+    world.failure(calls[operation]({ world, job, taskId: '' }));
+
+  test.each(asks)('%s: its replica has not heard of it yet (10.2)', async (operation) => {
+    const world = new SimulatedWorld({ search: { lag: '5s' } });
+    const { value: job } = await world.run(world.client.createJob(world.order));
+    expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobNotKnownYet' });
+  });
+
+  test.each(asks)('%s: nobody asked for it for too long (3.1)', async (operation) => {
+    const world = new SimulatedWorld();
+    const { value: job } = await world.run(world.client.createJob(world.order));
+    await world.clock.advance(31_000);
+    const error = await missing(job, operation, world);
+    expect(error).toMatchObject({ reason: 'JobSilenced', message: expect.stringContaining('31.0 s') });
+  });
+
+  test.each(asks)('%s: we have deleted it (4.5)', async (operation) => {
+    const world = new SimulatedWorld();
+    const { value: job } = await world.run(world.client.createJob(world.order));
+    await world.run(job.delete());
+    expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobDeleted' });
+    await expect(world.run(job.delete())).resolves.toMatchObject({ value: undefined });
+  });
+
+  test.each(asks)('%s: somebody else cancelled it', async (operation) => {
+    const { world, job } = await prepared();
+    await world.run(job.getStatus());
+    world.model.patch({ faults: { other: { kind: 'cancelJob', times: 1 } } }, world.service.nowMs());
+    expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobLost' });
+  });
+
+  test.each(asks)('%s: its eight hours are over (3.1)', async (operation) => {
+    const world = new SimulatedWorld({ search: { keepAlive: '24h' } });
+    const { value: job } = await world.run(world.client.createJob(world.order));
+    await world.clock.advance(8 * 3_600_000 - 1_000);
+    await world.run(job.getStatus());
+    await world.clock.advance(2_000);
+    expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobTimedOut' });
+  });
+});

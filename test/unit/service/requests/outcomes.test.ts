@@ -1,0 +1,450 @@
+/** Each operation with each outcome: the result for the caller, the number of requests, and the ends of the slots. */
+import { describe, expect, test } from 'vitest';
+import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
+import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
+import {
+  type JobRefusal,
+  jobRefusals,
+  type PageRefusal,
+  pageRefusals,
+  type TaskRefusal,
+  taskRefusals,
+} from '../../../../src/service/requests/service-code.ts';
+import { toServiceError } from '../../../../src/service/requests/service-failure.ts';
+import {
+  accessKey,
+  calls,
+  failureOf,
+  failureOn,
+  good,
+  goodBodies,
+  type Harness,
+  harness,
+  RowLog,
+  settled,
+} from './harness.ts';
+import type { Step } from './scripted-transport.ts';
+
+const html = '<html><body>Bad gateway</body></html>';
+const refusal = (code: string): Step => ({
+  kind: 'answer',
+  status: 400,
+  body: `{"status":400,"id":"AAAAA-BBBBB-CCCCC","code":"searchjob.${code}","message":"no ${accessKey}"}`,
+});
+
+type Refusal = TaskRefusal | JobRefusal | PageRefusal;
+
+const refusals = {} as Record<Refusal, readonly Step[]>;
+for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[code] = [refusal(code)];
+
+const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
+
+/** Script for each outcome, for the operations that can have it. */
+const scripts: { readonly [O in Outcome]: readonly Step[] } = {
+  nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
+  refused: [{ kind: 'noConnection', failure: 'refused' }],
+  notReachable: [{ kind: 'unwritten', failure: 'connectionLost' }],
+  proxyFailed: [{ kind: 'noConnection', failure: 'proxyFailed' }],
+  tlsFailed: [{ kind: 'noConnection', failure: 'tlsFailed' }],
+  certificateUnknown: [{ kind: 'noConnection', failure: 'certificateUnknown' }],
+  certificateExpired: [{ kind: 'noConnection', failure: 'certificateExpired' }],
+  certificateForAnother: [{ kind: 'noConnection', failure: 'certificateForAnother' }],
+  closed: [{ kind: 'unwritten', failure: 'closed' }],
+  connectTimeout: [{ kind: 'noConnection' }],
+  withdrawn: [{ kind: 'noConnection' }],
+  notLeading: [{ kind: 'noRight' }],
+  budgetFull: [{ kind: 'budgetFull' }],
+  connectionLost: [{ kind: 'written', failure: 'connectionLost' }],
+  timeout: [{ kind: 'written' }],
+  abandoned: [{ kind: 'written' }],
+  answerTooLarge: [{ kind: 'written', failure: 'answerTooLarge' }],
+  answerMalformed: [{ kind: 'written', failure: 'answerMalformed' }],
+  answerInvalid: [{ kind: 'answer', status: 200, body: html }],
+  redirectNotAllowed: [{ kind: 'answer', status: 301, headers: { location: 'https://evil.test/api/v1/x' } }],
+  redirectInCircles: [{ kind: 'answer', status: 302, headers: { location: '/api/again' } }],
+  badRequest: [{ kind: 'answer', status: 400, body: '{"code":"limit.too.large"}' }],
+  unauthorized: [{ kind: 'answer', status: 401, body: '{"code":"unauthorized"}' }],
+  forbidden: [{ kind: 'answer', status: 403 }],
+  notFound: [{ kind: 'answer', status: 404 }],
+  methodUnsupported: [{ kind: 'answer', status: 405 }],
+  contentTypeInvalid: [{ kind: 'answer', status: 415 }],
+  rateLimited: [{ kind: 'answer', status: 429, headers: { 'retry-after': '7' } }],
+  clientError: [{ kind: 'answer', status: 418 }],
+  requestTimeout: [{ kind: 'answer', status: 408 }],
+  internalError: [{ kind: 'answer', status: 500, body: html }],
+  unavailable: [{ kind: 'answer', status: 503 }],
+  serverError: [{ kind: 'answer', status: 502, body: html }],
+  unexpectedStatus: [{ kind: 'answer', status: 304 }],
+  heldUp: [{ kind: 'answer', status: 200, body: goodBodies.listMessages, pieceBytes: 400 }],
+  ...refusals,
+  jobNotKnownYet: [noJob],
+  jobDeleted: [good('deleteJob'), noJob],
+  jobCookieMissing: [noJob],
+  jobSilenced: [noJob],
+  jobTimedOut: [good('getJob'), noJob],
+  jobGone: [noJob],
+};
+
+/** Setup in which an unknown job has this cause. */
+const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
+  jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
+  jobDeleted: async (world) => {
+    await settled(world.clock, world.job.delete());
+    return world;
+  },
+  jobCookieMissing: async (world) => ({ ...world, job: world.jobOf(15_000, []) }),
+  jobSilenced: async (world) => ({ ...world, job: world.jobOf(21_000) }),
+  jobTimedOut: async (world) => {
+    const job = world.jobOf(8 * 3_600_000);
+    await settled(world.clock, job.getStatus());
+    return { ...world, job };
+  },
+  jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
+};
+
+/** Sets up the outcome, then calls the operation. Returns the writes and slot ends of that call only. */
+async function endIn(operation: Operation, outcome: Outcome) {
+  const fresh = harness(scripts[outcome]);
+  const world = (await pasts[outcome]?.(fresh)) ?? fresh;
+  const before = { writes: world.transport.written.length, starts: world.budget.started };
+  const call =
+    outcome === 'heldUp'
+      ? world.job.listMessages(
+          { offset: 0, limit: 10 },
+          Object.assign(new RowLog(), { room: () => new Promise<void>(() => {}) }),
+        )
+      : calls[operation](world);
+  const error = await failureOf(world, call);
+  return {
+    error,
+    writes: world.transport.written.length - before.writes,
+    starts: world.budget.started - before.starts,
+    open: world.budget.open,
+  };
+}
+
+/** Expected result according to the protocol: [reason, handling, effect of a creation, writes of a read]. */
+const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
+  nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
+  refused: ['ServiceUnreachable', 'backoff', 'none', 0],
+  notReachable: ['ServiceUnreachable', 'backoff', 'none', 0],
+  proxyFailed: ['ServiceUnreachable', 'backoff', 'none', 0],
+  tlsFailed: ['ServiceUnreachable', 'backoff', 'none', 0],
+  certificateUnknown: ['CertificateNotTrusted', 'stall', 'none', 0],
+  certificateExpired: ['CertificateNotTrusted', 'stall', 'none', 0],
+  certificateForAnother: ['CertificateNotTrusted', 'stall', 'none', 0],
+  closed: ['ClientClosed', 'backoff', 'none', 0],
+  connectTimeout: ['ServiceUnreachable', 'backoff', 'none', 0],
+  withdrawn: ['CallAborted', 'backoff', 'none', 0],
+  notLeading: ['NotLeading', 'backoff', 'none', 0],
+  budgetFull: ['RequestBudgetFull', 'backoff', 'none', 0],
+  connectionLost: ['ServiceUnreachable', 'backoff', 'unknown', 3],
+  timeout: ['ServiceUnreachable', 'backoff', 'unknown', 1],
+  abandoned: ['CallAborted', 'backoff', 'unknown', 1],
+  answerTooLarge: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  answerMalformed: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  answerInvalid: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  redirectNotAllowed: ['RedirectNotAllowed', 'stall', 'none', 1],
+  redirectInCircles: ['RedirectNotAllowed', 'stall', 'none', 4],
+  badRequest: ['RequestRefused', 'backoff', 'none', 1],
+  unauthorized: ['Unauthorized', 'stall', 'none', 2],
+  forbidden: ['Forbidden', 'stall', 'none', 1],
+  notFound: ['AddressInvalid', 'stall', 'none', 1],
+  methodUnsupported: ['AddressInvalid', 'stall', 'none', 1],
+  contentTypeInvalid: ['RequestRefused', 'stall', 'none', 1],
+  rateLimited: ['RateLimited', 'retryAfter', 'none', 1],
+  clientError: ['RequestRefused', 'backoff', 'none', 1],
+  requestTimeout: ['ServiceUnavailable', 'backoff', 'unknown', 1],
+  internalError: ['ServiceUnavailable', 'backoff', 'unknown', 1],
+  unavailable: ['ServiceUnavailable', 'backoff', 'unknown', 1],
+  serverError: ['ServiceUnavailable', 'backoff', 'unknown', 1],
+  unexpectedStatus: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  heldUp: ['DestinationSlow', 'backoff', 'none', 1],
+  'collector.invalid': ['CollectorRefused', 'wait', 'none', 1],
+  'collector.type.invalid': ['CollectorRefused', 'wait', 'none', 1],
+  'collector.not.alive': ['CollectorRefused', 'wait', 'none', 1],
+  'collector.in.upgrading': ['CollectorRefused', 'wait', 'none', 1],
+  'collector.version.invalid': ['CollectorRefused', 'wait', 'none', 1],
+  generic: ['RequestRefused', 'backoff', 'none', 1],
+  'invalid.timestamp.from': ['RangeRefused', 'stall', 'none', 1],
+  'invalid.timestamp.to': ['RangeRefused', 'stall', 'none', 1],
+  'to.smaller.than.from': ['RangeRefused', 'stall', 'none', 1],
+  'unknown.timezone': ['RangeRefused', 'stall', 'none', 1],
+  'empty.timezone': ['RangeRefused', 'stall', 'none', 1],
+  'unknown.time.type': ['RangeRefused', 'stall', 'none', 1],
+  'no.query': ['QueryRefused', 'stall', 'none', 1],
+  'parse.error': ['QueryRefused', 'stall', 'none', 1],
+  'query.creation.error': ['QueryRefused', 'stall', 'none', 1],
+  'offset.missing': ['RequestRefused', 'backoff', 'none', 1],
+  'offset.negative': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.missing': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.zero': ['RequestRefused', 'backoff', 'none', 1],
+  'limit.negative': ['RequestRefused', 'backoff', 'none', 1],
+  'no.records.not.an.aggregation.query': ['NotAnAggregation', 'stall', 'none', 1],
+  'raw.messages.not.available': ['RawMessagesNotAvailable', 'stall', 'none', 1],
+  jobNotKnownYet: ['JobNotKnownYet', 'backoff', 'none', 1],
+  jobDeleted: ['JobDeleted', 'wait', 'none', 1],
+  jobCookieMissing: ['JobCookieMissing', 'backoff', 'none', 1],
+  jobSilenced: ['JobSilenced', 'backoff', 'none', 1],
+  jobTimedOut: ['JobTimedOut', 'backoff', 'none', 1],
+  jobGone: ['JobLost', 'backoff', 'none', 1],
+};
+
+const names = Object.keys(operations) as Operation[];
+const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
+const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
+const pages: readonly Operation[] = ['listMessages', 'listRecords'];
+
+/** Operations that can have an outcome, if not all. */
+const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
+  ...onlyOf(['createTask'], taskRefusals),
+  ...onlyOf(['createJob'], jobRefusals),
+  ...onlyOf(pages, pageRefusals),
+  ...onlyOf(['getJob', ...pages], jobMissings),
+  ...onlyOf(['listMessages'], ['heldUp']),
+  // For a job it means that there is none, which is the aim of a deletion.
+  ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
+]);
+
+/** Requests with an effect. A status returns each error once, so a lost answer is a loss (E5). */
+const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
+
+/**
+ * Number of requests. Requests with an effect are sent once, and again only after a certain rejection, or if twice has the same
+ * effect.
+ */
+function writesOf(operation: Operation, outcome: Outcome): number {
+  const [, , , writes] = expected[outcome];
+  if (outcome === 'redirectInCircles') return writes;
+  if (operation === 'createTask') return Math.min(1, writes);
+  const givesOutRows = operation === 'listMessages' && outcome === 'connectionLost';
+  const mayHaveActed = acts.has(operation) && operation !== 'deleteJob' && outcome !== 'unauthorized';
+  return givesOutRows || mayHaveActed ? Math.min(1, writes) : writes;
+}
+
+describe.each(names)('%s', (operation) => {
+  const own = outcomes.filter(
+    (outcome) => !byCaller.has(outcome) && (knownBy.get(outcome)?.includes(operation) ?? true),
+  );
+  const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
+
+  // A deletion may have any answer.
+  test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
+    '%s',
+    async (outcome) => {
+      const { error, writes, starts, open } = await endIn(operation, outcome);
+      const [reason, handling, effect] = expected[outcome];
+      expect(error.code).toBe(`service.${outcome}`);
+      expect(error.reason).toBe(task(outcome) ? 'TaskNotFound' : reason);
+      expect(error.handling.kind).toBe(task(outcome) ? 'wait' : handling);
+      expect(error.effect).toBe(acts.has(operation) ? effect : 'none');
+      expect(writes).toBe(writesOf(operation, outcome));
+      expect(starts).toBe(writes);
+      expect(open).toBe(0);
+      expect(error.sentAtMs === undefined).toBe(writes === 0);
+      expect(error.message).not.toContain(accessKey);
+    },
+  );
+
+  test('an abort before the write leaves nothing sent', async () => {
+    const world = harness(scripts.withdrawn);
+    const { clock, budget } = world;
+    const controller = new AbortController();
+    const call = calls[operation](world, { signal: controller.signal });
+    clock.after(10, () => controller.abort());
+    expect(await settled(clock, call)).toMatchObject({
+      code: 'service.withdrawn',
+      effect: 'none',
+      reason: 'CallAborted',
+    });
+    expect(budget.requests).toHaveLength(0);
+  });
+
+  test('an abort after the write keeps its place in the budget (B2)', async () => {
+    const world = harness(scripts.abandoned);
+    const { clock, budget } = world;
+    const controller = new AbortController();
+    const call = calls[operation](world, { signal: controller.signal });
+    clock.after(10, () => controller.abort());
+    const effect = acts.has(operation) ? 'unknown' : 'none';
+    expect(await settled(clock, call)).toMatchObject({ code: 'service.abandoned', effect });
+    expect(budget.ends).toEqual([{ kind: 'abandoned' }]);
+  });
+
+  test('a time-out keeps its place in the budget, a reset gives it back', async () => {
+    const late = await failureOn(operation, scripts.timeout);
+    expect(late.harness.budget.ends).toEqual([{ kind: 'abandoned' }]);
+    const reset = await failureOn(operation, scripts.connectionLost);
+    expect(reset.harness.budget.ends.every(({ kind }) => kind === 'broken')).toBe(true);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['half a document', goodBodies[operation].slice(0, -3)],
+    ['another type', '{"collectors":7,"targets":"x","upgrade":[],"id":{},"state":1,"messages":"x","records":{}}'],
+    ['null', 'null'],
+    ['an empty object', '{}'],
+  ])('an answer of %s cannot be read, unless it is to a deletion (4.5)', async (_name, body) => {
+    const world = harness([{ kind: 'answer', status: 200, body }]);
+    const result = await settled(world.clock, calls[operation](world));
+    const unreadable = { code: 'service.answerInvalid', status: 200 };
+    expect(result).toMatchObject(operation === 'deleteJob' ? { value: undefined } : unreadable);
+  });
+});
+
+test('the answer to a status is waited for 15 s, or from 2 s on until its place is needed (B4)', async () => {
+  for (const [yieldsAtMs, endsAtMs] of [
+    [undefined, 15_000],
+    [9_000, 9_000],
+  ] as const) {
+    const { clock, job, budget } = harness([{ kind: 'written' }]);
+    const call = job.getStatus();
+    await clock.advance(1_999);
+    expect(budget.yielding).toHaveLength(0);
+    await clock.advance(1);
+    expect(budget.yielding).toHaveLength(1);
+    if (yieldsAtMs !== undefined) clock.after(yieldsAtMs - clock.monotonic(), () => budget.yielding[0]?.());
+    expect(await settled(clock, call)).toMatchObject({ code: 'service.timeout', effect: 'unknown' });
+    expect([clock.monotonic(), budget.ends]).toEqual([endsAtMs, [{ kind: 'abandoned' }]]);
+  }
+});
+
+test('reads succeed after a reset or a spurious 401, within their number of attempts', async () => {
+  const { clock, client, transport } = harness([
+    { kind: 'written', failure: 'connectionLost' },
+    { kind: 'answer', status: 401 },
+    good('listBuilds'),
+  ]);
+  await expect(settled(clock, client.listBuilds())).resolves.toMatchObject({
+    value: [{ version: '1.2-3', latest: true }],
+  });
+  expect(transport.written).toHaveLength(3);
+});
+
+test('Retry-After, in seconds or as a date, is passed to the caller without a wait', async () => {
+  const inSeconds = await failureOn('createTask', [{ kind: 'answer', status: 429, headers: { 'retry-after': '30' } }]);
+  expect(inSeconds.error.handling).toEqual({ kind: 'retryAfter', delayMs: 30_000 });
+  expect(inSeconds.harness.budget.ends).toMatchObject([{ kind: 'answered', status: 429, retryAfterMs: 30_000 }]);
+  const date = new Date(inSeconds.harness.clock.now() + 5_000).toUTCString();
+  const asDate = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers: { 'retry-after': date } }]);
+  expect(asDate.error.handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
+});
+
+test('a date in Retry-After refers to the clock of the server', async () => {
+  const headers = { date: 'Sun, 01 Nov 2020 00:00:00 GMT', 'retry-after': 'Sun, 01 Nov 2020 00:00:20 GMT' };
+  const { error } = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers }]);
+  expect(error.handling).toEqual({ kind: 'retryAfter', delayMs: 20_000 });
+});
+
+test.each([
+  [
+    '{"id":"X","errors":[{"code":"searchjob.collector.not.alive","message":"asleep"}]}',
+    'collector.not.alive',
+    'asleep',
+  ],
+  ['{"status":400,"id":"X","code":"in.upgrading","message":"busy"}', 'collector.in.upgrading', 'busy'],
+  ['{"code":"COLLECTOR.VERSION.INVALID"}', 'collector.version.invalid', '400'],
+])('an error body %s is understood', async (body, outcome, inMessage) => {
+  const { error } = await failureOn('createTask', [{ kind: 'answer', status: 400, body }]);
+  expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
+  expect(error.message).toContain(inMessage);
+});
+
+test('an ambiguous code stays unchanged', async () => {
+  const { error } = await failureOn('createTask', [{ kind: 'answer', status: 400, body: '{"code":"invalid"}' }]);
+  expect(error).toMatchObject({ code: 'service.badRequest', serviceCode: 'invalid' });
+});
+
+test.each([
+  ['the creation of a job', 'createJob', 'PARSE.ERROR', 'parse.error'],
+  ['the creation of a job', 'createJob', 'searchjob.invalid.timestamp.from', 'invalid.timestamp.from'],
+  ['a page', 'listMessages', 'raw.messages.not.available', 'raw.messages.not.available'],
+  ['a page', 'listRecords', 'not.an.aggregation.query', 'no.records.not.an.aggregation.query'],
+] as const)('a code of %s (%s) is understood as %s', async (_name, operation, code, outcome) => {
+  const { error } = await failureOn(operation, [{ kind: 'answer', status: 400, body: JSON.stringify({ code }) }]);
+  expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
+});
+
+test.each([
+  ['createJob', 'parse.error', 'correct the query'],
+  ['createJob', 'query.creation.error', 'correct the query'],
+  ['listRecords', 'no.records.not.an.aggregation.query', 'write Messages as results, or an aggregation'],
+  ['listMessages', 'raw.messages.not.available', 'the query aggregates: write Records as results'],
+  ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
+  ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
+] as const)('what a person can do about a query is said (%s, %s)', async (operation, code, advice) => {
+  const { error } = await failureOn(operation, [refusal(code)]);
+  expect(error.message).toContain(`; ${advice}`);
+});
+
+test('a 429 may be about the rate, and to the creation of a job about the number of jobs, too (10.5)', async () => {
+  const told = async (operation: Operation) =>
+    (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
+  expect(await told('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
+  expect(await told('listBuilds')).not.toMatch(/search jobs/);
+  expect(await told('createJob')).toMatch(
+    / own; or the organisation has reached its limit of active search jobs: wait/,
+  );
+});
+
+test('every error that needs a person contains a remedy', () => {
+  for (const operation of names) {
+    for (const outcome of outcomes) {
+      if (treatmentOf(operation, outcome).handling !== 'stall') continue;
+      const failure = { outcome, address: 'https://service.test/api', status: 400, detail: 'detail' };
+      expect(toServiceError(operation, failure).message, outcome).toMatch(
+        /\b(check|write|lower|put|correct|grant|renewed)\b/,
+      );
+    }
+  }
+});
+
+test.each(pages)('400 jobid.invalid to %s is a job that is not there, as 404 is (7.3, 7.4)', async (operation) => {
+  const { error } = await failureOn(operation, [refusal('jobid.invalid')]);
+  expect(error).toMatchObject({ code: 'service.jobSilenced', status: 400, serviceCode: 'jobid.invalid' });
+});
+
+test('a service that repeats the cookies that it was sent does not get them into a message', async () => {
+  const body = '{"code":"generic","message":"SESSION=canary-cookie is over, with canary-key"}';
+  const { error } = await failureOn('getJob', [{ kind: 'answer', status: 500, body }]);
+  expect(error.message).toContain('SESSION=[secret] is over, with [secret]');
+});
+
+test('a deletion of a job that is not there is a success (4.5)', async () => {
+  for (const step of [noJob, refusal('jobid.invalid')]) {
+    const { clock, job, transport } = harness([step]);
+    await expect(settled(clock, job.delete())).resolves.toMatchObject({ value: undefined });
+    expect(transport.written).toHaveLength(1);
+  }
+});
+
+test('no row lets a request with an unknown effect be sent again, but for a deletion', () => {
+  for (const operation of names) {
+    for (const outcome of outcomes) {
+      const { effect, again } = treatmentOf(operation, outcome);
+      const mustNot = (effect === 'unknown' && operation !== 'deleteJob') || operation === 'createTask';
+      expect(mustNot ? again : 0).toBe(0);
+    }
+  }
+});
+
+describe('an answer with a Content-Encoding', () => {
+  const encoded: Step = { kind: 'answer', status: 200, body: '\u001f\u008b', headers: { 'content-encoding': 'gzip' } };
+
+  test.each(names.filter((operation) => operation !== 'deleteJob'))('is named as such, of %s', async (operation) => {
+    const { error } = await failureOn(operation, [encoded]);
+    expect(error).toMatchObject({ code: 'service.answerInvalid', reason: 'AnswerInvalid', status: 200 });
+    expect(error.message).toContain('it has Content-Encoding "gzip", although the request asks for identity');
+  });
+
+  test('is no failure where its body is not read', async () => {
+    const { job, clock } = harness([encoded]);
+    expect(await settled(clock, job.delete())).not.toBeInstanceOf(Error);
+  });
+
+  test('of identity is read', async () => {
+    const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as Step;
+    const world = harness([answer]);
+    expect(await settled(world.clock, calls.listBuilds(world))).not.toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,160 @@
+/** Transport that follows a script with one step per request, and a budget that records its slots. */
+
+import { assert } from '../../../../src/base/assert.ts';
+import { type Clock, sleep } from '../../../../src/base/clock.ts';
+import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
+import { BudgetFullError } from '../../../../src/service/budget/request-budget.ts';
+import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/budget/request-slot.ts';
+import { depart, NotLeadingError, type SendRight, type Term } from '../../../../src/service/budget/send-right.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportFailure,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../../../src/service/transport/transport.ts';
+import { everlastingRight } from '../../../support/send-rights.ts';
+
+export interface AnswerStep {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+  readonly setCookies?: readonly string[];
+  /** Time until the head. */
+  readonly afterMs?: number;
+  /** Size of the body's chunks, and time of each. Without it the body arrives at once. */
+  readonly pieceBytes?: number;
+  readonly pieceMs?: number;
+  /** Failure instead of the rest after this number of bytes. Without a failure nothing more arrives. */
+  readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
+}
+
+export type Step =
+  | AnswerStep
+  /** No connection: with a failure, or pending forever. */
+  | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
+  /** The connection is established, but the request is not written. */
+  | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
+  /** The connection is established, but the budget does not allow the write any more (L1). */
+  | { readonly kind: 'noRight' }
+  /** The connection is established, but too many requests wait for the budget. */
+  | { readonly kind: 'budgetFull' }
+  /** The request is written, and then fails or has no answer forever. */
+  | { readonly kind: 'written'; readonly failure?: TransportFailure };
+
+const never = <T>() => new Promise<T>(() => {});
+
+export class ScriptedTransport implements Transport {
+  readonly written: TransportRequest[] = [];
+  /** Monotonic time of each write. */
+  readonly writtenAtMs: number[] = [];
+  readonly #steps: Step[];
+  readonly #clock: Clock;
+
+  /** The last step is repeated. */
+  constructor(clock: Clock, steps: readonly Step[]) {
+    this.#clock = clock;
+    this.#steps = [...steps];
+  }
+
+  async ready(): Promise<void> {
+    const step = this.#steps[0];
+    if (step?.kind !== 'noConnection') return;
+    this.#next();
+    if (step.failure === undefined) await never();
+    else throw new TransportError(step.failure, step.failure);
+  }
+
+  async probe(): Promise<void> {}
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const step = this.#next();
+    if (step.kind === 'unwritten') throw new TransportError(step.failure, step.failure);
+    if (step.kind === 'noRight') throw new NotLeadingError();
+    if (step.kind === 'budgetFull') throw new BudgetFullError(20_000);
+    request.beforeWrite();
+    this.written.push(request);
+    this.writtenAtMs.push(this.#clock.monotonic());
+    if (step.kind === 'written' && step.failure !== undefined) throw new TransportError(step.failure, step.failure);
+    return step.kind === 'answer' ? this.#answer(request, step) : never();
+  }
+
+  async drain(): Promise<void> {}
+  async close(): Promise<void> {}
+
+  async #answer({ receiver, signal }: TransportRequest, step: AnswerStep): Promise<TransportResponse> {
+    if (step.afterMs !== undefined) await sleep(this.#clock, step.afterMs, signal);
+    const head = {
+      status: step.status,
+      headers: new Map(Object.entries(step.headers ?? {})),
+      setCookies: step.setCookies ?? [],
+      headAtMs: this.#clock.monotonic(),
+    };
+    const body = Buffer.from(step.body ?? '', 'utf8');
+    const taken = receiver?.begin(head) ?? false;
+    const { pieceBytes = Math.max(1, body.length), pieceMs, breaksAfter } = step;
+    const end = Math.min(body.length, breaksAfter?.bytes ?? body.length);
+    for (let at = 0; at < end; at += pieceBytes) {
+      if (pieceMs !== undefined) await sleep(this.#clock, pieceMs, signal);
+      signal.throwIfAborted();
+      if (taken) await receiver?.write(body.subarray(at, Math.min(end, at + pieceBytes)));
+    }
+    signal.throwIfAborted();
+    if (breaksAfter?.failure !== undefined) throw new TransportError(breaksAfter.failure, breaksAfter.failure);
+    if (breaksAfter) return never();
+    return { ...head, body: taken ? Buffer.alloc(0) : body };
+  }
+
+  #next(): Step {
+    const step = this.#steps.length > 1 ? this.#steps.shift() : this.#steps[0];
+    assert(step, 'a script has a step');
+    return step;
+  }
+}
+
+/** Grants immediately. `ends` contains the outcome of each slot. */
+export class RecordingBudget implements KeyBudget {
+  readonly requests: SlotRequest[] = [];
+  readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
+  /** Arrival times of heads that were reported before the end of their answer. */
+  readonly heardAtMs: number[] = [];
+  /** Functions that cancel requests which may be cancelled. */
+  readonly yielding: (() => void)[] = [];
+  open = 0;
+  started = 0;
+  readonly jobs: JobAdmission;
+
+  readonly #clock: Clock;
+  readonly #right: SendRight;
+  readonly #term: Term;
+
+  constructor(clock: Clock, right = everlastingRight) {
+    this.#clock = clock;
+    this.#right = right;
+    this.#term = right.current() as Term;
+    this.jobs = new JobAdmission({ clock, sustainable: () => 30 });
+  }
+
+  async acquire(request: SlotRequest): Promise<Slot> {
+    request.signal?.throwIfAborted();
+    this.requests.push(request);
+    this.open += 1;
+    return {
+      started: (lastCheck) => {
+        lastCheck?.();
+        this.started += 1;
+        return depart(this.#right, this.#term, this.#clock.monotonic());
+      },
+      heard: (headAtMs) => void this.heardAtMs.push(headAtMs),
+      yieldTo: (giveUp) => void this.yielding.push(giveUp),
+      release: () => this.#end({ kind: 'released' }),
+      finished: (outcome) => this.#end(outcome),
+    };
+  }
+
+  #end(outcome: SlotOutcome | { readonly kind: 'released' }): void {
+    this.open -= 1;
+    this.ends.push(outcome);
+  }
+}

@@ -1,0 +1,212 @@
+/** From a Secret to the simulator's server and back over real TLS, and the messages for a wrong Secret. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JournalEntry } from '../../../../simulator/journal.ts';
+import { ServiceModel } from '../../../../simulator/model.ts';
+import type { FaultScenario } from '../../../../simulator/scenario.ts';
+import { type SimulatorServer, startServer } from '../../../../simulator/server.ts';
+import { Accounts } from '../../../../src/account/accounts.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { silentLogger } from '../../../../src/base/log.ts';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { SecretText } from '../../../../src/base/secret-text.ts';
+import { alwaysLeading } from '../../../../src/cli/alone.ts';
+import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
+import { connectOverTls } from '../../../../src/service/connect.ts';
+import type { RowReceiver } from '../../../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../../../src/service/pages/page-row.ts';
+import { everlastingRight } from '../../../support/send-rights.ts';
+import { type Certificate, connectProxy, selfSigned } from './loopback.ts';
+
+const key = { namespace: 'logging', name: 'log-service' };
+
+let certificate: Certificate;
+let server: SimulatorServer;
+let model: ServiceModel;
+const journal: JournalEntry[] = [];
+
+beforeAll(async () => {
+  certificate = await selfSigned(['127.0.0.1', 'service.test']);
+  model = new ServiceModel(
+    {
+      users: { ops: { keys: { id: 'key' } } },
+      builds: ['19.500-1'],
+      groups: { web: { count: 1_200, version: '19.253-26' } },
+      // The tests send their calls as the same user. The client's limits have their own tests.
+      limits: { requestsPerSecond: 0 },
+      search: { notStartedFor: '0s', duration: '0s' },
+      logs: { messages: 3_000, from: '-1h', to: '-0s' },
+    },
+    { startMs: systemClock.now(), journal: (entry) => journal.push(entry) },
+  );
+  const { cert, key: tlsKey } = certificate;
+  server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key: tlsKey });
+});
+
+afterAll(() => server.close());
+
+function accountsFor(members: Record<string, string>, environment: Record<string, string> = {}) {
+  const secret = { baseURL: server.baseURL, accessId: 'id', accessKey: 'key', 'ca.crt': certificate.cert, ...members };
+  const accounts = new Accounts({
+    leadership: alwaysLeading,
+    clock: systemClock,
+    log: silentLogger,
+    metrics: noMetrics,
+    connect: connectOverTls({ clock: systemClock, metrics: noMetrics, userAgent: 'logfleet/test', environment }),
+    secrets: { get: async () => new Map(Object.entries(secret).map(([name, text]) => [name, new SecretText(text)])) },
+  });
+  return Object.assign(accounts, { [Symbol.asyncDispose]: () => accounts.close() });
+}
+
+test('a large listing and an upgrade', async () => {
+  await using accounts = accountsFor({});
+  const { service } = await accounts.resolve(key);
+  const { value: collectors } = await service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 1_000 });
+  expect(collectors).toHaveLength(1_000);
+  const collectorId = collectors[0]?.id ?? '';
+  const { value: created } = await service.createTask({ collectorId, toVersion: '19.500-1' });
+  const { value: task } = await service.getTask(created.taskId);
+  expect(task).toMatchObject({ id: created.taskId, collectorId, toVersion: '19.500-1' });
+});
+
+test('through a proxy from the environment, by a name that only the proxy knows', async () => {
+  const { port } = new URL(server.baseURL);
+  await using proxy = await connectProxy(Number(port));
+  const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  await using accounts = accountsFor({ baseURL: 'https://service.test/api' }, environment);
+  const { service } = await accounts.resolve(key);
+  await expect(service.listBuilds()).resolves.toMatchObject({ value: [{ version: '19.500-1', latest: true }] });
+  expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set(['service.test:443']));
+});
+
+describe('pages of messages over TLS', () => {
+  async function openJob() {
+    const { origin, pathname } = new URL(server.baseURL);
+    const budget = new RequestBudget({ right: everlastingRight, clock: systemClock, requestsPerSecond: 100 });
+    const connect = connectOverTls({
+      clock: systemClock,
+      metrics: noMetrics,
+      userAgent: 'logfleet/test',
+      environment: {},
+    });
+    const connection = connect({
+      address: { origin, basePath: pathname },
+      accessId: 'id',
+      accessKey: new SecretText('key'),
+      caCertificates: certificate.cert,
+      allowedHosts: [],
+      budget: budget.key('id'),
+    });
+    const range = { fromMs: model.startMs - 3_600_000, toMs: model.startMs };
+    const job = await connection.searches.open({ query: '*', ...range, requiresRawMessages: true });
+    const { messageCount } = await job.whenFinished();
+    expect(messageCount).toBe(3_000);
+    return Object.assign(job, {
+      async [Symbol.asyncDispose]() {
+        await job.close();
+        await connection.close();
+      },
+    });
+  }
+
+  /** Ids of rows. After each row it accepts nothing until the next turn of the event loop. */
+  class SlowSink implements RowReceiver {
+    readonly ids: string[] = [];
+
+    row({ messageId }: PageRow): void {
+      this.ids.push(messageId);
+    }
+
+    room(): Promise<void> {
+      return new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  test('arrive completely at a slow sink, and the job is deleted', async () => {
+    const sink = new SlowSink();
+    {
+      await using job = await openJob();
+      await job.readMessages({ offset: 0, receiver: sink });
+    }
+    expect(sink.ids).toHaveLength(3_000);
+    expect(new Set(sink.ids).size).toBe(3_000);
+    expect(model.counters().jobsActive).toBe(0);
+  });
+
+  test('that break off in their midst are gone on with behind the last whole row', async () => {
+    await using job = await openJob();
+    const before = journal.length;
+    model.patch(
+      { faults: { cut: { kind: 'truncate', operations: ['listMessages'], nth: [1, 2, 3] } } },
+      server.nowMs(),
+    );
+    const sink = new SlowSink();
+    await job.readMessages({ offset: 0, receiver: sink });
+    model.patch({ faults: null }, server.nowMs());
+    expect(sink.ids).toHaveLength(3_000);
+    expect(new Set(sink.ids).size).toBe(3_000);
+    const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
+    const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
+    expect(offsets).toHaveLength(4);
+    // Each one has read about half of the rest.
+    expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
+  });
+});
+
+describe('faults on the wire', () => {
+  const faults: readonly [FaultScenario, string][] = [
+    [{ kind: 'reset', effect: true }, 'connectionLost'],
+    [{ kind: 'truncate' }, 'connectionLost'],
+    [{ kind: 'html' }, 'answerInvalid'],
+    [{ kind: 'empty' }, 'answerInvalid'],
+    [{ kind: 'wrongTypes' }, 'answerInvalid'],
+    [{ kind: 'status', status: 503 }, 'unavailable'],
+  ];
+
+  test.each(faults)('%o leaves a creation unknown, and sends it once', async (fault, outcome) => {
+    await using accounts = accountsFor({});
+    const { service } = await accounts.resolve(key);
+    const { value: collectors } = await service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 200 });
+    const before = journal.length;
+    model.patch({ faults: { wire: { ...fault, operations: ['createTask'] } } }, server.nowMs());
+    const collectorId = collectors.at(-1 - faults.findIndex(([known]) => known === fault))?.id ?? '';
+    const call = service.createTask({ collectorId, toVersion: '19.500-1' });
+    await expect(call).rejects.toMatchObject({ code: `service.${outcome}`, effect: 'unknown' });
+    model.patch({ faults: null }, server.nowMs());
+    await service.listBuilds();
+    expect(journal.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+});
+
+describe('a Secret that is wrong in a way that shows on the wire', () => {
+  const cases: readonly [string, () => Record<string, string>, string, string, string][] = [
+    ['a wrong key', () => ({ accessKey: 'canary' }), 'Unauthorized', 'stall', 'accessKey'],
+    ['no CA', () => ({ 'ca.crt': '' }), 'CertificateNotTrusted', 'stall', 'ca.crt'],
+    [
+      'a name that nobody has',
+      () => ({ baseURL: 'https://nowhere.invalid/api' }),
+      'ServiceUnreachable',
+      'backoff',
+      'baseURL',
+    ],
+    [
+      'a port where nobody listens',
+      () => ({ baseURL: 'https://127.0.0.1:1/api' }),
+      'ServiceUnreachable',
+      'backoff',
+      'baseURL',
+    ],
+    ['a wrong path', () => ({ baseURL: `${new URL(server.baseURL).origin}/nope` }), 'AddressInvalid', 'stall', '/api'],
+  ];
+
+  test.each(cases)('%s', async (_name, members, reason, handling, says) => {
+    await using accounts = accountsFor(members());
+    const { service } = await accounts.resolve(key);
+    const call = service.listBuilds();
+    await expect(call).rejects.toMatchObject({
+      reason,
+      handling: { kind: handling },
+      message: expect.stringContaining(says),
+    });
+    await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining('canary') });
+  });
+});
