@@ -34,6 +34,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', working),
+      project('integration', working),
       project('simulator', working),
       project('contract', working),
       project('store', working, [s3Gateway]),

@@ -1,6 +1,6 @@
 /** A failed write of the ledger is retried with growing delays. */
 import { expect, test } from 'vitest';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { staged } from './staged-world.ts';
 
 test('a host that takes no ledger is asked again less and less often', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, rest, staged, target } from './staged-world.ts';
 
 type Status = CollectorVersionPolicyStatus;

@@ -1,7 +1,7 @@
 /** A policy comes to rest when it is paused and when its process is told to end. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const scenario = {
   builds: ['19.100-1', '19.150-1', '19.200-1'],

@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { openPlace } from '../../../src/cli/plan/open-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { serviceOrigin } from '../../support/world.ts';
+import { recordingContext } from '../../unit/cli/recording-context.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
-import { recordingContext } from './recording-context.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
 

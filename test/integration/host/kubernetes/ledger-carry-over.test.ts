@@ -1,7 +1,7 @@
 /** U1: a ledger in ConfigMaps of an older logfleet is carried over once. A policy does not start anew if such a ledger may exist. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
-import { minuteMs } from '../../policy/builders.ts';
+import { minuteMs } from '../../../unit/policy/builders.ts';
 
 const ledgers = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';

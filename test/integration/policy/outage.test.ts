@@ -6,7 +6,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { describeHealth } from '../../../src/controller/health.ts';
 import { recordTold } from '../../support/told.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
 /** A scenario whose service fails for this duration, 20 minutes after the start. */

@@ -1,7 +1,7 @@
 /** Staged rollouts with the whole operator: effects on the fleet and on status. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 describe('stages', () => {

@@ -1,7 +1,7 @@
 /** One policy over a small fleet with the whole operator in virtual time, as a start for tests of rollouts. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 export const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
 export const hourMs = 60 * minuteMs;

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { type Json, patchTo } from './backup.ts';
-import { minuteMs } from './builders.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
 const hourMs = 60 * minuteMs;

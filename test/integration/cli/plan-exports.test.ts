@@ -12,8 +12,8 @@ import { nowhere, openPlace } from '../../../src/cli/plan/open-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { World } from '../../support/world.ts';
+import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
-import { sampleExport } from './sample-export.ts';
 
 /** The virtual clock starts at 2026-11-01. */
 const scenario: Scenario = {

@@ -1,7 +1,7 @@
 /** A policy that is deleted and created again continues with its attempts in flight (U13). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 test('what was written ahead and never sent is not in flight for the next one', async () => {
   const world = new World({

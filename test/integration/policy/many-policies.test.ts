@@ -4,7 +4,7 @@ import { MemberIndex } from '../../../src/fleet/member-index.ts';
 import { PolicyReconciler } from '../../../src/policy/policy-reconciler.ts';
 import { Roster } from '../../../src/policy/roster.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const version = '19.100-1';
 const scenario = (count: number) => ({

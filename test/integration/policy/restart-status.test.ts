@@ -5,7 +5,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { canary, hourMs, middle, rest, staged } from './staged-world.ts';
 
 const failing = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail' as const }] } };

@@ -1,7 +1,7 @@
 /** Counts of a rollout that another target ends: those at that moment, not those of an older status. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const [before, first, second] = ['19.100-1', '19.150-1', '19.200-1'] as const;
 

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
 const fleet = 5_000;

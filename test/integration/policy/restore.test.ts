@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { policiesPath, World } from '../../support/world.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 import { Backup } from './backup.ts';
-import { minuteMs } from './builders.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
 const hourMs = 60 * minuteMs;

@@ -1,7 +1,7 @@
 /** `minAge` in the whole operator: the reported wait, its end, and the decision at that time. */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const hourMs = 60 * minuteMs;
 

@@ -8,7 +8,7 @@ import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { connectWith } from '../../../src/service/connect.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { serviceOrigin, World } from '../../support/world.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../unit/cli/recording-context.ts';
 
 export const secret = `
 apiVersion: v1

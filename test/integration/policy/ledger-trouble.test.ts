@@ -1,7 +1,7 @@
 /** An unusable ledger is reported and nothing starts. After its repair the policy continues (U1). */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 

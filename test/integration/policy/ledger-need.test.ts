@@ -4,7 +4,7 @@ import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger.ts';
 import { headerFromStatus, needsLedger } from '../../../src/policy/ledger-need.ts';
 import { policiesPath, secretsPath } from '../../support/world.ts';
-import { epochMs, header, target as headerTarget, minuteMs } from './builders.ts';
+import { epochMs, header, target as headerTarget, minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 const completed = {

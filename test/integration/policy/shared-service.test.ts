@@ -1,7 +1,7 @@
 /** Policies that share a service with different settings or paths, or after a build was withdrawn. */
 import { expect, test } from 'vitest';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST');
 

@@ -1,7 +1,7 @@
 /** A changed selection takes effect during a rollout, also after a change of the process (U12). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 async function withFailed() {
   const world = new World({

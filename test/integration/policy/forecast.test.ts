@@ -5,7 +5,7 @@ import type { Maintenance } from '../../../src/api/generated/collector-version-p
 import { type Forecast, type ForecastInput, type ForecastStage, forecast } from '../../../src/policy/forecast.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from './builders.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
 
 const hourMs = 60 * minuteMs;
 const noonMs = Date.parse('2026-11-20T12:00Z');
