@@ -7,11 +7,17 @@ import { availableParallelism, constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { renderSections, type Section } from './figures.ts';
-import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
-import { type ConvergedFigures, stayConverged } from './rollout/converged.ts';
-import { type LatencyFigures, measureLatency } from './rollout/latency.ts';
-import { type HeldFleet, holdFleet, rollOutFast, type WholeRollout } from './rollout/load.ts';
-import { convergedSection, latencySection, loadSection, requestsSection } from './rollout/sections.ts';
+import { machineLine, thisMachine, wantedParts } from './parts.ts';
+import { stayConverged } from './rollout/converged.ts';
+import { measureLatency } from './rollout/latency.ts';
+import { holdFleet, rollOutFast } from './rollout/load.ts';
+import {
+  convergedSection,
+  latencySection,
+  loadSection,
+  type RolloutReport,
+  requestsSection,
+} from './rollout/sections.ts';
 import type { RolloutCase, RolloutFigures } from './rollout/virtual-rollout.ts';
 
 export interface BenchOptions {
@@ -19,14 +25,6 @@ export interface BenchOptions {
   readonly full: boolean;
   readonly json: boolean;
   readonly only?: readonly string[];
-}
-
-/** Results, as `--json` prints them. A part that was not requested is absent. */
-export interface RolloutReport extends Machine {
-  readonly requests?: readonly RolloutFigures[];
-  readonly converged?: ConvergedFigures;
-  readonly load?: { readonly held: HeldFleet; readonly rollouts: readonly WholeRollout[] };
-  readonly latency?: LatencyFigures;
 }
 
 const parts = ['requests', 'converged', 'load', 'latency'] as const;

@@ -1,10 +1,11 @@
 /** Renders the figures, each next to its target. */
 
 import { type Line, percentile, type Section } from '../figures.ts';
-import type { RolloutReport } from '../rollout.ts';
+
+import type { Machine } from '../parts.ts';
 import type { ConvergedFigures } from './converged.ts';
 import type { LatencyFigures } from './latency.ts';
-import type { WholeRollout } from './load.ts';
+import type { HeldFleet, WholeRollout } from './load.ts';
 import type { RolloutFigures } from './virtual-rollout.ts';
 
 const count = new Intl.NumberFormat('en-US');
@@ -12,6 +13,14 @@ const residentLimitMiB = 300;
 const latencyLimitMs = 100;
 /** Maximum CPU time of a collector in the largest fleet, relative to one in the smallest. */
 const linearTolerance = 1.25;
+
+/** Results, as `--json` prints them. A part that was not requested is absent. */
+export interface RolloutReport extends Machine {
+  readonly requests?: readonly RolloutFigures[];
+  readonly converged?: ConvergedFigures;
+  readonly load?: { readonly held: HeldFleet; readonly rollouts: readonly WholeRollout[] };
+  readonly latency?: LatencyFigures;
+}
 
 export function requestsSection(figures: readonly RolloutFigures[]): Section {
   const [first] = figures;

@@ -2,8 +2,8 @@
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
-import { expectError, testSimulated } from './contract-test.ts';
-import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { expectError, openDeployment, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator } from './deployment.ts';
 import type { SendOptions } from './https-client.ts';
 import { type JobSession, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
 

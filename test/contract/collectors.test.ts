@@ -1,8 +1,8 @@
 /** The contract of the collectors' operations, line by line as a client can see it (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
-import { expectError, expectThere, testSimulated } from './contract-test.ts';
-import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received } from './https-client.ts';
 
 const upgrades = '/v1/collectors/upgrades';

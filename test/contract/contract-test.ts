@@ -5,9 +5,14 @@
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../simulator/scenario.ts';
-import { onSimulator } from './deployment.ts';
+import { type Deployment, onSimulator, openRealDeployment } from './deployment.ts';
 import type { Received } from './https-client.ts';
 import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';
+
+/** Opens the deployment that the environment names, or else a simulator. */
+export function openDeployment(): Promise<Deployment> {
+  return onSimulator ? openSimulator() : openRealDeployment();
+}
 
 export interface Simulation {
   /** Why it cannot be tried on a deployment, as the end of `not tried, since it …`. */

@@ -13,7 +13,6 @@
 import { readFile } from 'node:fs/promises';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { HttpsClient, type Received, type SendOptions } from './https-client.ts';
-import { openSimulator } from './simulated-deployment.ts';
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
@@ -42,10 +41,6 @@ export interface LogSample {
   readonly toMs: number;
 }
 
-export function openDeployment(): Promise<Deployment> {
-  return onSimulator ? openSimulator() : openRealDeployment();
-}
-
 /**
  * From an answer to the next request: a margin above the quarter of a second that four a second leave. Whatever the way takes, the
  * server sees them no closer together.
@@ -53,7 +48,7 @@ export function openDeployment(): Promise<Deployment> {
 const paceMs = 260;
 const minuteMs = 60_000;
 
-async function openRealDeployment(): Promise<Deployment> {
+export async function openRealDeployment(): Promise<Deployment> {
   const caFile = env('CA_FILE');
   const baseURL = (env('BASE_URL') as string).replace(/\/$/, '');
   const client = new HttpsClient({

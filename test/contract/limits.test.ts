@@ -1,8 +1,8 @@
 /** The contract of limits (chapter 8) but those of pages. Most can only be exceeded on the simulator (`deployment.ts`). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
-import { expectError, expectThere, testSimulated } from './contract-test.ts';
-import { type Deployment, openDeployment } from './deployment.ts';
+import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
+import type { Deployment } from './deployment.ts';
 import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';
 import { logDay, messagesPerHour, type SimulatedDeployment } from './simulated-deployment.ts';
 

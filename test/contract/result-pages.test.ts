@@ -1,7 +1,7 @@
 /** The contract of pages of messages and of records, line by line as a client can see it (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectError, expectNoPage, expectThere, testSimulated } from './contract-test.ts';
-import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator } from './deployment.ts';
 import { finishedJob, type JobSession, jobsPath, keptJob, startJob } from './job-session.ts';
 import { type FieldDescriptor, fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 import { logDataOf, logDay } from './simulated-deployment.ts';

@@ -1,7 +1,7 @@
 /** The contract of the creation of search jobs, line by line as a client can see it (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectError, expectThere, testSimulated } from './contract-test.ts';
-import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator } from './deployment.ts';
 import { finishedJob, type JobOrder, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
 import { fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 

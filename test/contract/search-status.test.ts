@@ -1,8 +1,8 @@
 /** The contract of the life of a search job: its status, its states and its end (`deployment.ts` says where). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
-import { expectError, expectNoPage, expectThere, testSimulated } from './contract-test.ts';
-import { type Deployment, onSimulator, openDeployment } from './deployment.ts';
+import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
+import { type Deployment, onSimulator } from './deployment.ts';
 import { finishedJob, type JobSession, type JobStatus, jobsPath, startJob } from './job-session.ts';
 import { fieldOf, type PageMessage } from './page-fields.ts';
 import type { SimulatedDeployment } from './simulated-deployment.ts';

@@ -1,5 +1,6 @@
 /** Faults between a process and the API server. Each request and each watch event draws its own fault, or none. */
-import type { RequestFault, WatchFault } from '../support/memory-api-server.ts';
+import type { RequestFault } from '../support/memory-api-server.ts';
+import type { WatchFault } from '../support/memory-watch.ts';
 import type { Chance } from './chance.ts';
 import type { ApiFaultPlan } from './planned-faults.ts';
 

@@ -1,5 +1,4 @@
 /** Report of a history that broke a rule: the command that replays the history, and its first violations. */
-import type { WorkerReply } from './history-worker.ts';
 
 /** Files of the commands, relative to the project's root. */
 export const upgradeProgram = 'test/simulation/run.ts';
@@ -9,7 +8,7 @@ const mostTold = 3;
 
 export function violationsTold(
   program: string,
-  { seed, violations }: Pick<WorkerReply, 'seed' | 'violations'>,
+  { seed, violations }: { readonly seed: number; readonly violations: readonly string[] },
   directions?: string,
 ): string {
   const direction = directions === undefined ? '' : ` --directions ${directions}`;

@@ -8,8 +8,9 @@ import type { CollectorVersionPolicyStatus } from '../../src/api/generated/colle
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
-import { MemoryApiServer, type RequestFault, type RequestInfo, type WatchFault } from '../support/memory-api-server.ts';
+import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
+import type { WatchFault } from '../support/memory-watch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { policiesPath, policyDefaults, secretManifest, secretsPath, serviceOrigin } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';

@@ -26,7 +26,7 @@ import {
   statusOf,
   type Target,
 } from './memory-api-store.ts';
-import { MemoryWatch } from './memory-watch.ts';
+import { MemoryWatch, type WatchFault } from './memory-watch.ts';
 
 export interface RequestInfo extends Target {
   readonly client: string;
@@ -53,19 +53,6 @@ export interface WatchEventInfo {
   readonly client: string;
   readonly event: StoreEvent;
 }
-
-/** Fault of one event of one watch. */
-export type WatchFault =
-  | { readonly kind: 'drop' }
-  /** Later events wait for it. */
-  | { readonly kind: 'delay'; readonly delayMs: number }
-  /** The connection is reset instead. */
-  | { readonly kind: 'cut' }
-  /** The watch sends nothing more and does not end. */
-  | { readonly kind: 'silence' }
-  | { readonly kind: 'badLine' }
-  /** An `ERROR` event with code 410. */
-  | { readonly kind: 'expired' };
 
 export interface RequestRecord {
   readonly atMs: number;

@@ -3,10 +3,9 @@
  * break or fall silent.
  */
 import { unreachable } from '../../src/base/assert.ts';
-import type { Timer } from '../../src/base/clock.ts';
+import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
-import type { MemoryApiClient, MemoryApiServer, WatchFault } from './memory-api-server.ts';
-import { type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
+import { type MemoryApiStore, type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
 
 /** Next item for the reader. */
 type Item =
@@ -16,11 +15,26 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
+/** Server of the watch. */
+interface WatchedServer {
+  readonly clock: Clock;
+  readonly store: MemoryApiStore;
+  /** Minimum and maximum time in ms from a change to its event. */
+  readonly watchLatencyMs: readonly [number, number];
+  /** Random time between the two. */
+  spread(range: readonly [number, number]): number;
+}
+
+/** Client that reads the watch. `deliver` calls back once the client is connected. */
+interface WatchingClient {
+  deliver(action: () => void): void;
+}
+
 export class MemoryWatch {
   readonly client: string;
   readonly target: Target;
   readonly fieldSelector: string | undefined;
-  readonly #server: MemoryApiServer;
+  readonly #server: WatchedServer;
   readonly #signal: AbortSignal;
   readonly #items: Item[] = [];
   readonly #timers = new Set<Timer>();
@@ -30,7 +44,7 @@ export class MemoryWatch {
   #over = false;
   onEnd: () => void = () => undefined;
 
-  constructor(server: MemoryApiServer, client: string, target: Target, request: WatchRequest) {
+  constructor(server: WatchedServer, client: string, target: Target, request: WatchRequest) {
     this.#server = server;
     this.client = client;
     this.target = target;
@@ -107,7 +121,7 @@ export class MemoryWatch {
   }
 
   /** Lines that the reader receives. */
-  async *lines(client: MemoryApiClient): AsyncGenerator<unknown, void> {
+  async *lines(client: WatchingClient): AsyncGenerator<unknown, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
       this.#wake?.();
@@ -127,7 +141,7 @@ export class MemoryWatch {
     }
   }
 
-  #next(client: MemoryApiClient): Promise<Item | undefined> {
+  #next(client: WatchingClient): Promise<Item | undefined> {
     return new Promise((resolve) => {
       this.#wake = () => {
         this.#wake = undefined;
@@ -156,3 +170,16 @@ export class MemoryWatch {
     this.#timers.add(timer);
   }
 }
+
+/** Fault of one event of one watch. */
+export type WatchFault =
+  | { readonly kind: 'drop' }
+  /** Later events wait for it. */
+  | { readonly kind: 'delay'; readonly delayMs: number }
+  /** The connection is reset instead. */
+  | { readonly kind: 'cut' }
+  /** The watch sends nothing more and does not end. */
+  | { readonly kind: 'silence' }
+  | { readonly kind: 'badLine' }
+  /** An `ERROR` event with code 410. */
+  | { readonly kind: 'expired' };

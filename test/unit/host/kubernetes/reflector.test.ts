@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import type { MemoryApiServer, RequestFault, WatchFault } from '../../../support/memory-api-server.ts';
+import type { MemoryApiServer, RequestFault } from '../../../support/memory-api-server.ts';
+import type { WatchFault } from '../../../support/memory-watch.ts';
 import { createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
 
 const healMs = 30_000;
