@@ -6,7 +6,7 @@ import { parseDuration } from '../base/duration.ts';
 import { fileList } from '../base/flag-values.ts';
 import type { ExportPlaces } from '../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
-import type { LogOptions } from './options.ts';
+import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
 /** Names separated by commas. Blanks around a name are removed. */
 export function nameList(text: string): readonly string[] {
@@ -50,14 +50,6 @@ function switchValue(text: string): boolean {
   if (/^(?:1|true|yes|on)$/i.test(text)) return true;
   if (/^(?:0|false|no|off)$/i.test(text)) return false;
   throw new InvalidArgumentError('Write true or false.');
-}
-
-/** Directories by the name of their volume, as written on the command line. */
-export type Volumes = ReadonlyMap<string, string>;
-
-export interface ExportPlaceOptions {
-  readonly volume?: Volumes;
-  readonly allowAmbientCredentials?: boolean;
 }
 
 /** `NAME=DIR`. The name follows the rules of `destination.volume.name`. */

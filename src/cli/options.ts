@@ -1,6 +1,5 @@
 /** Names and types of the parsed flags of each command. A flag that is not given is absent. */
 import type { ListenAddress } from '../base/flag-values.ts';
-import type { ExportPlaceOptions, Volumes } from './flags.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
 export interface ClusterOptions {
@@ -119,4 +118,12 @@ export interface ExportOptions extends ExportRequestOptions, StoreOptions, LogOp
 
 export interface VerifyOptions extends StoreOptions {
   readonly output: 'table' | 'json';
+}
+
+/** Directories by the name of their volume, as written on the command line. */
+export type Volumes = ReadonlyMap<string, string>;
+
+export interface ExportPlaceOptions {
+  readonly volume?: Volumes;
+  readonly allowAmbientCredentials?: boolean;
 }

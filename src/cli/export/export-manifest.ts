@@ -7,9 +7,8 @@ import type { SearchExport } from '../../api/kinds.ts';
 import type { PlacedFinding, SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
 import type { CommandContext } from '../context.ts';
-import type { Volumes } from '../flags.ts';
 import { renderFinding } from '../given-manifests.ts';
-import type { ExportOptions, ExportRequestOptions } from '../options.ts';
+import type { ExportOptions, ExportRequestOptions, Volumes } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 

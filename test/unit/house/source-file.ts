@@ -112,11 +112,6 @@ export function sourcesBelow(folder: string): readonly SourceFile[] {
   return known;
 }
 
-/** The simulator without its tests. */
-export function simulatorSources(): readonly SourceFile[] {
-  return sourcesBelow('simulator').filter(({ path }) => !path.startsWith('simulator/test/'));
-}
-
 /** By folder: several tests look at the same. */
 const sources = new Map<string, readonly SourceFile[]>();
 
