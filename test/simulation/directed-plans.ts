@@ -1,4 +1,4 @@
-/** Histories that lead to where one rule decides: like any other, drawn from a seed, but with what the rule is about in each. */
+/** Plans of directed histories. Each kind leads to the situations in which one rule decides; the seed varies the details. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -28,10 +28,10 @@ interface Direction {
   readonly selector?: object;
   readonly limit?: number;
   readonly width?: number;
-  /** Beside what each policy has. */
+  /** Additional fields of the spec. */
   readonly spec?: object;
   readonly stages?: readonly object[];
-  /** Of all collectors. */
+  /** Time zone of all collectors. */
   readonly zone?: string;
   readonly deaths?: HistoryPlan['deaths'];
 }
@@ -103,7 +103,7 @@ function silence(running: boolean): Scenario {
 }
 
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
-  /** Somebody pauses while requests wait for the budget. */
+  /** A person pauses the policy while POSTs wait for the request budget. */
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
@@ -111,14 +111,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         { kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } },
       ],
     }),
-  /** A leader sleeps past its lease. */
+  /** A leader is frozen for longer than its lease. */
   frozen: (seed, chance) =>
     plan(seed, {
       count: 30,
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** Killed at one of its requests; the next starts at once. */
+  /** The process is killed at one of its requests, and the next one starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -133,7 +133,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** Answers to requests for tasks are lost after their effect. */
+  /** Answers to POSTs are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -166,7 +166,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         },
       },
     }),
-  /** Writes to the API server fail now and then, while the service answers everything. */
+  /** Some writes to the API server fail, while the service works. */
   unwritten: (seed) =>
     plan(seed, {
       count: 20,
@@ -174,12 +174,12 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
-  /** A service that answers about other tasks than it was asked for. */
+  /** The service answers with the status of another task than requested. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
-  /** Tasks that never end in a way that is documented. */
+  /** Tasks with an undocumented status never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Upgrades that succeed after their time-out, seen late. */
+  /** Upgrades succeed after their time-out, and listings lag. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -195,30 +195,30 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         list: { lag: '5s' },
       },
     }),
-  /** Only the target is offered, so that nobody at it is ever listed. */
+  /** The service offers only the target, so no list shows collectors at the target (U7). */
   single: (seed) =>
     plan(seed, {
       offer: 'single',
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
     }),
-  /** Every upgrade has ended before the list shows it. */
+  /** Listings lag, so each upgrade ends before a list shows it. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
-  /** A service whose answers take so long that a sweep takes longer than the resync. */
+  /** Answers take so long that a sweep takes longer than the resync interval. */
   slow: (seed) =>
     plan(seed, {
       count: 60,
       cannotFail: true,
       scenario: { upgrade: { duration: '1m' }, latency: '2s', list: { maxLimit: 50 } },
     }),
-  /** Somebody installs another version by hand, long after the rollout. */
+  /** A person installs another version on a collector, long after the rollout. */
   drifting: (seed) =>
     plan(seed, {
       scenario: { upgrade: { duration: '1m' } },
       events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
       touched: ['app-01'],
     }),
-  /** Somebody else upgrades some at the same moment, to another version. */
+  /** Another tool upgrades some collectors at the same moment to another version. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -233,7 +233,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
-  /** Some fall silent when it is their turn, and talk again later. */
+  /** Some collectors go offline when their turn comes, and return later. */
   silent: (seed, chance) =>
     plan(seed, {
       scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
@@ -242,14 +242,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         talks: { at: '110s', patch: silence(true) },
       },
     }),
-  /** The selector no longer matches whoever was upgraded. */
+  /** The selector matches a collector only until it is upgraded. */
   selected: (seed) =>
     plan(seed, {
       count: 10,
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
-  /** Somebody leaves them out right after they were upgraded, and has them in again before they were listed. */
+  /** A person deselects collectors right after their upgrade, and selects them again before a list shows them. */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
     const select = (when: number, name: string) =>
@@ -276,7 +276,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       ],
       apiRequestFaults: chance.one([0, 0.1]),
     }),
-  /** Three policies want different versions, and come one after the other, so that their credentials are refused at different times. */
+  /** Three policies want different versions. They are created one after the other, so their credentials are refused at different times. */
   refused: (seed, chance) => {
     const later = [
       policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
@@ -293,7 +293,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
-  /** A policy is deleted and made again while its tasks have only just been accepted. */
+  /** A policy is deleted and created again right after its tasks were accepted. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
     return plan(seed, {
@@ -307,15 +307,15 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   },
 };
 
-/** Histories of single rules of a rollout: windows, the kill switch, stages, tolerances, what is taken back, what was stopped. */
+/** Kinds for the rules of rollouts: windows, the kill switch, stages, failures, rollback, and stops. */
 const rolloutDirections: typeof directions = {
-  /** An exclusion begins while requests wait for the budget. */
+  /** An exclusion begins while POSTs wait for the request budget. */
   excluded: (seed, chance) => {
     const startMs = epochMs + chance.whole(1_500, 9_000);
     const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
     return plan(seed, { count: 40, spec: { maintenance: { exclusions: [exclusion], cutoff: '0s' } } });
   },
-  /** Windows by the zones of collectors, and one for all that is short. */
+  /** Windows in the time zones of collectors, and a short window for all collectors. */
   windows: (seed, chance) =>
     plan(seed, {
       count: 12,
@@ -333,7 +333,7 @@ const rolloutDirections: typeof directions = {
         },
       },
     }),
-  /** Somebody stops everything while requests wait for the budget. */
+  /** A person sets the kill switch while POSTs wait for the request budget. */
   killSwitch: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -342,7 +342,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'settings', atMs: 60_000, paused: false },
       ],
     }),
-  /** A canary, then a stage by selector, then all others once somebody approves; killed at one of its requests. */
+  /** A stage by size, a stage by selector, and a last stage that needs an approval. The process is killed once. */
   staged: (seed, chance) =>
     plan(seed, {
       count: 14,
@@ -358,7 +358,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Some of the canaries fall silent in their soak. */
+  /** Members of the first stage die during its soak. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -373,9 +373,9 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /** More fail than are tolerated, while requests wait for the budget. */
+  /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
-  /** And writing down what was decided takes its time. */
+  /** The same, and some writes of the ledger fail. */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: 1 } } }),
@@ -390,14 +390,14 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** Upgrades that never end in a way that is documented, more of them than are tolerated. */
+  /** More tasks never end than `maxFailures` allows. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       count: 30,
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
     }),
-  /** The target becomes another in mid-rollout, and comes back; nothing is started in between. */
+  /** The target changes during the rollout and comes back. Meanwhile the policy is paused. */
   returning: (seed, chance) => {
     const awayMs = chance.one([500, 5_000, 40_000]);
     const atMs = chance.whole(5_000, 40_000);
@@ -416,7 +416,7 @@ const rolloutDirections: typeof directions = {
       actions: [patch(atMs, true, '19.404-12'), patch(atMs + awayMs, false, newestVersion)],
     });
   },
-  /** Many more are installed once all is at the target, and more of them fail than are tolerated. */
+  /** Many collectors are installed after the rollout completed, and more of them fail than `maxFailures` allows. */
   failingLate: (seed, chance) => {
     const broken = { duration: '1m', outcomes: [{ share: chance.between(0.3, 0.8), end: 'fail' as const }] };
     return plan(seed, {
@@ -426,7 +426,7 @@ const rolloutDirections: typeof directions = {
       events: { grows: { at: '50s', patch: { groups: { app: { count: 40 } }, upgrade: broken } } },
     });
   },
-  /** And to a stage that has ended. */
+  /** The same in a rollout with stages. */
   failingLateStage: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0 }),
@@ -449,21 +449,21 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /** And all that it has upgraded goes back, through restarts and a person who has it tried again. */
-  takenBack: (seed, chance) => {
+  /** A rollback, with a restart and often a retry. */
+  rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** The same, while answers to requests for tasks are lost. */
-  takenBackLost: (seed, chance) => {
+  /** A rollback while answers to POSTs are lost. */
+  rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {
       lost: { kind: 'reset', effect: false, operations: ['createTask'], probability: 0.3, until: '60s' },
     } as const;
     return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
   },
-  /** A person ends the rollout while requests wait for the budget, and later somebody wants another version. */
+  /** A person aborts the rollout while POSTs wait for the request budget. Later the target changes. */
   aborted: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -481,14 +481,14 @@ const rolloutDirections: typeof directions = {
         },
       ],
     }),
-  /** A person goes on, again and again, and what failed before goes well then, or not. */
+  /** A person retries a stopped rollout. Some collectors fail again. */
   retried: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       scenario: { upgrade: { duration: '1m', outcomes: [{ share: 0.5, end: 'fail' }] } },
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
-  /** Stopped by failures or by a person, and then its ledger is what it was before; what failed would go well now. */
+  /** The rollout is stopped by failures or aborted, and then an older ledger is restored. Upgrades would succeed now. */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;
     const forgotten = { metadata: { annotations: { [annotations.abort]: null } } };
@@ -528,7 +528,7 @@ function failing(
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
 }
 
-/** All of so many fall silent for good, so long after they were upgraded. */
+/** Deaths of the first `count` collectors, `afterMs` after their upgrades. */
 function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
   const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
   return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));

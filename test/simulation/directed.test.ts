@@ -12,7 +12,7 @@ const counts: Readonly<Record<string, number>> = {
   lost: 40,
   lostFailing: 40,
   staged: 20,
-  takenBack: 20,
+  rolledBack: 20,
   restored: 20,
 };
 const usualCount = 6;

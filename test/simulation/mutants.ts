@@ -256,7 +256,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'U14',
     'whatever it was, it goes back to the oldest',
-    'takenBack',
+    'rolledBack',
     'policy/admission.ts',
     'const before = roster.row(id)?.collector.collectorVersion || undefined;',
     "const before = roster.row(id) ? '19.100-1' : undefined;",
@@ -405,7 +405,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'R7',
     'nobody is taken back',
-    'takenBack',
+    'rolledBack',
     'policy/rollback.ts',
     "return isOffline(row, ending) ? 'offline' : 'candidate';",
     "return leftFor('');",
@@ -413,7 +413,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'R7',
     'who cannot be taken back is tried without an end',
-    'takenBack',
+    'rolledBack',
     'policy/rollback.ts',
     'if (back && hasFailed(ending) && used > roster.context.retryLimit) return leftFor(words);',
     '',
@@ -422,7 +422,7 @@ export const mutants: readonly Mutant[] = [
   {
     rule: 'R7',
     name: 'on trial some are sent forward while others are taken back',
-    directions: 'takenBackLost',
+    directions: 'rolledBackLost',
     shows: 'U2: its rollout was stopped (rollback)',
     mutations: [
       {

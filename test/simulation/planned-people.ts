@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts';
 import type { PolicySpec } from './planned-policies.ts';
 
 export type PersonAction =
-  /** From then on, a person looks at the policy every `everyMs` and approves the stage that waits. */
+  /** From `atMs` on, a person checks the policy every `everyMs` and approves the stage that waits. */
   | { readonly kind: 'approver'; readonly atMs: number; readonly name: string; readonly everyMs: number }
   | { readonly kind: 'retry' | 'abort'; readonly atMs: number; readonly name: string; readonly mark: string }
   /** The ConfigMap `logfleet-settings`. */

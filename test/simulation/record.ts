@@ -1,6 +1,6 @@
 /**
- * Observations of a history from outside the operator: by the service, the API server, and the connections of each process. All
- * times are ms since the start.
+ * Record of a history, as the service, the API server and the connections of each process saw it. All times are ms since the start
+ * unless their name says otherwise.
  */
 
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -10,10 +10,10 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
-/** How often versions are looked at: what is written down may have been so for this long. */
+/** Interval in ms at which versions are recorded. A recorded version may be this much older. */
 export const versionLookMs = 5_000;
 
-/** A request to create a task when it left a process. */
+/** A POST that creates a task, at the time when it left its process. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
@@ -23,17 +23,17 @@ export interface PostRecord {
   readonly known: readonly CollectorVersionPolicy[];
   /** Holder of the lease in the API server; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** The version that ran then, and since when. */
+  /** Version that the collector ran then, and since when. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** Whether this collector had been asked to go to the same version before. */
+  /** Whether an earlier POST named the same collector and version. */
   readonly repeats: boolean;
-  /** Wall ms by the clock of the process. */
+  /** Wall clock of the process in ms. */
   readonly wallMs: number;
-  /** Whether the process knew that everything is paused. */
+  /** Whether the process knew that the kill switch is set. */
   readonly knownAllPaused: boolean;
-  /** Under what it was written ahead; undefined where no ledger in the API server has it. */
+  /** The attempt as it was written ahead; undefined when no ledger in the API server has it. */
   readonly intent: Intent | undefined;
-  /** What the process heard, and the task's id where there is one; undefined where it heard nothing. */
+  /** Answer that the process received; undefined when none arrived. */
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Intent {
   readonly stagesEndedMs: ReadonlyMap<string, number>;
 }
 
-/** A task status that a process received. */
+/** A final task status that a process received. */
 export interface TaskNews {
   readonly atMs: number;
   readonly process: string;
@@ -69,21 +69,21 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** A collector that fell silent after an upgrade, as its plan says. */
+/** A collector that went offline after an upgrade, as planned. */
 export interface Death {
   readonly name: string;
   readonly atMs: number;
-  /** Infinity where it never talks again. */
+  /** Time of its return; Infinity for never. */
   readonly untilMs: number;
 }
 
-/** A change of the operator's settings by a person. */
+/** A change of the kill switch by a person. */
 export interface SettingsChange {
   readonly atMs: number;
   readonly paused: boolean;
 }
 
-/** One collector in one page of a list that a process has heard. */
+/** A row of a collector in a page of a list that a process received. */
 export interface Sighting {
   readonly sentAtMs: number;
   readonly process: string;
@@ -104,7 +104,7 @@ export interface PolicyChange {
   readonly deleted: boolean;
 }
 
-/** An event that may leave the outcome of requests in flight unknown. */
+/** An event that can leave outcomes of requests in flight unknown. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -116,7 +116,7 @@ export interface HistoryRecord {
   readonly startMs: number;
   readonly api: readonly RequestRecord[];
   readonly posts: readonly PostRecord[];
-  /** By collector id, in order. */
+  /** Rows by collector id, in the order of their arrival. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly policyChanges: readonly PolicyChange[];
@@ -124,14 +124,14 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** By collector id: each version that it has run, and since when. */
+  /** Versions that each collector has run, and since when, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Ledgers as they stood at the end, by the policy's uid: the text of their heads. */
+  /** Final heads of the ledgers, by the policy's uid. */
   readonly ledgers: ReadonlyMap<string, string>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** When all was as it should be, or undefined when it never came to that, and then what was missing. */
+  /** Time of convergence; undefined when the history never converged. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

@@ -1,4 +1,4 @@
-/** The world of one history: service, API server and processes, and everything that is written down of them for the oracles. */
+/** World of one history: service, API server and processes. It records everything that the oracles need. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -40,7 +40,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** An answer that comes later than this may come to nobody. */
+/** A process may have given up a request whose answer takes longer than this, in ms. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -109,7 +109,7 @@ export class SimulationWorld {
     this.#trace?.(`${seconds(this.clock.monotonic())} ${what}`);
   }
 
-  /** From now on nothing goes wrong any more, and whoever was stopped goes on. */
+  /** Ends all faults. */
   calm(): void {
     this.#calm = true;
     this.#dueKills.clear();
@@ -134,19 +134,19 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /** Asks something of the policy's rollout, as status names it; nothing where it names none. */
+  /** Sets an annotation for the rollout that status shows. Does nothing when status shows none. */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
-  /** A person who looks now and then, and approves whatever waits for it. */
+  /** A person who checks the policy every `everyMs` and approves the stage that waits. */
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const [, stage] = /approval of stage (\S+)/.exec(policy?.status?.rollout?.waitingFor ?? '') ?? [];
     if (stage !== undefined) {
-      // What stands there may be void since a way back: another value is asked for then (R9).
+      // A rollback makes an approval void. The next approval needs another value (R9).
       const isThere = isApproval(policy?.metadata.annotations[annotations.approve], policy?.status?.rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
@@ -154,7 +154,7 @@ export class SimulationWorld {
     this.clock.after(everyMs, () => this.approve(name, everyMs));
   }
 
-  /** The kill switch of all policies. */
+  /** Sets or releases the kill switch. */
   pauseAll(paused: boolean): void {
     const data = { paused: String(paused) };
     this.#settingsChanges.push({ atMs: this.clock.monotonic(), paused });
@@ -170,7 +170,7 @@ export class SimulationWorld {
     this.#backup = this.#ledgerObjects();
   }
 
-  /** All processes end, the ledgers are those of the backup, and others begin. */
+  /** Kills all processes, restores the ledgers of the backup, and starts as many processes. */
   restore(): void {
     const ended = [...this.#processes];
     for (const process of ended) {
@@ -248,7 +248,7 @@ export class SimulationWorld {
       this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
   }
 
-  /** What is true now, for whoever asks whether all is as it should be. */
+  /** Present state of the world. */
   truth(): Truth {
     return {
       nowMs: this.clock.monotonic(),
@@ -285,7 +285,7 @@ export class SimulationWorld {
     };
   }
 
-  /** Lets go of everything. */
+  /** Kills all processes. */
   end(): void {
     for (const process of this.#processes.splice(0)) process.kill();
   }
@@ -382,20 +382,20 @@ export class SimulationWorld {
       if (!known) this.#versions.set(id, [{ version, sinceMs: this.clock.monotonic() }]);
       else if (known.at(-1)?.version !== version) {
         known.push({ version, sinceMs: this.clock.monotonic() });
-        this.#befall(name);
+        this.#planDeath(name);
       }
     }
   }
 
-  /** Some fall silent after an upgrade, once. */
-  #befall(name: string): void {
+  /** Lets a collector die after its first upgrade, if the plan says so. */
+  #planDeath(name: string): void {
     const death = this.#plan.deaths.find((one) => one.name === name);
     if (!death || this.#deaths.some((one) => one.name === name)) return;
     const { afterMs, againAfterMs } = death;
     const atMs = this.clock.monotonic() + afterMs;
     this.#deaths.push({ name, atMs, untilMs: atMs + (againAfterMs ?? Number.POSITIVE_INFINITY) });
     const run = (running: boolean) => {
-      this.note(`${name} ${running ? 'talks again' : 'falls silent'}`);
+      this.note(`${name} ${running ? 'returns' : 'goes offline'}`);
       this.model.patch({ collectors: { [name]: { running } } }, this.service.nowMs());
     };
     this.clock.after(afterMs, () => run(false));
@@ -411,7 +411,7 @@ export class SimulationWorld {
     this.#countsDown(process, sending, 'after');
   }
 
-  /** Kills the process when it is its turn. */
+  /** Counts down to the planned kill of the process. Returns whether the process was killed. */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
     if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;
@@ -454,7 +454,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // A 202 without an id says nothing.
+      // A 202 without an id has no known outcome.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;
@@ -486,7 +486,7 @@ export class SimulationWorld {
     }
   }
 
-  /** A service that answers about another task than it was asked for (U4). */
+  /** Replaces some task ids in requests, so that the service answers with another task (U4). */
   #divert(request: TransportRequest): TransportRequest {
     if (this.#calm || this.#plan.mixedUpTasks === 0 || request.method !== 'GET') return request;
     const match = /^(.*\/v1\/collectors\/upgrades\/)(\d+)$/.exec(request.path);
