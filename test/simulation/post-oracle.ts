@@ -1,4 +1,4 @@
-/** Oracle for requests to create tasks: each was wanted when it left (U2, U11, U13). */
+/** Oracle for POSTs: each POST was wanted when it left its process (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -8,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // Of who is gone by now nobody can say what it was.
+    // The final state does not have the name of a removed collector.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -23,17 +23,18 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: a hosted collector';
   // Another oracle checks rollback attempts.
   if (post.intent?.back) return undefined;
-  // By the newest that this process knew.
+  // Policies as the process knew them.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
-  if (wanting.length === 0) return 'U2: no policy that acts wants this version';
+  if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
-  if (selecting.length === 0) return 'U12: no policy that wants this version selects it';
-  if (selecting.every((policy) => goesFirst(record, post, policy, subject))) return 'U13: it belongs to another policy';
-  if (selecting.every((policy) => isBack(post, policy))) return 'downgrade: it runs a newer version';
-  return wasThereLongAgo(record, post) ? 'U7: it has run this version for long' : undefined;
+  if (selecting.length === 0) return 'U12: no policy with this target selects the collector';
+  if (selecting.every((policy) => goesFirst(record, post, policy, subject)))
+    return 'U13: the collector belongs to another policy';
+  if (selecting.every((policy) => isDowngrade(post, policy))) return 'downgrade: the collector runs a newer version';
+  return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether another policy that this process knew goes before this one for sure, and wants another version. */
+/** Whether the process certainly knew another owner of the collector, with another target. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -43,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // What was written ahead before it came is open, and does not pass on.
+      // An attempt that was written ahead before the other policy came keeps its owner.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -52,13 +53,13 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // What is open does not pass on (U13): a request before may still be without an outcome, or was written ahead and never left.
+      // The owner does not change while an attempt is open (U13). An earlier POST or attempt may still have no outcome.
       !post.repeats &&
       post.intent?.probe !== true,
   );
 }
 
-function isBack({ truth, toVersion }: PostRecord, policy: CollectorVersionPolicy): boolean {
+function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionPolicy): boolean {
   return (
     !policy.spec.allowDowngrade &&
     truth !== undefined &&
@@ -67,10 +68,10 @@ function isBack({ truth, toVersion }: PostRecord, policy: CollectorVersionPolicy
   );
 }
 
-/** Longer than any list can be old, by the policies' resyncs and what may keep them waiting. */
+/** Maximum age of a listing in ms. */
 const longMs = 240_000;
 
-function wasThereLongAgo({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {
+function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {
   if (truth?.version !== toVersion || truth.sinceMs > atMs - longMs) return false;
   return !disturbances.some((one) => one.atMs > atMs - longMs && one.atMs < atMs);
 }

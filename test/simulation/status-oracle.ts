@@ -1,4 +1,4 @@
-/** Oracle for statuses: a status never claims a state that did not occur (U4, U7, U10). */
+/** Oracle for status: a status never claims a state that did not occur (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -7,7 +7,7 @@ import { isPaused } from './wanted.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
-  /** By policy: figures, and the target that they were made for. They stay while the fleet cannot be read. */
+  /** Figures and their target, by policy. They stay while the fleet cannot be read. */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
     const text = JSON.stringify([status.status.collectors, status.status.versions]);
@@ -38,7 +38,7 @@ function falseSuccesses(
     const task = id === undefined ? undefined : tasks.get(id);
     const reached = wasAt(record, collectorId, to, atMs);
     if (!reached && (task?.status !== 2 || task.collectorId !== collectorId)) {
-      found.push(`U4: ${policy} shows at ${atMs} that ${collectorId} was brought to ${to}, where it never was`);
+      found.push(`U4: ${policy} shows at ${atMs} that ${collectorId} was upgraded to ${to}, which it never ran`);
     }
   }
   return found;
@@ -66,7 +66,7 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
     : [];
 }
 
-/** The figures that the message of Ready begins with are those of the status (H3). */
+/** Checks that the figures in the message of `Ready` are those of the status (H3). */
 function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   const { collectors, conditions = [] } = status;
   const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -87,16 +87,16 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // What a process wrote ahead and never sent is asked about by a probe (U3); where none may be sent, time alone judges it (U5).
+  // An attempt that was written ahead and never sent needs a probe (U3). Without a probe it times out (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // An aborted rollout sends no probe either, and a restored ledger shows attempts whose end it does not know.
+  // An aborted rollout sends no probe either, and a restored ledger has attempts without their outcome.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // Where somebody else took a collector elsewhere before it was looked at, nobody can tell that ours went well.
+  // When another tool changed a collector before a listing showed it, the success of our upgrade is not visible.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // Who falls silent, or is taken elsewhere, within the soak of its stage has failed, too.
+  // A collector that dies or leaves the target during the soak has failed, too.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
@@ -115,12 +115,12 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** When the task brought its collector to its version, which may have been after its time-out; undefined where it did not. */
+/** Time at which the task's collector reached the version, possibly after the time-out; undefined when it did not. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** A code that the fleets of histories end successful tasks with. */
+/** Undocumented status with which some simulated tasks succeed. */
 const undocumentedSuccess = 5;

@@ -1,4 +1,4 @@
-/** Oracle for the guarantees about tasks (U15), from the service's own record of tasks. */
+/** Oracle for the guarantees about tasks (U15), from the tasks of the service. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -12,8 +12,8 @@ export function taskViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Never two upgrades of one collector running that we started. One that hangs runs until its time-out; so does one of a collector that
- * fell silent, which the service then takes for free although the collector may go on with it later.
+ * Checks that no collector ever has two running upgrades of ours. An upgrade that hangs runs until its time-out. So does an upgrade of
+ * a collector that went offline: the service accepts another task after the time-out, although the collector may continue the first.
  */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
@@ -21,11 +21,11 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   const patches = Object.values(plan.fleet.events).map(({ patch }) => patch as Scenario | undefined);
   const dies = plan.deaths.some((death) => death.name === name);
-  const fallsSilent = dies || patches.some((patch) => patch?.collectors?.[name]?.running === false);
+  const goesOffline = dies || patches.some((patch) => patch?.collectors?.[name]?.running === false);
   for (const [index, task] of tasks.entries()) {
     const before = tasks[index - 1];
     if (!before) continue;
-    const collectorEndMs = fallsSilent ? null : before.collectorEndTime;
+    const collectorEndMs = goesOffline ? null : before.collectorEndTime;
     const endMs = collectorEndMs ?? before.endTime ?? Number.POSITIVE_INFINITY;
     if (task.requestTime < endMs && !isForgotten(record, before.requestTime - startMs, task.requestTime - startMs)) {
       found.push(
@@ -36,15 +36,15 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/** Whether the policy was deleted with its ledger, and the process that knew the attempts in flight ended, too. */
+/** Whether the policy was deleted with its ledger, and the process that knew the attempts in flight ended as well. */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
 }
 
 /**
- * Never more accepted than one and the retries, for each rollout that wanted this version, and one for each outcome that nobody
- * learnt and each time that somebody else changed the collector. Where upgrades cannot fail there are no retries.
+ * Checks the number of accepted tasks of a collector. Each rollout to the version allows one task and the retries. Each unknown outcome
+ * and each change by another tool allows one more. A fleet that cannot fail has no retries.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
@@ -53,13 +53,13 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // Whom another policy took elsewhere is brought back when it comes back.
+    // A collector that another policy took to its version returns with its former owner.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
     if (accepted.length > most) {
       found.push(
-        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, ${most} are the most (${unknown} unknown)`,
+        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, at most ${most} are allowed (${unknown} unknown)`,
       );
     }
   }
@@ -84,7 +84,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** How often rollouts have begun again: a person tried them again, what they had upgraded was taken back, or a backup knew less. */
+/** Number of times that rollouts began again: after a retry, after a rollback, or with a restored ledger. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -102,10 +102,10 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Around a disturbance of what writes it down, an outcome may be lost. */
+/** An outcome may be lost this long before and after a disturbance, in ms. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Whether the process that sent it cannot have learnt for sure, or kept, what became of it. */
+/** Whether the outcome of the POST may be unknown to the processes. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

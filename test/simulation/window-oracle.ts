@@ -1,6 +1,6 @@
 /**
- * Oracle for maintenance windows (R8): no POST while no window is open, by the clock of the process and the zones of collectors.
- * Independent of the operator's calendar.
+ * Oracle for maintenance windows (R8): each POST leaves while a window is open, by the clock of the process and the time zone of the
+ * collector. It shares no code with the operator's calendar.
  */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
@@ -23,7 +23,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Whether it is open, and stays so for as long as the cutoff says. Looks at each second: windows begin and end with one. */
+/** Whether a window is open now and during the whole cutoff. Checks each second, because windows begin and end on full seconds. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -40,7 +40,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Clocks do not change within a history. */
+/** Whether the window is open. No clock changes to summer time during a history. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,
@@ -49,7 +49,7 @@ function isWindowOpen(
   const offsetMs = offsetMsOf(timeZoneSource === 'Collector' ? zone : (timeZone ?? 'UTC'));
   if (offsetMs === undefined) return false;
   const [minutes, ...others] = schedule.split(' ');
-  if (others.some((field) => field !== '*')) throw new Error(`no history has a schedule like ${schedule}`);
+  if (others.some((field) => field !== '*')) throw new Error(`the oracle does not support the schedule ${schedule}`);
   const durationMs = parseDuration(duration) ?? 0;
   for (let startMs = Math.floor(wallMs / minuteMs) * minuteMs; startMs + durationMs > wallMs; startMs -= minuteMs) {
     if (isMinuteOf(minutes ?? '', new Date(startMs + offsetMs).getUTCMinutes())) return true;
@@ -57,7 +57,7 @@ function isWindowOpen(
   return false;
 }
 
-/** `5`, `*\/5`, `10-50/5`, or several of them. */
+/** Whether a cron field such as `5`, `*\/5` or `10-50/5,55` has the minute. */
 function isMinuteOf(field: string, minute: number): boolean {
   return field.split(',').some((part) => {
     const [range = '', step = '1'] = part.split('/');
@@ -68,7 +68,7 @@ function isMinuteOf(field: string, minute: number): boolean {
 
 const offsets = new Map<string, number | undefined>();
 
-/** Undefined when the zone does not exist. */
+/** Offset of a time zone in ms; undefined when the zone does not exist. */
 function offsetMsOf(zone = ''): number | undefined {
   if (!offsets.has(zone)) offsets.set(zone, findOffsetMs(zone));
   return offsets.get(zone);
