@@ -51,12 +51,17 @@ export async function runPlan(setting: PlanSetting) {
       failure = error;
     },
   );
-  // Files are read in real time, and the service answers in virtual time.
-  while (status === undefined && failure === undefined) {
-    await clock.run(() => status !== undefined || failure !== undefined, clock.monotonic() + 3_600_000);
+  // Files are read in real time, and the service answers in virtual time. Virtual time stands still while a file is read.
+  const isOver = () => status !== undefined || failure !== undefined;
+  while (!isOver()) {
+    await clock.run(() => isOver() || isReadingFiles(), clock.monotonic() + 3_600_000);
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (failure) throw failure;
   const { tasks, jobs } = world.model.snapshot(clock.monotonic());
   return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks, jobs, journal: world.journal };
+}
+
+function isReadingFiles(): boolean {
+  return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 }
