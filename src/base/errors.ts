@@ -45,6 +45,16 @@ export class LogfleetError extends Error {
   }
 }
 
+/** Creates an error without a delay. `kind` is its handling. */
+export function failure(
+  kind: Exclude<Handling['kind'], 'retryAfter'>,
+  code: string,
+  message: string,
+  more: Pick<LogfleetErrorOptions, 'reason' | 'cause'> = {},
+): LogfleetError {
+  return new LogfleetError({ code, message, handling: { kind }, ...more });
+}
+
 /** Whether a retry can succeed without a person's help. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';

@@ -4,7 +4,7 @@
  */
 import { kinds } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
@@ -47,10 +47,10 @@ export async function forgetCommand(
 
 function stillThere(target: string, dir: string): LogfleetError {
   const message = `${target} has a manifest in ${dir}: delete the manifest before its state`;
-  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+  return failure('wait', 'cli.nothingToDo', message);
 }
 
 function nothingParked(target: string, dir: string): LogfleetError {
   const message = `${target} has no state in ${dir}: it never had one, or it was discarded, at the latest after ${retentionDays} days`;
-  return new LogfleetError({ code: 'cli.nothingToDo', handling: { kind: 'wait' }, message });
+  return failure('wait', 'cli.nothingToDo', message);
 }

@@ -4,7 +4,7 @@
  */
 
 import type { AnyResource, CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { referenceOf } from '../render/next-steps.ts';
@@ -64,11 +64,7 @@ export function actOnPolicy(
 
 /** Error of a command that has nothing to do. `message` says why, and what to do instead. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
-  return new LogfleetError({
-    code: 'cli.nothingToDo',
-    handling: { kind: 'wait' },
-    message: `${referenceOf(resource.kind, resource.metadata)}: ${message}`,
-  });
+  return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
 /** Clause about upgrades and searches in flight, which end by themselves: `; 6 in progress end by themselves`. Empty if there are none. */

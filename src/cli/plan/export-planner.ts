@@ -8,7 +8,7 @@ import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../../export/export-planning.ts';
@@ -161,7 +161,7 @@ function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
   const message = `spec.${task.member}: ${task.problem}.`;
-  throw new LogfleetError({ code: 'cli.range', reason: reasons.invalidSpec, message, handling: { kind: 'stall' } });
+  throw failure('stall', 'cli.range', message, { reason: reasons.invalidSpec });
 }
 
 /** The export with a range that ends at `toMs`. */

@@ -9,7 +9,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
@@ -214,7 +214,7 @@ export function withoutTasks(connect: Connect): Connect {
         getTask: (taskId, options) => service.getTask(taskId, options),
         createTask: () => {
           const message = 'a plan creates no upgrade task';
-          return Promise.reject(new LogfleetError({ code: 'bug.planPosts', message, handling: { kind: 'bug' } }));
+          return Promise.reject(failure('bug', 'bug.planPosts', message));
         },
       },
     };

@@ -5,7 +5,7 @@
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
@@ -143,12 +143,7 @@ export class ClusterReader implements ResourceReader {
 }
 
 function missingKind(kind: KindName, place: string, cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'cli.kindNotInstalled',
-    handling: { kind: 'stall' },
-    message: notInstalled(kind, place),
-    cause,
-  });
+  return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, place), { cause });
 }
 
 /** Like `decodeResource`, with the fields of the metadata that only people read. */

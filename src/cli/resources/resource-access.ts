@@ -1,7 +1,7 @@
 /** Finds the resources that a command means: in the directory of `--dir`, or in a cluster. */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { referenceOf, targetFlags } from '../render/next-steps.ts';
@@ -82,14 +82,14 @@ function notFound(
   const [parked] = parkedIn(reader, [kind], namespace).filter(({ key }) => key.name === name);
   if (parked) {
     const message = parkedText(parked, elsewhere);
-    return new LogfleetError({ code: 'cli.notFound', handling: { kind: 'wait' }, message });
+    return failure('wait', 'cli.notFound', message);
   }
   const where = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
-  return new LogfleetError({
-    code: 'cli.notFound',
-    handling: { kind: 'wait' },
-    message: `there is no ${short}/${name} in ${where}; logfleet get ${short} -A${targetFlags(elsewhere)} lists those that there are`,
-  });
+  return failure(
+    'wait',
+    'cli.notFound',
+    `there is no ${short}/${name} in ${where}; logfleet get ${short} -A${targetFlags(elsewhere)} lists those that there are`,
+  );
 }
 
 /** The parked resources of these kinds in a namespace; undefined means all namespaces. */

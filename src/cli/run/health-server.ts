@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
 
 export interface HealthServerOptions {
   /** `HOST:PORT` or `:PORT`, with an IPv6 host in brackets. Port 0 takes a free port. */
@@ -86,11 +86,11 @@ function parseListenAddress(listen: string): { readonly host: string | undefined
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(listen);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) {
-    throw new LogfleetError({
-      code: 'cli.listen',
-      message: `"${listen}" is not an address to listen on: write HOST:PORT such as 127.0.0.1:8080, or :8080 for all interfaces`,
-      handling: { kind: 'stall' },
-    });
+    throw failure(
+      'stall',
+      'cli.listen',
+      `"${listen}" is not an address to listen on: write HOST:PORT such as 127.0.0.1:8080, or :8080 for all interfaces`,
+    );
   }
   return { host: match[1] ?? (match[2] || undefined), port };
 }
@@ -99,7 +99,7 @@ function listen(server: Server, address: ReturnType<typeof parseListenAddress>, 
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {
       const message = `cannot listen on ${text}: ${cause.message}; free the port or choose another address`;
-      reject(new LogfleetError({ code: 'cli.listen', message, handling: { kind: 'stall' }, cause }));
+      reject(failure('stall', 'cli.listen', message, { cause }));
     });
     server.listen({ port: address.port, host: address.host }, resolve);
   });

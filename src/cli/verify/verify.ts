@@ -5,7 +5,7 @@
 import { pathToFileURL } from 'node:url';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, LogfleetError } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Destination } from '../../destination/destination.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -123,7 +123,7 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
     if (!isAbsent || !(await readPlan(destination, layout))) throw error;
     const message =
       'the export is not complete: it has a plan but no manifest yet. Verify it once the export has ended';
-    throw new LogfleetError({ code: 'cli.incomplete', message, handling: { kind: 'wait' } });
+    throw failure('wait', 'cli.incomplete', message);
   }
 }
 

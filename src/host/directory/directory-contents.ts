@@ -15,7 +15,7 @@ import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type Resource
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { OwnerRef, ResourceKey } from '../host.ts';
@@ -358,11 +358,11 @@ export class DirectoryContents {
     const record = this.cache.get(kind, metadata);
     const name = `${kind} ${metadata.namespace}/${metadata.name}`;
     if (record?.resource.metadata.uid !== metadata.uid) {
-      throw new LogfleetError({ code: 'host.gone', handling: { kind: 'wait' }, message: `${name} no longer exists` });
+      throw failure('wait', 'host.gone', `${name} no longer exists`);
     }
     if (record.resource.metadata.resourceVersion !== metadata.resourceVersion) {
       const message = `${name} was changed after it was read`;
-      throw new LogfleetError({ code: 'host.conflict', handling: { kind: 'backoff' }, message });
+      throw failure('backoff', 'host.conflict', message);
     }
     return record;
   }

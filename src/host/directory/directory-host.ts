@@ -9,7 +9,7 @@ import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
@@ -222,11 +222,7 @@ async function existingDirectory(directory: string): Promise<string> {
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
-  throw new LogfleetError({
-    code: 'host.directory',
-    handling: { kind: 'stall' },
-    message: `${directory} is not a directory; name a directory of manifests`,
-  });
+  throw failure('stall', 'host.directory', `${directory} is not a directory; name a directory of manifests`);
 }
 
 async function acquireAll(

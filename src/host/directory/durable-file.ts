@@ -7,7 +7,7 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 
 let writes = 0;
 
@@ -129,11 +129,10 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'host.disk',
-    reason: 'StateNotWritable',
-    handling: { kind: 'backoff' },
-    message: `cannot ${verb} ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    cause,
-  });
+  return failure(
+    'backoff',
+    'host.disk',
+    `cannot ${verb} ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    { reason: 'StateNotWritable', cause },
+  );
 }

@@ -8,7 +8,7 @@
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
@@ -66,39 +66,30 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
   } catch {
     // Not JSON: the error below covers this case.
   }
-  throw new LogfleetError({
-    code: 'ledger.unreadable',
-    reason: 'LedgerUnreadable',
-    handling: { kind: 'stall' },
-    message: `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`,
-  });
+  throw failure(
+    'stall',
+    'ledger.unreadable',
+    `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`,
+    { reason: 'LedgerUnreadable' },
+  );
 }
 
 function assertFits(owner: OwnerRef, shard: string, content: string): void {
   const bytes = Buffer.byteLength(content);
   if (bytes <= maxShardBytes) return;
-  throw new LogfleetError({
-    code: 'ledger.full',
-    reason: 'LedgerFull',
-    handling: { kind: 'stall' },
-    message:
-      `shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would take ${bytes} bytes of at most ` +
+  throw failure(
+    'stall',
+    'ledger.full',
+    `shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would take ${bytes} bytes of at most ` +
       `${maxShardBytes}: lower maxInProgress, or divide the fleet among several resources.`,
-  });
+    { reason: 'LedgerFull' },
+  );
 }
 
 function conflict(path: string): LogfleetError {
-  return new LogfleetError({
-    code: 'host.conflict',
-    handling: { kind: 'backoff' },
-    message: `${path} was changed after it was read`,
-  });
+  return failure('backoff', 'host.conflict', `${path} was changed after it was read`);
 }
 
 function gone({ kind, namespace, name, uid }: OwnerRef): LogfleetError {
-  return new LogfleetError({
-    code: 'host.gone',
-    handling: { kind: 'wait' },
-    message: `${kind} ${namespace}/${name} with uid ${uid} no longer exists`,
-  });
+  return failure('wait', 'host.gone', `${kind} ${namespace}/${name} with uid ${uid} no longer exists`);
 }

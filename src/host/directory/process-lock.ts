@@ -14,7 +14,7 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
@@ -237,12 +237,12 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
     typeof holder === 'string'
       ? 'another process'
       : `process ${holder.pid} on ${holder.hostname}, since ${holder.since},`;
-  return new LogfleetError({
-    code: 'host.locked',
-    reason: 'DirectoryLocked',
-    handling: { kind: 'stall' },
-    message: `${who} uses this directory (${path}): stop that process or wait until it ends, then start again`,
-  });
+  return failure(
+    'stall',
+    'host.locked',
+    `${who} uses this directory (${path}): stop that process or wait until it ends, then start again`,
+    { reason: 'DirectoryLocked' },
+  );
 }
 
 export class DirectoryLeadership implements Leadership {

@@ -12,7 +12,7 @@
  * | `host.unreachable` | no answer, or an unreadable answer | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
-import { asLogfleetError, type Handling, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type Handling, LogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeResponse } from './kube-api.ts';
 
@@ -72,12 +72,7 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
 /** Error for a missing or unreadable answer. It is unknown whether the request took effect. */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   const said = cause instanceof Error ? cause.message : String(cause);
-  return new LogfleetError({
-    code: 'host.unreachable',
-    handling: { kind: 'backoff' },
-    message: `no answer from the API server to ${what}: ${said}`,
-    cause,
-  });
+  return failure('backoff', 'host.unreachable', `no answer from the API server to ${what}: ${said}`, { cause });
 }
 
 function patience(answer: KubeResponse): Handling {

@@ -11,7 +11,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type {
   ClusterCredentials,
   ClusterTarget,
@@ -190,12 +190,12 @@ function decodeBody(text: string): unknown {
 }
 
 function misconfigured(context: string | undefined, server: string | undefined): LogfleetError {
-  return new LogfleetError({
-    code: 'host.misconfigured',
-    reason: 'KubeconfigInvalid',
-    handling: { kind: 'stall' },
-    message: `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`,
-  });
+  return failure(
+    'stall',
+    'host.misconfigured',
+    `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`,
+    { reason: 'KubeconfigInvalid' },
+  );
 }
 
 function wrongContext(context: string | undefined, server: string | undefined): string {

@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { systemClock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } from './kube-api.ts';
 
 export interface ClusterOptions {
@@ -62,33 +62,29 @@ function isMadeUp(config: KubeConfig): boolean {
 }
 
 function noCluster(): LogfleetError {
-  return new LogfleetError({
-    code: 'host.noCluster',
-    reason: 'KubeconfigInvalid',
-    handling: { kind: 'stall' },
-    message: `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`,
-  });
+  return failure(
+    'stall',
+    'host.noCluster',
+    `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`,
+    { reason: 'KubeconfigInvalid' },
+  );
 }
 
 function unreadable(path: string | undefined, cause: unknown): LogfleetError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const said = path !== undefined && code !== undefined ? code : message;
-  return new LogfleetError({
-    code: 'host.misconfigured',
-    reason: 'KubeconfigInvalid',
-    handling: { kind: 'stall' },
-    message: `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${said}`,
-    cause,
-  });
+  return failure(
+    'stall',
+    'host.misconfigured',
+    `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${said}`,
+    { reason: 'KubeconfigInvalid', cause },
+  );
 }
 
 function unknownContext(context: string, known: readonly string[]): LogfleetError {
   const choice = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
-  return new LogfleetError({
-    code: 'host.misconfigured',
+  return failure('stall', 'host.misconfigured', `the kubeconfig has no context ${JSON.stringify(context)}: ${choice}`, {
     reason: 'KubeconfigInvalid',
-    handling: { kind: 'stall' },
-    message: `the kubeconfig has no context ${JSON.stringify(context)}: ${choice}`,
   });
 }
 

@@ -12,7 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ResourceOf } from '../../api/kinds.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { LedgerShard, LedgerStore, OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode } from './api-error.ts';
@@ -94,13 +94,11 @@ function indexName({ name, uid }: OwnerRef): string {
 }
 
 function missing({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'ledger.missing',
-    reason: 'LedgerMissing',
-    handling: { kind: 'stall' },
-    message:
-      `The status of ${kind} ${namespace}/${name} shows a rollout, but there is no Ledger. An older logfleet kept the ledger in ConfigMaps, ` +
+  return failure(
+    'stall',
+    'ledger.missing',
+    `The status of ${kind} ${namespace}/${name} shows a rollout, but there is no Ledger. An older logfleet kept the ledger in ConfigMaps, ` +
       'which the operator may not read. Run: kubectl apply -k manifests/migrate-ledgers (see docs/rights.md)',
-    cause,
-  });
+    { reason: 'LedgerMissing', cause },
+  );
 }

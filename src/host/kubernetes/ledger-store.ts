@@ -15,7 +15,7 @@ import { apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { type Leadership, type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
@@ -126,36 +126,34 @@ function ledgerName(owner: OwnerRef, shard: string): string {
 
 function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
   if (stored.ownerUid === uid) return;
-  throw new LogfleetError({
-    code: 'ledger.foreign',
-    reason: 'LedgerForeign',
-    handling: { kind: 'stall' },
-    message:
-      `Ledger ${namespace}/${stored.name} has the name of the ledger of ${kind} ${name}, but its owner.uid is ` +
+  throw failure(
+    'stall',
+    'ledger.foreign',
+    `Ledger ${namespace}/${stored.name} has the name of the ledger of ${kind} ${name}, but its owner.uid is ` +
       `${stored.ownerUid}, not ${uid}. Delete this Ledger.`,
-  });
+    { reason: 'LedgerForeign' },
+  );
 }
 
 function assertFits(owner: OwnerRef, shard: string, bytes: number): void {
   if (bytes <= maxShardBytes) return;
-  throw new LogfleetError({
-    code: 'ledger.full',
-    reason: 'LedgerFull',
-    handling: { kind: 'stall' },
-    message:
-      `Shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would have ${bytes} bytes, and ` +
+  throw failure(
+    'stall',
+    'ledger.full',
+    `Shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would have ${bytes} bytes, and ` +
       `${maxShardBytes} are the maximum. Lower maxInProgress, or divide the fleet among several resources.`,
-  });
+    { reason: 'LedgerFull' },
+  );
 }
 
 /** Error for a Ledger that was deleted after it was read. It must be read again before the next write. */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'host.conflict',
-    handling: { kind: 'backoff' },
-    message: `Ledger ${namespace}/${name} was deleted while logfleet used it. It is read again.`,
-    cause,
-  });
+  return failure(
+    'backoff',
+    'host.conflict',
+    `Ledger ${namespace}/${name} was deleted while logfleet used it. It is read again.`,
+    { cause },
+  );
 }
 
 /** As much of a Ledger as is read. */
@@ -177,11 +175,8 @@ function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
 
 /** The CRD of Ledgers is not installed. A person has to apply it. */
 function ledgersNotInstalled(cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'ledger.notInstalled',
+  return failure('stall', 'ledger.notInstalled', notInstalled(ledgerKind, 'the API server'), {
     reason: 'LedgerNotInstalled',
-    handling: { kind: 'stall' },
-    message: notInstalled(ledgerKind, 'the API server'),
     cause,
   });
 }
