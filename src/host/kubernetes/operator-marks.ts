@@ -1,21 +1,18 @@
 /**
- * Whether another operator follows the same resources, as when a cluster-wide and a namespaced installation overlap (L2). Each
- * operator leaves a mark in the status of each resource, `status.operators`, which the others see by the watch that they have anyway.
+ * Detects another operator that follows the same resources, as when a cluster-wide and a namespaced installation overlap (L2). Each operator
+ * writes a mark into the status of each resource, `status.operators`. The others see it by the watch that they have anyway.
  *
- * ```
- *   unknown ── its mark changes while we look ──▶ alive ── asked after ten minutes of silence ──▶ asked
- *      │                                            ▲                                             │  │
- *      └── asked (our own mark is new) ──▶ asked ───┴────────────── its mark changes ─────────────┘  │
- *                                            └── no change for a minute ──▶ gone ◀───────────────────┘
- * ```
+ * A mark with a later time than all others is a question. A living operator answers by copying the time. An operator asks when it sees another
+ * operator for the first time, and again after ten minutes without a change of its marks. Without an answer within a minute, the other
+ * operator is gone.
  *
  * Invariants:
  * - Only the operator whose mark is the earliest acts on a resource. To the others the resource does not exist.
- * - At rest nothing is written; with two operators, one question and one answer in ten minutes.
- * - The kinds know nothing of marks: they are taken off what is read, and put on what is written.
+ * - A single operator writes nothing more. Two operators write one question and one answer in ten minutes.
+ * - Reconcilers know nothing of marks: marks are removed from what is read, and added to what is written.
  */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
-import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -31,8 +28,7 @@ interface OperatorMark {
   readonly seen: string;
 }
 
-type Resource = ResourceOf<KindName>;
-type Status = NonNullable<Resource['status']>;
+type Status = NonNullable<AnyResource['status']>;
 
 /** Parts of a status that do not come from the kind's reconciler. */
 interface Noted {
@@ -41,17 +37,18 @@ interface Noted {
 }
 
 interface Other {
-  state: 'unknown' | 'asked' | 'alive' | 'gone';
-  /** Monotonic time at which this state began, or at which the operator was last heard. */
-  sinceMs: number;
+  /** `unknown` until one of its marks changes. */
+  state: 'unknown' | 'alive' | 'gone';
+  /** Monotonic time of its first mark, or of the last change of its marks. */
+  heardMs: number;
+  /** Monotonic time of our open question. Undefined without one. */
+  askedMs: number | undefined;
 }
 
 /** Time in ms in which a living operator answers, even if its leader was just killed. */
 export const answerMs = 60_000;
-/** Silence in ms after which a waiting operator asks again. */
+/** Silence in ms after which an operator asks again. The operator that acts waits for `answerMs` longer, so that one of the two asks. */
 export const askAgainMs = 600_000;
-/** Silence in ms after which the acting operator considers another operator gone. */
-const forgetMs = 1_500_000;
 const lookMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
 
@@ -64,22 +61,20 @@ interface OperatorMarksOptions {
   readonly events: EventSink;
   readonly leadership: Leadership;
   /** All known resources. */
-  readonly resources: () => Iterable<Resource>;
+  readonly resources: () => Iterable<AnyResource>;
   /** The latest known version of a resource. */
-  readonly newest: (kind: KindName, key: ResourceKey) => Resource | undefined;
+  readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
   /** Writes the status of a resource, with marks added by `putOn`. */
-  readonly write: (resource: Resource) => Promise<unknown>;
+  readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
 export class OperatorMarks {
   readonly #options: OperatorMarksOptions;
   readonly #others = new Map<string, Other>();
-  readonly #noted = new WeakMap<Resource, Noted>();
+  readonly #noted = new WeakMap<AnyResource, Noted>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   /** Resources whose marks must be written, by kind and key. */
-  readonly #due = new Map<string, Resource>();
-  /** Names of due resources whose mark is a question. */
-  readonly #questions = new Set<string>();
+  readonly #due = new Map<string, { readonly resource: AnyResource; readonly isQuestion: boolean }>();
   readonly #gauge: Gauge;
   #writing = false;
   #nextLook: Timer | undefined;
@@ -87,11 +82,8 @@ export class OperatorMarks {
 
   constructor(options: OperatorMarksOptions) {
     this.#options = options;
-    this.#gauge = options.metrics.gauge(
-      'logfleet_other_operators',
-      'Operators of other namespaces that follow resources of this one.',
-      [],
-    );
+    const help = 'Operators of other namespaces that follow resources of this one.';
+    this.#gauge = options.metrics.gauge('logfleet_other_operators', help, []);
     this.#gauge.set({}, 0);
     options.leadership.subscribe(() => this.#look());
   }
@@ -102,7 +94,7 @@ export class OperatorMarks {
   }
 
   /** Removes the marks from a resource that the API server sent. `before` is its last known version. */
-  takeOff<R extends Resource>(resource: R, before: Resource | undefined): R {
+  takeOff<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
     if (operators.length === 0) return resource;
     const condition = findCondition(all, 'OtherOperator');
@@ -114,34 +106,28 @@ export class OperatorMarks {
   }
 
   /** Returns the resource with marks in its status: ours, and those of operators that are not gone. */
-  putOn<R extends Resource>(resource: R): R {
-    const { kind, metadata } = resource;
-    const known = this.#options.newest(kind, metadata);
+  putOn<R extends AnyResource>(resource: R): R {
+    const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#notedOf(known);
-    const foreign = this.#foreign(known).filter(({ name }) => this.#others.get(name)?.state !== 'gone');
-    const own = this.#ownMark(known, foreign, this.#questions.has(nameOf(resource)));
-    const status = (resource.status ?? {}) as Status;
-    const operators = [own, ...foreign].sort((left, right) => (isEarlier(left, right) ? -1 : 1));
-    if (foreign.length === 0) return { ...resource, status: { ...status, operators } };
-    const before = [...(status.conditions ?? []), ...(condition ? [condition] : [])];
-    return { ...resource, status: { ...status, operators, conditions: this.#told(before, operators, metadata) } };
-  }
-
-  /** Returns whether another operator acts on the resource. */
-  isHeld(resource: Resource): boolean {
-    // Fast path: usually there is no foreign mark, and each decision asks several times.
-    if (this.#notedOf(resource).marks.every(({ name }) => name === this.#options.self)) return false;
-    const own = this.#own(resource);
-    return this.#foreign(resource).some(
-      (mark) => this.#others.get(mark.name)?.state !== 'gone' && (!own || isEarlier(mark, own)),
+    const foreign = this.#foreign(known).filter(({ name }) => !this.#isGone(name));
+    const operators = inOrder([this.#ownMark(known, foreign), ...foreign]);
+    const status = { ...(resource.status as Status), operators };
+    if (foreign.length === 0) return { ...resource, status };
+    const change = { type: 'OtherOperator', status: 'True', reason: reasons.otherOperator } as const;
+    const { generation: observedGeneration } = resource.metadata;
+    const conditions = setCondition(
+      [...(status.conditions ?? []), ...(condition ? [condition] : [])],
+      { ...change, message: messageOf(operators), observedGeneration },
+      `${textOf(this.#options.clock.now()).slice(0, 19)}Z`,
     );
+    return { ...resource, status: { ...status, conditions } };
   }
 
   /** The resources of a cache that no other operator acts on. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = this.#listeners.get(kind) ?? new Set();
     this.#listeners.set(kind, listeners);
-    const isOurs = (resource: ResourceOf<K>) => !this.isHeld(resource);
+    const isOurs = (resource: ResourceOf<K>) => !this.#isHeld(resource);
     return {
       synced: () => cache.synced(),
       *list() {
@@ -162,54 +148,63 @@ export class OperatorMarks {
     };
   }
 
-  #notedOf(resource: Resource | undefined): Noted {
+  /** True if another operator acts on the resource. */
+  #isHeld(resource: AnyResource): boolean {
+    const foreign = this.#foreign(resource);
+    // Fast path: usually there is no foreign mark, and each decision asks several times.
+    if (foreign.length === 0) return false;
+    const own = this.#own(resource);
+    return foreign.some((mark) => !this.#isGone(mark.name) && (!own || isEarlier(mark, own)));
+  }
+
+  #isGone(name: string): boolean {
+    return this.#others.get(name)?.state === 'gone';
+  }
+
+  #notedOf(resource: AnyResource | undefined): Noted {
     return (resource && this.#noted.get(resource)) ?? nothing;
   }
 
-  #own(resource: Resource | undefined): OperatorMark | undefined {
+  #own(resource: AnyResource | undefined): OperatorMark | undefined {
     return this.#notedOf(resource).marks.find(({ name }) => name === this.#options.self);
   }
 
-  #foreign(resource: Resource | undefined): readonly OperatorMark[] {
-    return this.#notedOf(resource).marks.filter(({ name }) => name !== this.#options.self);
+  #foreign(resource: AnyResource | undefined): readonly OperatorMark[] {
+    const { marks } = this.#notedOf(resource);
+    return marks.length === 0 ? marks : marks.filter(({ name }) => name !== this.#options.self);
   }
 
   /** Learns from marks: a changed mark proves that its operator is alive. */
-  #learn(resource: Resource, before: Resource | undefined): void {
+  #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const known = this.#foreign(before);
-    for (const mark of this.#foreign(resource)) {
-      const other = this.#otherOf(mark.name);
-      const was = known.find(({ name }) => name === mark.name);
-      if (before && was?.seen !== mark.seen) this.#heard(mark.name, other, resource);
+    for (const { name, seen } of this.#foreign(resource)) {
+      if (!this.#others.has(name)) this.#meet(name);
+      if (before && known.find((mark) => mark.name === name)?.seen !== seen) this.#hear(name, resource);
     }
     this.#consider(resource);
   }
 
-  #otherOf(name: string): Other {
-    const known = this.#others.get(name);
-    if (known) return known;
-    const other: Other = { state: 'unknown', sinceMs: this.#options.clock.monotonic() };
-    this.#others.set(name, other);
+  #meet(name: string): void {
+    this.#others.set(name, { state: 'unknown', heardMs: this.#options.clock.monotonic(), askedMs: undefined });
     this.#lookLater();
-    return other;
   }
 
-  #heard(name: string, other: Other, resource: Resource): void {
-    const { log, events, self, clock } = this.#options;
+  #hear(name: string, resource: AnyResource): void {
+    const { log, events, self } = this.#options;
     const { kind, metadata } = resource;
-    if (other.state !== 'alive') log.warn('another operator follows the same resources', { operator: name, self });
-    this.#enter(other, 'alive', clock.monotonic());
-    const message = messageOf(
-      [...this.#notedOf(resource).marks].sort((left, right) => (isEarlier(left, right) ? -1 : 1)),
-    );
+    if (this.#others.get(name)?.state !== 'alive') {
+      log.warn('another operator follows the same resources', { operator: name, self });
+    }
+    this.#enter(name, 'alive');
+    const message = messageOf(inOrder(this.#notedOf(resource).marks));
     events.publish({ kind, ...metadata }, { type: 'Warning', reason: reasons.otherOperator, message });
   }
 
-  #enter(other: Other, state: Other['state'], sinceMs: number): void {
-    const hadGone = other.state === 'gone';
-    Object.assign(other, { state, sinceMs });
-    this.#gauge.set({}, [...this.#others.values()].filter((one) => one.state === 'alive').length);
-    if (hadGone !== (state === 'gone')) this.#announce();
+  #enter(name: string, state: 'alive' | 'gone'): void {
+    const wasGone = this.#isGone(name);
+    this.#others.set(name, { state, heardMs: this.#options.clock.monotonic(), askedMs: undefined });
+    this.#gauge.set({}, [...this.#others.values()].filter((other) => other.state === 'alive').length);
+    if (wasGone !== (state === 'gone')) this.#announce();
   }
 
   /** Notifies listeners of resources whose acting operator changed because another operator appeared or disappeared. */
@@ -222,16 +217,14 @@ export class OperatorMarks {
   }
 
   /** Schedules a write of our mark if it is missing, must answer a question, or must replace a mark of an operator that is gone. */
-  #consider(resource: Resource): void {
-    const foreign = this.#foreign(resource);
+  #consider(resource: AnyResource): void {
     const own = this.#own(resource);
-    if (foreign.length === 0) return;
-    const isDue = !own || foreign.some(({ name, seen }) => seen > own.seen || this.#others.get(name)?.state === 'gone');
-    if (isDue) this.#enqueue(resource);
+    const isDue = this.#foreign(resource).some(({ name, seen }) => !own || seen > own.seen || this.#isGone(name));
+    if (isDue) this.#enqueue(resource, false);
   }
 
-  #enqueue(resource: Resource): void {
-    this.#due.set(nameOf(resource), resource);
+  #enqueue(resource: AnyResource, isQuestion: boolean): void {
+    this.#due.set(nameOf(resource), { resource, isQuestion });
     // Deferred, because the cache does not contain the resource yet.
     queueMicrotask(() => void this.#writeAll());
   }
@@ -241,33 +234,30 @@ export class OperatorMarks {
     const { leadership, newest, write, log } = this.#options;
     if (this.#writing) return;
     this.#writing = true;
-    for (const [name, { kind, metadata }] of this.#due) {
+    for (const [name, due] of this.#due) {
       if (!leadership.isLeader() || this.#isClosed) break;
-      this.#due.delete(name);
-      const resource = newest(kind, metadata);
-      if (!resource) continue;
+      const resource = newest(due.resource.kind, due.resource.metadata);
       try {
-        await write(resource);
-        this.#asked(resource);
+        if (resource) {
+          await write(resource);
+          this.#noteQuestions(resource, due.isQuestion);
+        }
       } catch (error) {
-        if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) this.#due.set(name, resource);
-        if (!hasCode(error, 'host.conflict'))
+        if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) {
           log.debug('a mark was not written', { name, error: asLogfleetError(error) });
-        if (this.#due.has(name)) break;
+          break;
+        }
       }
-      this.#questions.delete(name);
+      if (this.#due.get(name) === due) this.#due.delete(name);
     }
     this.#writing = false;
   }
 
-  /** Updates the states after our mark was written. A mark that is new, or newer than all others, is a question. */
-  #asked(resource: Resource): void {
-    const nowMs = this.#options.clock.monotonic();
+  /** Starts the time for an answer after our mark was written. The first mark that we write beside a mark is a question, too. */
+  #noteQuestions(resource: AnyResource, isQuestion: boolean): void {
     for (const { name } of this.#foreign(resource)) {
-      const other = this.#otherOf(name);
-      if (other.state === 'unknown' || (other.state === 'alive' && this.#questions.has(nameOf(resource)))) {
-        this.#enter(other, 'asked', nowMs);
-      }
+      const other = this.#others.get(name);
+      if (other && (isQuestion || other.state === 'unknown')) other.askedMs ??= this.#options.clock.monotonic();
     }
   }
 
@@ -283,53 +273,38 @@ export class OperatorMarks {
   #look(): void {
     if (this.#others.size === 0 || this.#isClosed) return;
     const nowMs = this.#options.clock.monotonic();
-    for (const [name, other] of this.#others) {
-      const silentMs = nowMs - other.sinceMs;
-      if (other.state === 'asked' && silentMs >= answerMs) this.#enter(other, 'gone', nowMs);
-      else if (other.state === 'alive' && silentMs >= forgetMs) this.#enter(other, 'gone', nowMs);
-      else if (other.state === 'alive' && silentMs >= askAgainMs) this.#ask(name);
+    for (const [name, { state, heardMs, askedMs }] of this.#others) {
+      if (askedMs !== undefined && nowMs - askedMs >= answerMs) this.#enter(name, 'gone');
+      else if (askedMs === undefined && state === 'alive') this.#askIfSilent(name, nowMs - heardMs);
     }
     for (const resource of this.#options.resources()) this.#consider(resource);
     void this.#writeAll();
     this.#lookLater();
   }
 
-  /** Asks an operator that acts in our place, through one of its resources. */
-  #ask(operator: string): void {
+  /** Asks another operator through one of its resources, if it has been silent for long. */
+  #askIfSilent(operator: string, silentMs: number): void {
+    if (silentMs < askAgainMs) return;
     for (const resource of this.#options.resources()) {
-      if (!this.isHeld(resource) || !this.#foreign(resource).some(({ name }) => name === operator)) continue;
-      this.#questions.add(nameOf(resource));
-      this.#enqueue(resource);
+      if (!this.#foreign(resource).some(({ name }) => name === operator)) continue;
+      if (this.#isHeld(resource) || silentMs >= askAgainMs + answerMs) this.#enqueue(resource, true);
       return;
     }
   }
 
   /** Our mark to write: unchanged, as an answer, or as a question. */
-  #ownMark(resource: Resource | undefined, foreign: readonly OperatorMark[], isQuestion: boolean): OperatorMark {
+  #ownMark(resource: AnyResource | undefined, foreign: readonly OperatorMark[]): OperatorMark {
     const own = this.#own(resource);
     const nowMs = this.#options.clock.now();
     const latest = foreign.reduce((most, { seen }) => (seen > most ? seen : most), own?.seen ?? '');
-    const question = textOf(Math.max(nowMs, latest === '' ? nowMs : Date.parse(latest) + 1));
+    const question = textOf(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));
     if (!own) return { name: this.#options.self, since: textOf(nowMs), seen: question };
+    const isQuestion = resource && this.#due.get(nameOf(resource))?.isQuestion;
     return { ...own, seen: isQuestion ? question : latest };
-  }
-
-  #told(
-    conditions: readonly Condition[],
-    operators: readonly OperatorMark[],
-    { generation }: Resource['metadata'],
-  ): readonly Condition[] {
-    const change = { type: 'OtherOperator', status: 'True', reason: reasons.otherOperator } as const;
-    const nowIso = `${textOf(this.#options.clock.now()).slice(0, 19)}Z`;
-    return setCondition(
-      conditions,
-      { ...change, message: messageOf(operators), observedGeneration: generation },
-      nowIso,
-    );
   }
 }
 
-/** Message of the condition and the Event. `operators` are sorted by their marks. */
+/** Message of the condition and the Event. `operators` are in the order of their marks. */
 function messageOf(operators: readonly OperatorMark[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (
@@ -338,11 +313,15 @@ function messageOf(operators: readonly OperatorMark[]): string {
   );
 }
 
+function inOrder(marks: readonly OperatorMark[]): readonly OperatorMark[] {
+  return [...marks].sort((left, right) => (isEarlier(left, right) ? -1 : 1));
+}
+
 function isEarlier(left: OperatorMark, right: OperatorMark): boolean {
   return left.since === right.since ? left.name < right.name : left.since < right.since;
 }
 
-function nameOf({ kind, metadata }: Resource): string {
+function nameOf({ kind, metadata }: AnyResource): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 

@@ -109,7 +109,7 @@ test('an operator that replaces another one waits for a minute, and then acts', 
 test('the condition goes away when the second operator has been uninstalled', async () => {
   const { world, first, second } = await twoInstallations();
   await second.host.stop();
-  await world.clock.advance(30 * 60_000);
+  await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);
   expect(first.sees()).toBe(true);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
