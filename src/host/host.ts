@@ -6,6 +6,8 @@
  * the resource changed since it was read. No method waits until the cache contains a write.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
+import { assert } from '../base/assert.ts';
+import { failure } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
 
 export interface ResourceKey {
@@ -67,6 +69,19 @@ export interface LedgerStore {
     expected: string | undefined,
     summary?: string,
   ): Promise<string>;
+}
+
+const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
+
+/** Checks a shard before it is written. Fails with `ledger.full` if it is too large. */
+export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
+  assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
+  const bytes = Buffer.byteLength(content);
+  if (bytes <= maxShardBytes) return;
+  const message =
+    `Shard ${shard} of the ledger of ${kind} ${namespace}/${name} would have ${bytes} bytes, and ${maxShardBytes} are the maximum. ` +
+    'Lower maxInProgress, or divide the fleet among several resources.';
+  throw failure('stall', 'ledger.full', message, { reason: 'LedgerFull' });
 }
 
 export type EventType = 'Normal' | 'Warning';

@@ -1,20 +1,9 @@
-/** Rights: those that users get with the CRDs, those needed to install the operator, and the lists in docs/rights.md. */
-import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import type { LogfleetError } from '../../src/base/errors.ts';
-import { noMetrics } from '../../src/base/metrics.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import type { OwnerRef } from '../../src/host/host.ts';
-import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
-import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
-import { LedgerCarryOver } from '../../src/host/kubernetes/ledger-carry-over.ts';
-import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import {
   callApi,
   controlPlane,
@@ -23,7 +12,7 @@ import {
   type ServiceAccountUser,
   userFor,
 } from '../support/control-plane.ts';
-import { type Install, install } from '../support/installation.ts';
+import { install } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -157,67 +146,6 @@ describe('the admin of a namespace', () => {
     const { status, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
     expect(status).toBe(1);
     expect(stderr).toContain('"logfleet-operator" is forbidden');
-  });
-});
-
-describe('manifests/migrate-ledgers', () => {
-  const head = '{"old":"head"}';
-
-  /** A ledger store with the operator's rights, and a policy with its ledger in ConfigMaps. */
-  async function oldLedger(way: Install) {
-    const installation = await install(way);
-    const { home: namespace, kubeconfig } = installation;
-    const owner: OwnerRef = { kind: 'CollectorVersionPolicy', namespace, name: 'production', uid: randomUUID() };
-    const index = `production-${createHash('sha256').update(owner.uid).digest('hex').slice(0, 10)}-ledger`;
-    const labels = { 'logfleet.dev/owner-uid': owner.uid };
-    const configMaps = { [index]: { shards: '["head"]' }, [`${index}-head`]: { content: head } };
-    for (const [name, data] of Object.entries(configMaps)) {
-      await callApi('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name, labels }, data });
-    }
-    const resource = { kind: owner.kind, status: { rollout: { id: '1-x', startTime: '' } } } as CollectorVersionPolicy;
-    const { api } = await connectToCluster({ kubeconfig });
-    const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
-    const carryOver = new LedgerCarryOver({ client, resourceOf: () => resource });
-    const read = async () => {
-      try {
-        return (await new KubernetesLedgerStore({ client, carryOver }).read(owner, 'head'))?.content;
-      } catch (error) {
-        return (error as LogfleetError).code;
-      }
-    };
-    onTestFinished(() => client.close());
-    return { ...installation, read };
-  }
-
-  test('the manifest is what the operator needs, and what it was missing', async () => {
-    const { namespace, account, read } = await oldLedger('cluster-wide');
-    expect(await read()).toBe('ledger.missing');
-    const { stdout } = await kubectl(['kustomize', join(root, 'manifests/migrate-ledgers')]);
-    const [role, binding] = [...parseAllDocuments(stdout)].map((document) => document.toJS());
-    expect(binding.subjects).toEqual([{ kind: 'ServiceAccount', name: 'logfleet', namespace: 'logfleet' }]);
-    const name = `logfleet-migrate-ledgers-${namespace}`;
-    await callApi('POST', `${rbac}/clusterroles`, { ...role, metadata: { name } });
-    await callApi('POST', `${rbac}/clusterrolebindings`, {
-      metadata: { name },
-      roleRef: { ...binding.roleRef, name },
-      subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
-    });
-    await expect.poll(read, patience).toBe(head);
-    await callApi('DELETE', `${rbac}/clusterrolebindings/${name}`);
-    expect(await read()).toBe(head);
-  });
-
-  test('so are the commands for one namespace', async () => {
-    const { namespace, account, read } = await oldLedger('namespaced');
-    expect(await read()).toBe('ledger.missing');
-    const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
-    const commands = [...text.matchAll(/^\$ kubectl --namespace logging create (.+)$/gm)].map(([, rest = '']) => rest);
-    expect(commands).toHaveLength(2);
-    for (const command of commands) {
-      const args = command.replace('logging:logfleet', `${namespace}:${account}`).split(' ');
-      expect(await kubectl(['--namespace', namespace, 'create', ...args])).toMatchObject({ status: 0 });
-    }
-    await expect.poll(read, patience).toBe(head);
   });
 });
 

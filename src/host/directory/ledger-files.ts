@@ -6,15 +6,12 @@
  *   processes out.
  * - Only an existing resource, by its uid, has a ledger. Ledgers of a former resource with the same name are neither read nor changed.
  */
-import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
+import { assertShard, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
 import type { StateDirectory } from './state-directory.ts';
-
-const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
 interface LedgerFilesOptions {
   /** Returns the state directory of an existing owner, or undefined if no resource has its uid. */
@@ -39,8 +36,7 @@ export class LedgerFiles implements LedgerStore {
   }
 
   write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
-    assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
-    assertFits(owner, shard, content);
+    assertShard(owner, shard, content);
     return this.#tasks.run(owner.uid, () =>
       crossing('ledger.write', async () => {
         const state = this.#stateOf(owner);
@@ -71,18 +67,6 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
     'ledger.unreadable',
     `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`,
     { reason: 'LedgerUnreadable' },
-  );
-}
-
-function assertFits(owner: OwnerRef, shard: string, content: string): void {
-  const bytes = Buffer.byteLength(content);
-  if (bytes <= maxShardBytes) return;
-  throw failure(
-    'stall',
-    'ledger.full',
-    `shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would take ${bytes} bytes of at most ` +
-      `${maxShardBytes}: lower maxInProgress, or divide the fleet among several resources.`,
-    { reason: 'LedgerFull' },
   );
 }
 

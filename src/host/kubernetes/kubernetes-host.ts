@@ -16,7 +16,6 @@ import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
-import { LedgerCarryOver } from './ledger-carry-over.ts';
 import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
 import { OperatorMarks } from './operator-marks.ts';
 import { Reflector } from './reflector.ts';
@@ -122,8 +121,7 @@ class ClusterHost implements KubernetesHost {
       allNamespaces: options.namespaces === 'all',
     });
     const resourceOf = (owner: OwnerRef) => this.#follow(owner.kind).cache.get(owner);
-    const carryOver = new LedgerCarryOver({ client, resourceOf });
-    this.ledgers = new KubernetesLedgerStore({ client, startList, carryOver });
+    this.ledgers = new KubernetesLedgerStore({ client, startList, resourceOf });
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {

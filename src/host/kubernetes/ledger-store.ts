@@ -11,19 +11,16 @@
  * The owner's kind defines the content of shards and references between them.
  */
 import { createHash } from 'node:crypto';
-import { apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
-import { assert } from '../../base/assert.ts';
+import { type AnyResource, apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { type Leadership, type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../host.ts';
+import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
-import type { LedgerCarryOver } from './ledger-carry-over.ts';
 import { fieldManager } from './status-writer.ts';
 
-const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 /** Maximum length of the owner's name in a Ledger's name. Kubernetes allows 253 characters; the suffix has at most 1 + 10 + 1 + 40. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
@@ -34,27 +31,23 @@ interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /** Avoids a request per shard after a start. Without it, each read requests the shard by name. */
   readonly startList?: LedgerStartList;
-  /** Finds ledgers of older versions in ConfigMaps. */
-  readonly carryOver?: LedgerCarryOver;
+  /** Returns the owner as it was last read. Without it, ledgers of older versions are not noticed. */
+  readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
 export class KubernetesLedgerStore implements LedgerStore {
-  readonly #client: ApiClient;
-  readonly #startList: LedgerStartList | undefined;
-  readonly #carryOver: LedgerCarryOver | undefined;
+  readonly #options: KubernetesLedgerStoreOptions;
 
-  constructor({ client, startList, carryOver }: KubernetesLedgerStoreOptions) {
-    this.#client = client;
-    this.#startList = startList;
-    this.#carryOver = carryOver;
+  constructor(options: KubernetesLedgerStoreOptions) {
+    this.#options = options;
   }
 
   async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     const name = ledgerName(owner, shard);
-    const listed = await this.#startList?.take(owner, name);
+    const listed = await this.#options.startList?.take(owner, name);
     const stored = listed ? listed.shard : await this.#get(owner.namespace, name);
-    if (!stored) return this.#carryOver?.read(owner, shard, this);
-    assertOwned(owner, stored);
+    if (stored) assertOwned(owner, stored);
+    else assertNoOlderLedger(owner, this.#options.resourceOf?.(owner));
     return stored;
   }
 
@@ -65,10 +58,9 @@ export class KubernetesLedgerStore implements LedgerStore {
     expected: string | undefined,
     summary = '',
   ): Promise<string> {
-    assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
-    const bytes = Buffer.byteLength(content, 'utf8');
-    assertFits(owner, shard, bytes);
-    this.#startList?.outdate(owner);
+    assertShard(owner, shard, content);
+    const bytes = Buffer.byteLength(content);
+    this.#options.startList?.outdate(owner);
     const metadata = renderMetadata(owner, ledgerName(owner, shard));
     const { kind, name, uid } = owner;
     const members = { owner: { kind, name, uid }, shard, summary: summary.slice(0, maxSummaryLength), bytes, content };
@@ -79,7 +71,7 @@ export class KubernetesLedgerStore implements LedgerStore {
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     try {
       const path = ledgerPath(namespace, name);
-      return decodeLedger(await this.#client.callForObject<LedgerObject>({ method: 'GET', path }));
+      return decodeLedger(await this.#options.client.callForObject<LedgerObject>({ method: 'GET', path }));
     } catch (error) {
       if (hasCode(error, 'host.gone')) return undefined;
       throw error;
@@ -94,7 +86,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     const metadata = { ...body.metadata, ...(expected !== undefined && { resourceVersion: expected }) };
     const call = { method, path, query: { fieldManager }, body: { ...body, metadata }, accept } as const;
     try {
-      return (await this.#client.callForObject(call)).metadata.resourceVersion;
+      return (await this.#options.client.callForObject(call)).metadata.resourceVersion;
     } catch (error) {
       if (!hasCode(error, 'host.gone')) throw error;
       throw expected === undefined ? ledgersNotInstalled(error) : deletedMeanwhile(namespace, name, error);
@@ -135,15 +127,18 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   );
 }
 
-function assertFits(owner: OwnerRef, shard: string, bytes: number): void {
-  if (bytes <= maxShardBytes) return;
-  throw failure(
-    'stall',
-    'ledger.full',
-    `Shard ${shard} of the ledger of ${owner.kind} ${owner.namespace}/${owner.name} would have ${bytes} bytes, and ` +
-      `${maxShardBytes} are the maximum. Lower maxInProgress, or divide the fleet among several resources.`,
-    { reason: 'LedgerFull' },
-  );
+/**
+ * Refuses a policy whose ledger an older logfleet kept in ConfigMaps, which recorded no format in the status (U1). Starting without that
+ * ledger would forget attempts in flight.
+ */
+function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
+  if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
+  const { ledgerFormat, rollout, history = [] } = resource.status;
+  if (ledgerFormat !== undefined || (rollout === undefined && history.length === 0)) return;
+  const message =
+    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout of an older logfleet, whose ledger this version cannot read. ` +
+    'End the rollout with the older version, or delete the policy and create it again when no upgrade is in flight.';
+  throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }
 
 /** Error for a Ledger that was deleted after it was read. It must be read again before the next write. */

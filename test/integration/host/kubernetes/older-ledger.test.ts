@@ -1,0 +1,69 @@
+/** U1: a policy whose ledger an older logfleet kept starts nothing, and its condition says what to do. */
+import { expect, test } from 'vitest';
+import { policiesPath, World } from '../../../support/world.ts';
+import { minuteMs } from '../../../unit/policy/builders.ts';
+
+const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+
+const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
+
+/** A rollout of six collectors with three upgrades in flight, whose operator was stopped and whose Ledgers were deleted. */
+async function interruptedRollout() {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 6, version: '19.100-1' } },
+      upgrade: { duration: '10m' },
+    },
+    settings: { statusIntervalMs: 1_000 },
+  });
+  world.addSecret();
+  world.addPolicy('production', { target: { latest: true, minAge: '0s' }, strategy: { maxInProgress: 3 } });
+  const replica = world.start();
+  expect(await world.until(() => posts(world) === 3, minuteMs)).toBe(true);
+  await world.clock.advance(5_000);
+  replica.kill();
+  const ledgers = world.api.store.objects('logfleet.dev/v1alpha1/ledgers');
+  for (const { metadata } of ledgers) world.api.remove(`${ledgersPath}/${metadata.name}`);
+  return world;
+}
+
+const withoutFormat = (world: World) =>
+  world.api.patch(`${policiesPath}/production/status`, { status: { ledgerFormat: null } });
+
+test('a policy with a rollout of an older logfleet is stalled and starts nothing', async () => {
+  const world = await interruptedRollout();
+  withoutFormat(world);
+  world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'LedgerMissing', minuteMs)).toBe(true);
+  await world.clock.advance(60 * minuteMs);
+  expect(posts(world)).toBe(3);
+  const stalled = world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled');
+  expect(stalled).toMatchObject({ status: 'True', reason: 'LedgerMissing' });
+});
+
+test('the policy starts after it was deleted and created again', async () => {
+  const world = await interruptedRollout();
+  withoutFormat(world);
+  world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'LedgerMissing', minuteMs)).toBe(true);
+  world.api.remove(`${policiesPath}/production`);
+  world.addPolicy('production', { target: { latest: true, minAge: '0s' } });
+  expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
+});
+
+test('a policy that never had a rollout starts', async () => {
+  const world = await interruptedRollout();
+  world.api.remove(`${policiesPath}/production`);
+  world.addPolicy('second', { target: { version: '19.150-1' }, selector: { matchNames: ['none-*'] } });
+  world.api.patch(`${policiesPath}/second/status`, { status: { observedGeneration: 1 } });
+  world.start();
+  expect(await world.until(() => world.policy('second')?.status?.ledgerFormat !== undefined, 5 * minuteMs)).toBe(true);
+});
+
+test('a ledger of this version that is lost does not stall its policy', async () => {
+  const world = await interruptedRollout();
+  world.start();
+  expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
+  expect(posts(world)).toBe(6);
+});
