@@ -1,4 +1,7 @@
-/** An answer of the service: status, headers, body and delivery. Errors have each shape that was observed on real services. */
+/**
+ * An answer of the simulated service: status, headers, body, and how it is delivered. Errors have the shapes that were observed on
+ * real services.
+ */
 import type { Body } from './body.ts';
 import type { Why } from './journal.ts';
 import type { Settings } from './settings.ts';
@@ -34,7 +37,7 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the code belongs to search jobs. These codes have a prefix of their own. */
   readonly ofSearch?: boolean;
-  /** Reason for the journal. The client does not get it. */
+  /** The detailed reason, for the journal only. The client does not get it. */
   readonly why?: Why;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The body of an answer: a text, or pieces that are made while they are sent. So a page of 100 MB is never in memory as a whole.
+ * The body of an answer: a text, or *pieces* (chunks of bytes) that are made while they are sent. So a page of 100 MB is never in
+ * memory as a whole.
  *
  * Invariant: a body can be iterated repeatedly, and always yields `bytes` bytes.
  */
@@ -9,7 +10,7 @@ import type { PieceMemory } from './piece-memory.ts';
 export interface PiecedBody {
   /** Total length of the pieces. */
   readonly bytes: number;
-  /** Yields the pieces. With `memory`, a piece is valid until the caller gives it back; without, it stays valid. */
+  /** Yields the pieces. With `memory`, a piece is valid until the caller returns it to `memory`. Without, it stays valid. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 

@@ -1,4 +1,4 @@
-/** A request inside the model, and its outcome. Each request belongs to one of two APIs, upgrades or searches. */
+/** A request as the model handles it, and its outcome. Each request belongs to one of two APIs: upgrades or searches. */
 import type { Answer, Refusal } from './answer.ts';
 import type { Operation } from './scenario.ts';
 import type { AccessKey, Fault, Settings } from './settings.ts';
@@ -11,7 +11,7 @@ export interface ServiceRequest {
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
-  /** True if the body was above the maximum length and was dropped. */
+  /** True if the body was dropped because it exceeded the maximum length. */
   readonly isTooLong?: boolean;
 }
 
@@ -24,19 +24,21 @@ export interface Call {
   readonly query: URLSearchParams;
   /** Base path of the request's URL. */
   readonly basePath: string;
-  /** The fault that applies to the request. The API applies only faults of single operations. */
+  /**
+   * The fault that applies to the request. An API itself handles only the faults of single operations, such as an outdated list.
+   */
   readonly fault: Fault | undefined;
 }
 
-/** Objects that a request created. */
-export interface Made {
+/** Ids of the objects that a request created, for the journal. */
+export interface Created {
   /** Decimal digits of the upgrade task. */
   readonly taskId?: string;
   /** Id of the search job. */
   readonly jobId?: string;
 }
 
-export interface Done extends Answer, Made {}
+export interface Done extends Answer, Created {}
 
 export interface Refused {
   readonly refusal: Refusal;
@@ -45,22 +47,22 @@ export interface Refused {
 /** An answer, or the reason why it is refused. */
 export type Outcome = Done | Refused;
 
-/** A request whose path and body are read, and which has had no effect yet. */
-export interface Understood {
+/** A request whose path and body have been read. It has no effect before `act` is called. */
+export interface PreparedCall {
   readonly operation: Operation;
   /** Collector of the task that is created or read. */
   readonly collector?: Collector | undefined;
-  /** Collector id in the body of a task creation. The collector need not exist. */
+  /** Collector id in the body of a request that creates a task. The collector need not exist. */
   readonly collectorId?: string | undefined;
   /** Id of the requested search job. The job need not exist. */
   readonly jobId?: string;
-  /** Query of the search job that is created or requested. */
+  /** Query of the search job that the request creates or asks for. */
   readonly searchText?: string | undefined;
   act(call: Call): Outcome;
 }
 
 /** Operations of a path, by method. Never empty. */
-export type Methods = Readonly<Record<string, (request: ServiceRequest) => Understood>>;
+export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /**
  * One API of the service, upgrades or searches. Returns the operations of a path below the base path, or undefined for an unknown path.
@@ -73,7 +75,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Refuses with a code of search jobs (7.2 to 7.4). These codes have their own prefix. */
+/** Returns a refusal with a code of search jobs (7.2 to 7.4). These codes have their own prefix. */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -1,5 +1,5 @@
 /**
- * The certificate of the server and of its authority, as files. They are made if absent and kept otherwise. They are valid for localhost
+ * Certificates of the server and of the authority that signed it, as files. Existing files are kept. They are valid for localhost
  * only, and the private key of the authority is not stored.
  */
 import { X509Certificate } from 'node:crypto';
@@ -54,7 +54,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // Imported only when it is needed: making certificates is rare, and the library is large.
+  // This import is dynamic, because the library is large and certificates are rarely made.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

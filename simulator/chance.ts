@@ -1,6 +1,6 @@
 /**
- * Random numbers that do not depend on the order of requests. A collector's fate is drawn from the seed and the collector. So in each run
- * of a scenario the same collectors fail, whatever the client does first.
+ * Random numbers that do not depend on the order of requests. The result of an upgrade is drawn from the seed and the collector. So
+ * each run of a scenario has the same failures, whatever the client does first.
  */
 
 /** Returns a number in [0, 1) that depends only on the seed and the words. */

@@ -1,12 +1,12 @@
 /**
- * The entry of the simulator: the flags of the command `simulate`, for `logfleet simulate` and for the stand-alone `main.ts`.
- * The rest of the simulator is loaded when the command runs, so that `--help` answers at once.
+ * Defines the command `simulate` with its flags, for `logfleet simulate` and for the stand-alone `main.ts`. The rest of the
+ * simulator is imported when the command runs, so that `--help` is fast.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts';
 import type { SimulateOptions, SimulatorContext } from './options.ts';
 
-/** Adds flags and action to `command`. `ends` gets the run of the simulator, which resolves when the simulator has ended. */
+/** Adds flags and action to `command`. `ends` receives a promise that resolves when the simulator has ended. */
 export function defineSimulate(
   command: Command,
   context: SimulatorContext,

@@ -1,6 +1,6 @@
 /**
- * The control address beside the service, where tests and people read and change the state. It takes the credentials of the service. Its
- * requests are neither counted nor limited.
+ * The control address of the simulator, where tests and people read its state and change its scenario. Requests need the
+ * credentials of the service. They are neither counted nor limited.
  */
 import type { ServiceRequest } from './call.ts';
 import type { ServiceModel } from './model.ts';

@@ -1,4 +1,4 @@
-/** Delivery of an answer over a connection, with its faults: late, slow, truncated, reset or never. */
+/** Sends an answer over a connection, with the faults of delivery: late, slow, truncated, reset or never. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
@@ -13,11 +13,11 @@ export interface Wire {
   readonly socket: Socket | undefined;
   /** Memory for the pieces that are being sent. */
   readonly memory: PieceMemory;
-  /** Called when the request is over. `answered` is true if the client received everything. */
+  /** Called when the request is over. `answered` is true if the client received the whole answer. */
   readonly done: (answered: boolean) => void;
 }
 
-/** Length of a body that is sent with one write. The request is over when the write is handed over. */
+/** Maximum length of a body that is sent with one write. Such a request is over as soon as the write is handed to the system. */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
@@ -67,7 +67,10 @@ function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void
   writeAll(piecesOf(answer.body, memory), response, () => response.end(), giveBack);
 }
 
-/** Writes pieces at the pace of the connection. A piece is made when the one before it is sent. `onSent` receives each sent piece. */
+/**
+ * Writes pieces as fast as the connection accepts them. A piece is made when the one before it is sent. `onSent` receives each sent
+ * piece.
+ */
 function writeAll(
   pieces: Iterable<Uint8Array>,
   response: ServerResponse,

@@ -1,6 +1,6 @@
 /**
- * Checks of faults beyond the schema: a fault must be able to apply to some request. Otherwise a typing error would make a test that
- * tests nothing. Patterns of collectors and queries are not checked, because matching ones may be created later.
+ * Checks of faults that a schema cannot express: each fault must be able to apply to some request. Otherwise a typing error would
+ * make a test without effect. Patterns of collectors and queries are not checked, because matching ones may be created later.
  */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
@@ -89,7 +89,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** A redirect to the request's own base path never applies. */
+/** A redirect to the base path of the request itself would never apply. */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

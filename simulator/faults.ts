@@ -1,8 +1,8 @@
 /**
- * Faults: the choice of the fault that applies to a request, and its effect on the answer.
+ * Chooses the fault that applies to a request, and changes the answer accordingly.
  *
- * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault has its own counter, which restarts when
- * the fault changes.
+ * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault counts its requests. The count
+ * restarts when the definition of the fault changes.
  */
 import type { Random } from '../src/base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
@@ -14,20 +14,20 @@ import type { Fault, Settings } from './settings.ts';
 import type { Collector } from './upgrades/collector.ts';
 import { matchesCollector } from './upgrades/fleet.ts';
 
-/** Properties of a request that faults are matched against. */
+/** Properties of a request by which faults select requests. */
 export interface FaultSubject {
   readonly operation: Operation;
   readonly user: string;
   /** Collector of the task that is created or read. */
   readonly collector: Collector | undefined;
-  /** Query of the search job that is created or requested. */
+  /** Query of the search job that the request creates or asks for. */
   readonly searchText: string | undefined;
   readonly basePath: string;
   /** Time since the start of the service. */
   readonly elapsedMs: number;
 }
 
-/** Whether the request takes effect, unless the fault says otherwise. */
+/** Kinds of faults that let the request take effect, unless the fault says otherwise. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -49,7 +49,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations that a kind is limited to. Other kinds apply to every operation. */
+/** Operations to which a kind of fault is limited. Other kinds apply to every operation. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -117,23 +117,23 @@ function matchesQuery(patterns: readonly string[], text: string | undefined): bo
   return text !== undefined && patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
-export interface SpoiltAnswer {
+export interface FaultyAnswer {
   readonly answer: Answer;
   readonly delivery: Delivery;
 }
 
-export interface Spoilage {
+export interface FaultContext {
   /** The answer without the fault. Undefined if the request took no effect. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Target URL of a redirect, from the text in place of the base path. */
+  /** Returns the URL of a redirect. The argument replaces the base path. */
   readonly locationAt: (to: string) => string;
 }
 
 const whole: Delivery = { kind: 'whole' };
 
-export function spoil(fault: Fault, { answer, errorId, settings, locationAt }: Spoilage): SpoiltAnswer {
+export function applyFault(fault: Fault, { answer, errorId, settings, locationAt }: FaultContext): FaultyAnswer {
   const real = answer ?? emptyAnswer(200);
   switch (fault.kind) {
     case 'reset':
@@ -195,7 +195,7 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
   }
 }
 
-/** Changes the type of each value. A list stays a list, so that the client has to check its elements. */
+/** Replaces each value by one of another type. A list stays a list, so that the client has to check its elements. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

@@ -11,7 +11,7 @@ import type { ServedAnswer, ServiceModel } from './model.ts';
 export interface Network {
   /** Latency of one direction. */
   readonly latencyMs?: number;
-  /** Maximum of the extra latency, drawn for each direction. */
+  /** Maximum extra latency, drawn at random for each direction. */
   readonly jitterMs?: number;
   /** Required with `jitterMs`. */
   readonly random?: Random;
@@ -25,8 +25,9 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Aborts the request. `request` rejects at once with the signal's reason. The service continues its work, and counts the request as in
-   * flight until it is finished. It learns of the abort of a stalled request one latency later.
+   * Aborts the request. `request` then rejects with the reason of the signal. The service does not learn of the abort: it
+   * continues, and counts the request as in flight until it is finished. Only a stalled request ends early, one latency after the
+   * abort.
    */
   readonly signal?: AbortSignal;
 }
@@ -40,11 +41,11 @@ export interface InProcessAnswer {
   readonly body: string;
 }
 
-/** A reset connection (`ECONNRESET`), before the answer or within its body. */
+/** Error of a reset connection (`ECONNRESET`), before the answer or within its body. */
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** The part of the answer that arrived before the reset. */
+  /** The received part of the body. */
   readonly begun: BegunAnswer | undefined;
 
   constructor(begun?: BegunAnswer) {
@@ -62,10 +63,10 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Difference between the model's time and the clock's monotonic time. */
+  /** Difference between the model's time and the monotonic time of the clock. */
   readonly #offsetMs: number;
 
-  /** The model's time starts now. It equals the clock's wall time if `startMs` of the model does. */
+  /** Creates the service. The model's time starts now. It equals the wall time of the clock if the model has the same `startMs`. */
   constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
     this.model = model;
     this.#clock = clock;
@@ -96,7 +97,7 @@ export class InProcessService {
     });
   }
 
-  /** Handles a request that has arrived at the service, even if its client has given up. */
+  /** Handles a request that has arrived at the service, even if its client has aborted it. */
   #arrive(request: InProcessRequest, exchange: Exchange): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -124,7 +125,7 @@ export class InProcessService {
   }
 }
 
-/** One request: the promise of the client, and the in-flight count of the service. */
+/** One request: the promise that the client awaits, and the count of requests in flight. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};
@@ -148,7 +149,7 @@ class Exchange {
     this.#answer = undefined;
   }
 
-  /** Tells the service that the client is gone. Only a stalled request ends early. */
+  /** Tells the service that the client has aborted. Only a stalled request ends early. */
   hangUp(model: ServiceModel, atMs: number): void {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }

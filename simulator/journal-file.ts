@@ -1,4 +1,7 @@
-/** The journal as an NDJSON file. A line is written before the next request is handled, so that tests can read the file meanwhile. */
+/**
+ * Writes the journal as an NDJSON file. Each line is written before the next request is handled, so that tests can read the file
+ * during the run.
+ */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { JournalEntry } from './journal.ts';
 

@@ -2,10 +2,12 @@
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * The detail behind the status and code of an error. For 429, the limit that was exceeded. For a search job, the reason why it is not
- * available:
- * - `neverWas`, `otherUser`, `cookies`, `lag`: it never existed, belongs to another user, needs other cookies, or is too new.
- * - the reason of its end; `ended` if the job is not stored any more.
+ * Details of an error, beyond its status and code:
+ * - for 429, the exceeded limit
+ * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or is
+ *   too new
+ * - `ended`: the search job ended so long ago that it is not stored any more
+ * - other values: the reason why the search job ended
  */
 export type Why =
   | 'rate'
@@ -30,18 +32,18 @@ export interface JournalEntry {
   readonly status: number;
   /** Error identifier of the answer. */
   readonly code: string | null;
-  /** Null if the code is precise enough, or if a fault made the error. */
+  /** Null if status and code say enough, or if a fault made the error. */
   readonly why: Why | null;
-  /** Number of unanswered requests of the access key at arrival, with this one. */
+  /** Number of unanswered requests of the access key when this one arrived, including this one. */
   readonly inFlight: number;
-  /** Number of arrivals of the user within the second before this one, with this one. */
+  /** Number of requests of the user that arrived within the second before this one, including this one. */
   readonly perSecond: number;
   readonly operation: string | null;
   /** Name of the fault that was applied. */
   readonly fault: string | null;
   /** Decimal digits; only for the creation of a task. */
   readonly collectorId: string | null;
-  /** Decimal digits of the task that the request created, even if the answer was lost. */
+  /** Id (decimal digits) of the upgrade task that the request created, even if the answer was lost. */
   readonly taskId: string | null;
   /** Id of the search job that the request created or asked for. The job need not exist. */
   readonly jobId: string | null;

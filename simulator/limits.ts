@@ -1,8 +1,8 @@
 /**
- * The limits of section 8 for every request: requests per second of a user, and concurrent requests of an access key. It also counts all
- * arrivals, which tests of a client check.
+ * The limits of section 8: requests per second of a user, and concurrent requests of an access key. All arrivals are counted, and
+ * tests check them.
  *
- * A second is half-open: with a limit of four, a request may start exactly one second after the fourth last one.
+ * A second is half-open: with a limit of four, a fifth request may arrive exactly one second after the first.
  */
 import type { AccessKey, Settings } from './settings.ts';
 
@@ -31,9 +31,9 @@ class ArrivalCounter {
 export interface Arrival {
   /** The first limit that the request exceeds, or undefined if it is admitted. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Number of unanswered requests of the access key, with this one. */
+  /** Number of unanswered requests of the access key, including this one. */
   readonly inFlight: number;
-  /** Number of arrivals of the user within the last second, with this one. */
+  /** Number of requests of the user within the last second, including this one. */
   readonly perSecond: number;
 }
 

@@ -1,4 +1,4 @@
-/** The log data of a run: the choice between flags and scenario, and the messages of NDJSON files. */
+/** Chooses the log data of a run from flags and scenario, and reads NDJSON files. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';
@@ -9,7 +9,7 @@ import type { LogScenario } from './search/log-scenario.ts';
 import { parseMoment } from './search/log-scenario.ts';
 import { logProblems } from './search/log-source.ts';
 
-/** Returns the scenario's `logs` as changed by the flags. */
+/** Returns the member `logs` of the scenario, with the changes that the flags make. */
 export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
   const { logData, messages, from, to } = options;
   if (logData) return { logs: { files: logData } };
@@ -32,7 +32,7 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   return { logs };
 }
 
-/** Reads the NDJSON files of the flag or of the scenario. The scenario's file names are relative to its directory. */
+/** Reads the NDJSON files that the flag or the scenario names. File names in the scenario are relative to its directory. */
 export function logDataFor(
   { logs }: Scenario,
   options: SimulateOptions,

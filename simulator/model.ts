@@ -1,15 +1,15 @@
 /**
- * The simulated service: it answers a request at a given time. It has no sockets, no clock and no disk, so that it runs on a virtual
+ * The simulated service. It answers a request at a given time. It has no sockets, no clock and no disk, so it runs on a virtual
  * clock as well as behind a server.
  *
- * Invariant: time never goes back. Events between two calls (upgrades that end, events of the scenario) happen at their own time, before
- * the later call. The caller calls `finish` for each `handle`, because requests in flight are counted.
+ * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the
+ * later call. Each `handle` needs a `finish` when the request is over, because requests in flight are counted.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
-import type { Api, Call, Made, Outcome, ServiceRequest, Understood } from './call.ts';
+import type { Api, Call, Created, Outcome, PreparedCall, ServiceRequest } from './call.ts';
 import { authenticate } from './credentials.ts';
-import { Faults, hasEffect, spoil } from './faults.ts';
+import { applyFault, Faults, hasEffect } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import { Limits } from './limits.ts';
 import { Effort } from './log-data/effort.ts';
@@ -46,7 +46,7 @@ export interface ModelOptions {
   /** Wall time at the start, in ms since the epoch. All times of the model are on this scale. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** Messages to search if the scenario generates none. */
+  /** Messages to search if the scenario has no log data. */
   readonly logData?: LogData;
 }
 
@@ -55,7 +55,7 @@ interface Reply {
   readonly delivery: Delivery;
   readonly delay: Span | undefined;
   readonly fault: Fault | undefined;
-  readonly made: Made;
+  readonly created: Created;
 }
 
 export class ServiceModel {
@@ -132,8 +132,8 @@ export class ServiceModel {
   }
 
   /**
-   * Applies a merge patch (RFC 7396) to the scenario. Only what it changes takes effect. Throws ScenarioError for an invalid scenario,
-   * and then changes nothing.
+   * Applies a merge patch (RFC 7396) to the scenario. Only what the patch changes takes effect. Throws ScenarioError for an invalid
+   * scenario, and then changes nothing.
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
@@ -156,27 +156,27 @@ export class ServiceModel {
     if (!key) return this.#served(request, nowMs, undefined, this.#refused(unauthorized));
     const arrival = this.#limits.arrive(key, this.#settings.limits, nowMs);
     const routing = routeOf(request.method, request.path, this.#settings.basePaths, this.#apis);
-    const understood = routing.kind === 'found' && !request.isTooLong ? routing.read(request) : undefined;
+    const prepared = routing.kind === 'found' && !request.isTooLong ? routing.read(request) : undefined;
     if (arrival.exceeded) this.#rejected429++;
     const reply = arrival.exceeded
       ? this.#refused(tooManyRequests(this.#settings.limits.retryAfter, arrival.exceeded))
-      : routing.kind === 'found' && understood
-        ? this.#reply(understood, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
+      : routing.kind === 'found' && prepared
+        ? this.#reply(prepared, { key, request, query: routing.query, basePath: routing.basePath, atMs: nowMs })
         : this.#refused(routing.kind === 'found' ? tooLong : unrouted(routing));
-    return this.#served(request, nowMs, { key, ...arrival, understood }, reply);
+    return this.#served(request, nowMs, { key, ...arrival, prepared }, reply);
   }
 
   /**
-   * Limits the effort of searches within one call, in units of about a microsecond. `search` continues them. Without a limit, each call
-   * does all due work, so that results depend on time alone.
+   * Limits the effort of searches in one call, in units of about a microsecond. `search` continues unfinished searches. Without a
+   * limit, each call does all work that is due, so results depend on time alone.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues searches that did not finish within a call. Returns when to call it again: at once, after some time, or never until a job
-   * is created.
+   * Continues searches that a call left unfinished. Returns when to call again: at once, after some time, or never until a job is
+   * created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -209,7 +209,7 @@ export class ServiceModel {
     };
   }
 
-  /** Returns the state at `atMs`. The cost is proportional to the size of the fleet. */
+  /** Returns the state at `atMs`, for tests and people. Takes time in proportion to the size of the fleet. */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
     this.#effort.renew();
@@ -239,8 +239,8 @@ export class ServiceModel {
     return logDataOf(logs, { startMs: this.#startMs, seed, fileData: this.#fileData });
   }
 
-  #reply(understood: Understood, asked: Omit<Call, 'settings' | 'fault'>): Reply {
-    const { operation, collector, searchText } = understood;
+  #reply(prepared: PreparedCall, asked: Omit<Call, 'settings' | 'fault'>): Reply {
+    const { operation, collector, searchText } = prepared;
     const { key, request, basePath, atMs } = asked;
     const settings = this.#settings;
     const elapsedMs = atMs - this.#startMs;
@@ -249,20 +249,20 @@ export class ServiceModel {
       settings,
     );
     const acts = !fault || hasEffect(fault);
-    const outcome = acts ? this.#act(understood, { ...asked, settings, fault }) : undefined;
+    const outcome = acts ? this.#act(prepared, { ...asked, settings, fault }) : undefined;
     const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
-    const made = outcome && !('refusal' in outcome) ? outcome : {};
-    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, made };
-    const spoilt = spoil(fault, {
+    const created = outcome && !('refusal' in outcome) ? outcome : {};
+    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, created };
+    const faulty = applyFault(fault, {
       answer,
       errorId: this.#errorId(),
       settings,
       locationAt: (to) => locationOf(to, basePath, request),
     });
-    return { ...spoilt, delay: fault.delay, fault, made };
+    return { ...faulty, delay: fault.delay, fault, created };
   }
 
-  #act({ operation, act }: Understood, call: Call): Outcome {
+  #act({ operation, act }: PreparedCall, call: Call): Outcome {
     const { method, headers } = call.request;
     const { forbidden } = call.key;
     if (forbidden === true || (forbidden !== false && forbidden.includes(operation)))
@@ -279,7 +279,7 @@ export class ServiceModel {
       delivery: { kind: 'whole' },
       delay: undefined,
       fault: undefined,
-      made: {},
+      created: {},
     };
   }
 
@@ -287,7 +287,7 @@ export class ServiceModel {
     return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns an error id in the service's format. Equal in each run. */
+  /** Returns an error id in the service's format. Each run has the same ids. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';
@@ -301,8 +301,8 @@ export class ServiceModel {
   #served(
     request: ServiceRequest,
     atMs: number,
-    arrived: { key: AccessKey; inFlight: number; perSecond: number; understood: Understood | undefined } | undefined,
-    { answer, delivery, delay, fault, made }: Reply,
+    arrived: { key: AccessKey; inFlight: number; perSecond: number; prepared: PreparedCall | undefined } | undefined,
+    { answer, delivery, delay, fault, created }: Reply,
   ): ServedAnswer {
     const entry = {
       at: atMs,
@@ -313,11 +313,11 @@ export class ServiceModel {
       why: answer.why ?? null,
       inFlight: arrived?.inFlight ?? 0,
       perSecond: arrived?.perSecond ?? 0,
-      operation: arrived?.understood?.operation ?? null,
+      operation: arrived?.prepared?.operation ?? null,
       fault: fault?.name ?? null,
-      collectorId: arrived?.understood?.collectorId ?? null,
-      taskId: made.taskId ?? null,
-      jobId: made.jobId ?? arrived?.understood?.jobId ?? null,
+      collectorId: arrived?.prepared?.collectorId ?? null,
+      taskId: created.taskId ?? null,
+      jobId: created.jobId ?? arrived?.prepared?.jobId ?? null,
     };
     const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
     const token = { entry, status: answer.status, accessId: arrived?.key.accessId };
@@ -364,7 +364,7 @@ function acceptsJson(accept: string | undefined): boolean {
   return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
 }
 
-/** Returns the URL of the request with `to` in place of the base path. Absolute if `to` or the request names a host. */
+/** Returns the URL of the request with `to` in place of its base path. The URL is absolute if `to` or the request names a host. */
 function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
   const rest = path.slice(basePath.length);
   if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;

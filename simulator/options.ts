@@ -1,8 +1,8 @@
-/** Input of the command `simulate`: its options, its process, and the error for wrong usage. */
+/** Input of the command `simulate`: its flags, its process environment, and the error for wrong usage. */
 import { LogfleetError } from '../src/base/errors.ts';
 import type { ListenAddress } from '../src/base/flag-values.ts';
 
-/** Values of the flags. An option is absent when its flag is not given. */
+/** Values of the flags. A member is absent when its flag is not given. */
 export interface SimulateOptions {
   readonly listen: ListenAddress;
   readonly tlsDir?: string;
@@ -21,7 +21,7 @@ export interface SimulateOptions {
   readonly timeScale: number;
 }
 
-/** The process around the simulator. Tests replace it. */
+/** The process in which the simulator runs. Tests replace it. */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export interface SimulatorContext {
   readonly signal: AbortSignal;
 }
 
-/** A flag, or a file that a flag names, that the simulator cannot use. */
+/** A flag that the simulator cannot use, or a file that a flag names. */
 export class FlagError extends LogfleetError {
   override readonly name = 'FlagError';
 

@@ -1,7 +1,7 @@
 /**
- * Reusable memory for pieces of bodies. New memory costs more time than writing to it.
+ * Reusable memory for pieces (chunks) of bodies. New memory costs more time than writing to it.
  *
- * Invariant: lent memory is not lent again before it is given back. Memory that is never given back, for example after a broken
+ * Invariant: lent memory is not lent again before it is returned. Memory that is never returned, for example after a broken
  * connection, is garbage collected.
  */
 import { Buffer } from 'node:buffer';
@@ -12,7 +12,7 @@ export interface Piece {
   readonly view: DataView;
 }
 
-/** Length of a piece. Large enough to make the overhead of a piece small, and small enough to send many pages with little memory. */
+/** Length of a piece in bytes. Long pieces have less overhead, and short pieces let many pages be sent with little memory. */
 export const pieceBytes = 128 * 1024;
 /** Maximum number of free pieces. */
 const maxFree = 64;
@@ -22,7 +22,7 @@ export class PieceMemory {
   /** Lent pieces by their buffer. */
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
-  /** Returns a piece of at least `bytes` bytes with undefined content. */
+  /** Lends a piece of at least `bytes` bytes, with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
     // The last returned piece is most likely in the processor's cache.
@@ -31,7 +31,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Returns memory. `bytes` may be a part of a piece, or memory from elsewhere, which is ignored. */
+  /** Takes memory back. `bytes` may be a part of a piece. Memory from elsewhere is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

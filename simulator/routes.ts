@@ -1,15 +1,15 @@
 /** Routing of a method and a path to an operation of one API. */
-import type { Api, ServiceRequest, Understood } from './call.ts';
+import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**
- * Unsuccessful results:
- * - `unknown`: nothing has this path (404).
+ * Results for a path without an operation:
+ * - `unknown`: no operation has this path (404).
  * - `method`: the path has other methods (405).
  */
 export type Routing =
   | {
       readonly kind: 'found';
-      readonly read: (request: ServiceRequest) => Understood;
+      readonly read: (request: ServiceRequest) => PreparedCall;
       readonly query: URLSearchParams;
       readonly basePath: string;
     }

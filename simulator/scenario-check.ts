@@ -4,7 +4,7 @@ import { parseDuration } from '../src/base/duration.ts';
 import { accessIdProblem } from './credentials.ts';
 import { faultProblems } from './fault-check.ts';
 import { mergePatch } from './merge-patch.ts';
-import type { CollectorTraits, OutcomeScenario, Scenario } from './scenario.ts';
+import type { CollectorProperties, OutcomeScenario, Scenario } from './scenario.ts';
 import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
 import { scenarioSchema } from './scenario-schema.ts';
 import { parseMoment } from './search/log-scenario.ts';
@@ -27,7 +27,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** A start for checks without a real one. Relative times have the same distance from each other at any start. */
+/** The start that checks use if they get none. Relative times have the same distance from each other at any start. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of `value`, none for a valid scenario. `startMs` is the start of the service. */
@@ -138,7 +138,8 @@ function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario)
 
 function versionProblems({ groups = {}, collectors = {} }: Scenario): ScenarioProblem[] {
   const problems: ScenarioProblem[] = [];
-  const lacks = ({ version, collectorType }: CollectorTraits) => version === undefined && collectorType !== 'Hosted';
+  const lacks = ({ version, collectorType }: CollectorProperties) =>
+    version === undefined && collectorType !== 'Hosted';
   for (const [name, group] of Object.entries(groups)) {
     if (lacks(group) && group.versions === undefined) {
       problems.push({
@@ -148,8 +149,8 @@ function versionProblems({ groups = {}, collectors = {} }: Scenario): ScenarioPr
     }
   }
   const members = new Set(Object.entries(groups).flatMap(([name, group]) => [...memberNames(name, group)]));
-  for (const [name, traits] of Object.entries(collectors)) {
-    if (!members.has(name) && lacks(traits)) {
+  for (const [name, properties] of Object.entries(collectors)) {
+    if (!members.has(name) && lacks(properties)) {
       const text =
         'belongs to no group and has no version; write version: 19.400-1, or the name of a member of a group';
       problems.push({ path: ['collectors', name], text });
@@ -182,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // Adds up the shares for each build, with the shares for all builds.
+  // Sums the shares of outcomes for each build, including the shares for all builds.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -206,7 +207,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // An event's patch has to result in a valid scenario.
+    // The patch of an event has to result in a valid scenario.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

@@ -17,7 +17,7 @@ import {
   text,
   version,
   whole,
-} from './schema-words.ts';
+} from './schema-parts.ts';
 import { logSchema } from './search/log-scenario.ts';
 import { searchSchema } from './search/search-scenario.ts';
 
@@ -50,7 +50,7 @@ const upgrade = object({
   outcomes: listOf(outcome),
 });
 
-const traits = {
+const collectorProperties = {
   version,
   hostName: text,
   timeZone: text,
@@ -132,9 +132,12 @@ export const scenarioSchema = object({
   }),
   ids: object({ firstCollector: id, firstTask: id }),
   groups: mapOf(
-    object({ ...traits, count: members, name: text, versions: { ...listOf(version), minItems: 1 } }, 'count'),
+    object(
+      { ...collectorProperties, count: members, name: text, versions: { ...listOf(version), minItems: 1 } },
+      'count',
+    ),
   ),
-  collectors: mapOf(object(traits)),
+  collectors: mapOf(object(collectorProperties)),
   upgrade,
   search: searchSchema,
   logs: logSchema,

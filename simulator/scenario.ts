@@ -1,11 +1,11 @@
 /**
- * Scenarios: everything about the simulated service that users, tests and the control address can choose. All members are optional, and
- * `settings.ts` has their defaults. `scenario-schema.ts` is the same in JSON Schema, for documents from outside.
+ * Scenarios. A scenario is everything about the simulated service that users, tests and the control address can choose. All members
+ * are optional; `settings.ts` has their defaults. `scenario-schema.ts` has the same structure as JSON Schema, to check scenarios
+ * from outside.
  *
- * Collections are maps by name, so that a merge patch can add, change and remove each entry. Durations are Go strings (`1h30m`). Ids
- * beyond 2^53 are written as strings.
+ * Collections are maps by name, so that a merge patch can add, change and remove each entry. Durations are Go strings (`1h30m`).
+ * Ids beyond 2^53 are written as strings.
  */
-
 import type { LogScenario } from './search/log-scenario.ts';
 import type { SearchScenario } from './search/search-scenario.ts';
 import type { DurationRange } from './span.ts';
@@ -26,7 +26,7 @@ export type Operation = (typeof operations)[number];
 export interface Scenario {
   /** Random seed. */
   readonly seed?: number;
-  /** Speed of upgrades and searches. It does not change limits, keep-alives, lags and events. */
+  /** Factor by which upgrades and searches are faster. It does not change limits, keep-alives, lags and events. */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
   readonly basePaths?: readonly string[];
@@ -34,12 +34,12 @@ export interface Scenario {
   readonly users?: Readonly<Record<string, UserScenario>>;
   /** Organisations by name, which users refer to. */
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
-  /** Offered builds (4.7). The newest is the latest, unless an entry sets `latest`. */
+  /** Offered builds (4.7). The newest build is the latest, unless an entry sets `latest`. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Single collectors by name: exceptional members of a group, or collectors without a group. */
-  readonly collectors?: Readonly<Record<string, CollectorTraits>>;
+  /** Single collectors by name: collectors without a group, or exceptional members of a group. */
+  readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
   /** Messages to search. None if absent. */
@@ -50,14 +50,14 @@ export interface Scenario {
   readonly errors?: ErrorScenario;
   /** Time of an answer, or a range of times. */
   readonly latency?: DurationRange;
-  /** Time for which the service reports a silent collector as alive. */
+  /** Time for which the service reports a silent collector as alive (4.8). */
   readonly aliveFor?: string;
   readonly faults?: Readonly<Record<string, FaultScenario>>;
   readonly events?: Readonly<Record<string, EventScenario>>;
 }
 
 export interface UserScenario {
-  /** Access keys by access ID. Each has its own limit of concurrent requests (section 8). */
+  /** Access keys by access ID. Each key has its own limit of concurrent requests (section 8). */
   readonly keys: Readonly<Record<string, string>>;
   /** Answers 403 to all operations, or to these (5.4). */
   readonly forbidden?: boolean | readonly Operation[];
@@ -68,7 +68,7 @@ export interface UserScenario {
 }
 
 export interface OrganisationScenario {
-  /** Replaces `limits.activeJobs`. The frequent tier has 20. */
+  /** Maximum number of active search jobs of the organisation. Default: `limits.activeJobs`. The frequent tier has 20. */
   readonly activeJobs?: number;
 }
 
@@ -77,7 +77,7 @@ export interface BuildScenario {
   readonly latest?: boolean;
 }
 
-/** Maximum number of collectors in a group. Each is held in memory. */
+/** Maximum number of collectors in a group, because each is held in memory. */
 export const maxGroupCount = 1_000_000;
 
 /** Members of a collector (2.7) that an answer can omit. */
@@ -97,7 +97,7 @@ export const omittableMembers = [
 ] as const;
 export type OmittableMember = (typeof omittableMembers)[number];
 
-export interface CollectorTraits {
+export interface CollectorProperties {
   readonly version?: string;
   readonly hostName?: string;
   readonly timeZone?: string;
@@ -108,9 +108,9 @@ export interface CollectorTraits {
   readonly osName?: string;
   readonly osVersion?: string;
   readonly osArch?: string;
-  /** Whether the collector talks to the service. After it stops, it is reported as alive for `aliveFor`. */
+  /** Whether the collector is in contact with the service. After it stops, it is reported as alive for `aliveFor`. */
   readonly running?: boolean;
-  /** Time for which a collector that does not run at the start has been silent. */
+  /** For a collector that does not run at the start: time for which it has been silent. */
   readonly silentFor?: string;
   /** True if the collector does not exist. */
   readonly absent?: boolean;
@@ -118,11 +118,11 @@ export interface CollectorTraits {
   readonly upgrade?: UpgradeScenario;
 }
 
-export interface CollectorGroup extends CollectorTraits {
+export interface CollectorGroup extends CollectorProperties {
   readonly count: number;
-  /** Name of the members, with their number from 1 in place of `#`. Default: the group's name and four digits. */
+  /** Pattern for the names of members, with `#` in place of their number from 1. Default: the group's name and four digits. */
   readonly name?: string;
-  /** Versions for the members in turn. Replaces `version`. */
+  /** Versions that the members get in turn. Replaces `version`. */
   readonly versions?: readonly string[];
 }
 
@@ -130,14 +130,14 @@ export interface UpgradeScenario {
   /** Time from acceptance to the end of one increment. */
   readonly duration?: DurationRange;
   readonly increments?: number;
-  /** Time in status 0, and then in status 1. Each is at most a third of the upgrade. */
+  /** Time in status 0, and then in status 1. Each is at most a third of the duration of the upgrade. */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
-  /** Age at which an unfinished task fails (3.2), whatever the collector does. */
+  /** Age at which an unfinished task fails (3.2), even if the collector continues the upgrade. */
   readonly timeout?: string;
-  /** Time from acceptance until the service answers `collector.in.upgrading`. */
+  /** Time from the acceptance of a task until another task is refused with `collector.in.upgrading`. */
   readonly lockDelay?: string;
-  /** End of `collector.in.upgrading`: the end on the collector, or the timeout of the task. */
+  /** When `collector.in.upgrading` ends: with the upgrade on the collector, or with the timeout of the task. */
   readonly lockUntil?: 'end' | 'timeout';
   /** Answer to a task for the running version. */
   readonly toRunningVersion?: 'accept' | 'refuse';
@@ -156,9 +156,9 @@ export interface OutcomeScenario {
   readonly message?: string;
   /** Final status, in place of 2 or 3. */
   readonly status?: number;
-  /** Replaces the usual duration. Beyond the timeout, the upgrade succeeds after its task has failed. */
+  /** Duration of the upgrade in place of the usual one. Beyond the timeout, the upgrade succeeds after its task has failed. */
   readonly duration?: DurationRange;
-  /** Limits the outcome to the first upgrades of a collector. */
+  /** Number of first upgrades of each collector to which the outcome is limited. Default: no limit. */
   readonly attempts?: number;
   /** Limits the outcome to upgrades to this build. */
   readonly toVersion?: string;
@@ -186,7 +186,7 @@ export interface LimitScenario {
   readonly requestsPerSecond?: number;
   /** Limit for an access key; 0 for none. */
   readonly concurrentRequests?: number;
-  /** Limit for the search jobs of an organisation that are neither deleted nor cancelled; 0 for none. */
+  /** Maximum number of search jobs of an organisation that are neither deleted nor cancelled; 0 for none. */
   readonly activeJobs?: number;
   /** Seconds of `Retry-After`. No header if absent. */
   readonly retryAfter?: number;
@@ -224,20 +224,20 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultScenario {
   readonly kind: FaultKind;
-  /** Whether the request takes effect although its answer is spoilt. */
+  /** Whether the request takes effect although its answer is faulty. */
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
-  /** Patterns of names, or ids: the collector of a task that is created or read. */
+  /** Names (with wildcards) or ids of collectors. Selects requests that create or read a task of such a collector. */
   readonly collectors?: readonly string[];
-  /** Patterns of the query of a job that is created or requested. */
+  /** Patterns for the query of the job that the request creates or asks for. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Numbers, from 1, among the requests that match otherwise. */
+  /** Positions, from 1, in the sequence of requests that match otherwise. */
   readonly nth?: readonly number[];
   /** Maximum number of times that the fault applies. */
   readonly times?: number;
-  /** Time since the start of the service. */
+  /** Period in which the fault applies, as times after the start of the service. */
   readonly from?: string;
   readonly until?: string;
   /** Delay before the answer, with every kind. */
@@ -251,9 +251,9 @@ export interface FaultScenario {
   readonly body?: 'error' | 'html' | 'empty';
   /** Seconds or an HTTP date. */
   readonly retryAfter?: number | string;
-  /** For `redirect`: a path on this host or an address, in place of the base path. */
+  /** For `redirect`: the new path on this host, or an address, in place of the base path. */
   readonly to?: string;
-  /** For `lag`: the age of the list, or the age below which a job is unknown. */
+  /** For `lag`: the age of the list of collectors, or the age below which a search job is unknown. */
   readonly lag?: string;
   /** For `unknownState`. */
   readonly state?: string;
@@ -262,9 +262,9 @@ export interface FaultScenario {
 }
 
 export interface EventScenario {
-  /** Time since the start of the service. At once if absent or past. */
+  /** Time after the start of the service. If absent or past, the event happens at once. */
   readonly at?: string;
-  /** Patterns of names, or ids. */
+  /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
   /** An upgrade of these collectors by another tool. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };

@@ -1,10 +1,9 @@
 /**
  * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario.
  *
- * Invariant: an event happens once, at its time, or at its declaration if the time has passed. An event that is changed or removed before
- * its time does not happen in its old form.
+ * Invariant: an event happens once, at its time, or as soon as it is declared if that time has passed. An event that is changed or
+ * removed before its time does not happen in its old form.
  */
-
 import type { EventScenario, Scenario } from './scenario.ts';
 import type { Settings } from './settings.ts';
 import { durationMs } from './span.ts';
@@ -12,7 +11,7 @@ import type { Timeline } from './timeline.ts';
 import type { Fleet } from './upgrades/fleet.ts';
 import type { Upgrades } from './upgrades/upgrades.ts';
 
-export interface EventWorld {
+export interface EventContext {
   readonly timeline: Timeline;
   readonly fleet: Fleet;
   readonly upgrades: Upgrades;
@@ -21,11 +20,11 @@ export interface EventWorld {
 }
 
 export class ScheduledEvents {
-  readonly #world: EventWorld;
+  readonly #world: EventContext;
   /** JSON of each event in the last scenario, by name. */
   #declared = new Map<string, string>();
 
-  constructor(world: EventWorld) {
+  constructor(world: EventContext) {
     this.#world = world;
   }
 

@@ -1,5 +1,5 @@
 /**
- * The model behind an HTTPS server (5.2). The server decides when and how answers are sent, and can reset, stall and truncate
+ * The simulated service as an HTTPS server (5.2). The server sends the answers of the model. It can also reset, stall and truncate
  * connections.
  */
 import type { Buffer } from 'node:buffer';
@@ -17,7 +17,7 @@ import { PieceMemory } from './piece-memory.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** The clock's monotonic time at the start of the model, default now. It puts the model on the scale of the wall time. */
+  /** Monotonic time of the clock when the model's time starts. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
   /** Port, or 0 for a free one. */
@@ -90,7 +90,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
 
 /** Effort of searches before a request and between two requests, in units of about 1 µs. */
 const unitsPerTurn = 5_000;
-/** Interval of continuing searches that wait for time to pass. */
+/** Interval in ms at which searches continue that wait for time to pass. */
 const restMs = 50;
 
 /** Continues searches between requests, so that no request waits for a search. */
@@ -133,7 +133,10 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Reads the body. It is undefined above the maximum length, and empty if it is not UTF-8, because it cannot be JSON then (4.1). */
+/**
+ * Reads the body of a request. It is undefined above the maximum length. It is empty if it is not UTF-8, because then it cannot be
+ * JSON (4.1).
+ */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;
@@ -157,7 +160,7 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/** Maps each peer to its TCP connection, because a TLS socket cannot be reset. */
+/** TCP connection of each peer, because a TLS socket cannot be reset. */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {

@@ -55,7 +55,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** JSON of the rule. A changed rule restarts its counter. */
+  /** The fault as JSON. If it changes, the counter of the fault restarts. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -77,7 +77,7 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Limits of active search jobs by organisation, where they differ from the common limit. */
+  /** Maximum numbers of active search jobs by organisation, where they differ from the common one. */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
@@ -146,7 +146,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns `settings` with the changes of `scenario`. */
+/** Returns `settings`, changed by the members of `scenario`. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

@@ -1,5 +1,4 @@
-/** The run of the simulator: reads flags, scenario and log data, serves until the signal is aborted, and tidies up. */
-
+/** Runs the simulator: reads flags, scenario and log data, serves until the signal is aborted, and cleans up. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -111,7 +110,7 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/** Adds the credentials of the flags as another user, unless the scenario has the same pair. */
+/** Adds the credentials of the flags as a user, unless the scenario has a user with the same credentials. */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};
@@ -120,7 +119,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
   if (known?.keys[id] === key) return {};
-  // The variable may be set for other commands, so that the message names it.
+  // The message names the variable, because it may be set for other commands.
   const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
   if (known) {
     const which = `the scenario has the access ID ${id} already, with another key`;

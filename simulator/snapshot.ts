@@ -1,5 +1,4 @@
 /** The state of the service for tests and people: the answer of `GET /simulator/state`. */
-
 import type { SearchJob } from './search/search-job.ts';
 import type { Build, Settings } from './settings.ts';
 import type { Collector, UpgradeTask } from './upgrades/collector.ts';
@@ -10,12 +9,12 @@ export interface CollectorState {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** State that the service reports. It lags behind `running`. */
+  /** State that the service reports. It follows `running` with a delay. */
   readonly alive: boolean;
   readonly running: boolean;
   /** Whether an upgrade is in progress. */
   readonly upgrading: boolean;
-  /** Number of requests to create a task for it, and of accepted tasks. */
+  /** Number of requests that create a task for the collector, and number of accepted tasks. */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
 }
@@ -29,7 +28,7 @@ export interface TaskState {
   readonly message: string;
   /** Whether an event of the scenario started it. */
   readonly foreign: boolean;
-  /** Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end on the collector. Null before. */
+  /** Times in ms since the epoch. `endTime`: end of the task, `collectorEndTime`: end of the upgrade on the collector; null until then. */
   readonly requestTime: number;
   readonly endTime: number | null;
   readonly collectorEndTime: number | null;
@@ -46,10 +45,10 @@ export interface JobState {
   readonly to: number;
   readonly query: string;
   readonly user: string;
-  /** Times in ms since the epoch; null before. */
+  /** Times in ms since the epoch. `endTime` is null while the job is active. */
   readonly createTime: number;
   readonly endTime: number | null;
-  /** Reason of the end: `silence`, `timeout`, `deleted` or `fault`. Null before. */
+  /** Reason why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
   readonly ended: string | null;
 }
 
@@ -115,9 +114,9 @@ export function jobState(job: SearchJob, settings: Settings, atMs: number): JobS
     state,
     messageCount: job.messageCount,
     recordCount: job.recordCount,
-    from: job.order.fromMs,
-    to: job.order.toMs,
-    query: job.order.text,
+    from: job.definition.fromMs,
+    to: job.definition.toMs,
+    query: job.definition.text,
     user: job.user,
     createTime: job.createdMs,
     endTime: job.end?.atMs ?? null,

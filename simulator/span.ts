@@ -1,4 +1,4 @@
-/** Durations of a scenario in milliseconds: single durations, and ranges to draw from. */
+/** Durations of a scenario in ms: single durations, and ranges from which a duration is drawn. */
 import { parseDuration } from '../src/base/duration.ts';
 
 export interface Span {
@@ -17,10 +17,10 @@ export function spanOf(range: DurationRange | undefined): Span | undefined {
   return { minMs: durationMs(min) ?? 0, maxMs: durationMs(max) ?? 0 };
 }
 
-/** Returns a duration in the range. `draw` is a random number in [0, 1). */
+/** Returns a duration within the range. `draw` is a random number in [0, 1). */
 export function pickFrom({ minMs, maxMs }: Span, draw: number): number {
   return minMs + draw * (maxMs - minMs);
 }
 
-/** A time as text, or the limits of a range of times. */
+/** A duration as text, or the limits of a range of durations. */
 export type DurationRange = string | readonly [string, string];

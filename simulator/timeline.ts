@@ -1,4 +1,4 @@
-/** Future actions in order of time. Equal times keep their order of insertion. The owner has to call `advance`. */
+/** Future actions, ordered by time. Actions with equal times keep their order of insertion. The owner must call `advance`. */
 
 interface Entry {
   readonly atMs: number;
@@ -24,7 +24,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions up to and including `atMs`, each at its own time, with those that they add. */
+  /** Runs all actions up to and including `atMs`, each at its own time. Actions may add others, which also run. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

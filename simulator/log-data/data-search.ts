@@ -1,16 +1,17 @@
 /**
- * The search of all log data. It walks from the end of its range to the beginning, until it reaches a time, a number of matches
- * or the end of its effort. A finder finds the matches: by looking at each message, or by counting whole blocks of messages.
+ * A search through log data. It goes from the end of its range to the beginning, until it reaches a time, a number of matches, or
+ * the end of its effort (`effort.ts`). Its *finder* finds the matches, either message by message (`row-finder.ts`) or by whole
+ * blocks of messages (`template-finder.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds matches by time, latest first. Its figures are those of `Search`. */
+/** Finds matches by time, latest first. The members have the meaning of those of `Search`. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Goes some way towards `targetMs`, until `maxMatches` are found at most. The search repeats it. */
+  /** Searches some messages towards `targetMs`, and stops after `maxMatches` matches. The caller repeats the call. */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
-  /** Calls `take` with the rank of each match after the first `skip`, newest message first, until `take` returns false. */
+  /** Calls `take` with the rank of each match, newest first, until `take` returns false. Skips the first `skip` matches. */
   each(skip: number, take: (rank: number) => boolean): void;
 }
 

@@ -1,4 +1,4 @@
-/** The spelling of message fields (2.5) in pages. Real services differ in the case of letters (10.3). */
+/** Spellings of message fields (2.5) in pages. Real services differ in upper and lower case (10.3). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 
@@ -20,7 +20,7 @@ const camelNames: Readonly<Record<string, string>> = {
   _blockid: '_blockId',
 };
 
-/** Returns the spelling of a field. `name` is its name in 2.5. */
+/** Returns a field name in a spelling. `name` is the name in 2.5. */
 export function spelt(name: string, fieldCase: FieldCase): string {
   switch (fieldCase) {
     case 'specified':

@@ -1,7 +1,7 @@
 /** Default values of message fields, for generated messages and for messages from files. */
 
 /** Description of the timestamp format, in the notation of real services. */
-export const usualFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
+export const defaultFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
 
 /** First characters of block ids. With sixteen more digits they are low 64-bit numbers, as observed on real services (10.3). */
 export const blockIdStart = '-922';

@@ -1,8 +1,9 @@
 /**
  * Pages of messages. The rows of a page are chosen at once, and their JSON is written while it is sent.
  *
- * Rows are identified by rank: 0 is the newest message, and ranks grow towards older messages. Invariant: a page stores only ranks, eight
- * bytes a row. A piece never changes after it was returned, unless it was given back to its memory.
+ * Rows are identified by rank: 0 is the newest message, and ranks grow towards older messages. Invariant: a page stores only ranks,
+ * eight bytes for each row. A piece (a chunk of bytes) never changes after it was returned, unless the caller has returned it to
+ * its memory.
  */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
 import type { MessagePage } from './log-data.ts';
@@ -10,7 +11,7 @@ import type { MessagePage } from './log-data.ts';
 export interface RowWriter {
   /** Returns the length of a row as `{"map":{…}},`, with the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes these bytes at `offset`, and returns their end; -1 if the piece is too short. */
+  /** Writes the row at `offset`. Returns the offset after it, or -1 if the piece is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 
@@ -30,7 +31,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a row. Returns false if the page is full with it or without it. */
+  /** Adds a row if it fits. Returns false if the page is full, with or without the row. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);

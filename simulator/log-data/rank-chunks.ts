@@ -32,7 +32,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for each rank after the first `skip`, ascending, until it returns false. */
+  /** Calls `take` for each rank, ascending, until `take` returns false. Skips the first `skip` ranks. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -63,7 +63,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Returns whether `take` returned true for each entry. */
+  /** Calls `take` for each entry until it returns false. Returns whether it never returned false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

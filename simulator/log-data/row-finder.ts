@@ -1,10 +1,10 @@
 /**
- * The finder for filters that read fields of single messages. It looks at one message after the other, and stores the ranks of its
+ * The finder for filters that read fields of single messages. It examines one message after the other, and stores the ranks of its
  * matches.
  */
 import type { Filter, Row } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
-import { type Effort, unitsPerLook } from './effort.ts';
+import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
@@ -32,13 +32,13 @@ export class RowFinder implements Finder {
   #row: Row | undefined;
   #rank: number | undefined;
 
-  /** Creates a finder that gives up after `maxLooks` messages. */
-  constructor(rows: SearchedRows, nextRank: NextRank, range: SearchRange, filter: Filter, maxLooks: number) {
+  /** Creates a finder that gives up after `maxExamined` messages. */
+  constructor(rows: SearchedRows, nextRank: NextRank, range: SearchRange, filter: Filter, maxExamined: number) {
     this.#rows = rows;
     this.#nextRank = nextRank;
     this.#byReceiptTime = range.byReceiptTime;
     this.#filter = filter;
-    this.#looksLeft = maxLooks;
+    this.#looksLeft = maxExamined;
     this.reachedMs = range.toMs;
   }
 
@@ -72,11 +72,11 @@ export class RowFinder implements Finder {
     this.#looksLeft--;
     const bytes = this.#rows.rawBytesOf(rank);
     this.scannedBytes += bytes;
-    effort.spend(unitsPerLook(this.#filter, bytes));
+    effort.spend(unitsPerMessage(this.#filter, bytes));
     if (!this.#filter.matches(row)) return;
     this.#matches.add(rank);
     if (!listener) return;
-    effort.spend(unitsPerLook(listener, bytes));
+    effort.spend(unitsPerMessage(listener, bytes));
     listener.each(row, 1);
   }
 

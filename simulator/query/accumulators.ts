@@ -1,22 +1,21 @@
 /**
- * Accumulators of aggregate functions, value by value. They store only what the result needs. Only `count_distinct` stores the values.
+ * Aggregate functions, computed value by value. They store only what the result needs. Only `count_distinct` stores the values.
  *
- * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers, and are `""` without any number.
+ * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
  */
-
 import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/** One column of an aggregation, with a value for each group. The indices of groups count from 0 and come in order. */
+/** One column of an aggregation, with a value for each group. Groups are numbered from 0 in the order in which they appear. */
 export interface Accumulators {
-  /** Adds a value `times` times, at least once. The first value of a group has to be added to each column. */
+  /** Adds a value `times` times, at least once, to a group. The first value of a group must be added to each column. */
   add(group: number, value: string | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Creates a column. It reports stored bytes beyond `groupBytes` to `keep`. */
+  /** Creates a column. It reports to `keep` the memory that it needs beyond `groupBytes` for each group. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory of a group in bytes. */
   readonly groupBytes: number;

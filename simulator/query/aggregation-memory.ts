@@ -1,13 +1,13 @@
 /**
- * The memory that the aggregations of all jobs share: the approximate bytes of groups and values, and the last requested table of
- * records.
+ * Limits the memory of all aggregations together. It counts the approximate bytes of groups and values, and caches the last
+ * requested table of records.
  *
- * Invariant: the memory is bounded for any number of jobs. An aggregation that requests too much decides how it gives up.
+ * Invariant: the memory is bounded for any number of jobs. An aggregation that exceeds it decides how it gives up.
  */
 import type { RecordTable } from './aggregation.ts';
 
-/** Default maximum in million bytes. It fits a hundred thousand groups with a key and one or two functions. */
-export const usualMb = 20;
+/** Default maximum in million bytes, enough for a hundred thousand groups with one key and two functions. */
+export const defaultMb = 20;
 
 export class AggregationMemory {
   /** Maximum in million bytes for later requests. */
@@ -15,11 +15,11 @@ export class AggregationMemory {
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;
 
-  constructor(maxMb = usualMb) {
+  constructor(maxMb = defaultMb) {
     this.maxMb = maxMb;
   }
 
-  /** Reserves bytes, which the caller has to give back in any case. Returns false if the maximum is exceeded. */
+  /** Reserves bytes. Returns false if the maximum is exceeded. The caller must release the bytes in both cases. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;
@@ -29,7 +29,7 @@ export class AggregationMemory {
     this.#bytes -= bytes;
   }
 
-  /** Returns the table of `owner`, from the cache or made by `make`. The cache holds the last table. */
+  /** Returns the table of `owner`, from the cache or made by `make`. Only the last table is cached. */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;
@@ -46,7 +46,7 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns an independent copy of a text. A slice of a message would keep the whole message in memory. */
+/** Returns a copy of a text. A slice of a message would keep the whole message in memory. */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

@@ -1,17 +1,17 @@
 /** Results of a query that aggregates. */
 import type { FieldDescriptor, Row } from './row.ts';
 
-/** Results of the rows so far. Rows come from `transform`. */
+/** An aggregation in progress, over the rows added so far. The query's `transform` makes the rows. */
 export interface Aggregation {
-  /** `times`: as many rows that agree in all that the query reads. */
+  /** Adds a row. `times` is the number of rows that are equal in everything that the query reads. */
   add(row: Row, times?: number): void;
-  /** Why the aggregation exceeded its memory, as a text for people. From then on it has no records. Undefined otherwise. */
+  /** Set when the aggregation has exceeded its memory: an explanation for people. From then on, there are no records. */
   readonly failure: string | undefined;
-  /** Number of records of `table`, mostly without making it. */
+  /** Number of records of `table`. Mostly computed without making the table. */
   readonly recordCount: number;
   /** Returns the current records (2.6), sorted and limited. Missing values are `""`. */
   table(): RecordTable;
-  /** Frees the memory. No other method may be called afterwards. */
+  /** Frees the memory. No method may be called afterwards. */
   end(): void;
 }
 

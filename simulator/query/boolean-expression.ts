@@ -1,5 +1,6 @@
 /**
- * Boolean expressions with `and`, `or`, `not` and parentheses, for the search before the first `|` and for conditions after it.
+ * Boolean expressions with `and`, `or`, `not` and parentheses. Used for the search before the first `|`, and for conditions after
+ * it.
  *
  * `not` binds most tightly, `or` least. The caller parses the operands.
  */
@@ -9,11 +10,11 @@ import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** Whether two adjacent operands are joined by `and`. */
+  /** Whether two operands side by side mean `and`. */
   readonly sideBySide: boolean;
 }
 
-/** Maximum depth of parentheses. Parser and predicates are recursive. */
+/** Maximum depth of parentheses, because parser and predicates are recursive. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

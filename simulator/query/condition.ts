@@ -64,7 +64,7 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands. With a number, both are numbers; with a text, both are texts. Two fields are compared as numbers if both look
+ * Compares two operands. A number is compared with a number, a text with a text. Two fields are compared as numbers if both look
  * like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {

@@ -1,5 +1,5 @@
 /**
- * A position in the text of a query. Each successful read moves it. A failed read leaves it, so that another parser can try.
+ * A position in the text of a query. A successful read moves the position. A failed read leaves it, so that another parser can try.
  *
  * Blanks before a token are skipped, except by `match`.
  */
@@ -45,7 +45,7 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Takes the match of a sticky pattern at the position. Does not skip blanks. */
+  /** Reads the match of a sticky pattern at the position. Does not skip blanks. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];
@@ -68,13 +68,13 @@ export class Cursor {
     return true;
   }
 
-  /** Takes a name without quotes, as operators and most fields have. */
+  /** Reads a name without quotes, such as an operator or a field. */
   takeBareName(): string | undefined {
     this.skipBlanks();
     return this.match(nameForm);
   }
 
-  /** Takes digits. Undefined also for a number beyond the safe integers. */
+  /** Reads a whole number. Undefined without digits, or beyond the safe integers. */
   takeWholeNumber(): number | undefined {
     const start = this.offset;
     const value = Number(this.match(wholeNumberForm) ?? Number.NaN);
@@ -91,7 +91,7 @@ export class Cursor {
     if (!this.takeKeyword(keyword)) throw this.expected(`"${keyword}"`);
   }
 
-  /** Returns the error for an unexpected token. `expected` has an article. */
+  /** Returns the error for an unexpected token. `expected` is a noun with its article. */
   expected(expected: string, offset: number = this.offset): QueryError {
     return QueryError.expected(this.text, offset, expected);
   }

@@ -1,9 +1,9 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (2.6). Records are stored by column, because an object
- * for each group would take several times as much memory.
+ * Aggregations: rows with equal values in the grouping fields become one record (2.6). Records are stored by column, because an
+ * object for each group would take several times as much memory.
  *
- * Invariant: the order of the rows has no effect, except in the last digits of sums that are not whole. So an aggregation that exceeds
- * its memory drops all groups, not the later ones.
+ * Invariant: the order of the rows has no effect, except on the last digits of sums that are not whole. So an aggregation that
+ * exceeds its memory drops all groups, and not only the later ones.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -25,11 +25,11 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** The value of each row for a column that counts rows. */
+/** The value that each row adds to a column that counts rows. */
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group in bytes without characters and columns, and the extra memory of several keys. */
+/** Approximate memory of a group in bytes, without characters and columns. Several keys need more. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -38,7 +38,7 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Indices of the groups by identity, in the order of their first row. */
+  /** Indices of the groups by their identity (their keys as one text), in the order of their first row. */
   #indices = new Map<string, number>();
   /** Keys of each group. Empty with a single key, which is the identity. */
   #keys: (readonly string[])[] = [];
@@ -47,7 +47,7 @@ export class GroupedRows implements Aggregation {
   #bytes = 0;
   #isTooMuch = false;
   #failure: string | undefined;
-  /** Number of records of the rows so far, cached until the next row. */
+  /** Number of records so far, cached until the next row. */
   #recordCount: number | undefined;
 
   constructor(grouping: Grouping, memory: AggregationMemory) {
@@ -158,7 +158,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Returns a text that is different for different lists of the same length. */
+/** Returns a text that identifies a list of keys. Different lists of the same length have different texts. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

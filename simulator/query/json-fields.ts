@@ -1,5 +1,5 @@
 /**
- * Fields of a message in JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have none.
+ * Fields of a message whose text is JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have none.
  *
  * Names of standard fields (2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
  */
@@ -14,7 +14,7 @@ const deepestJsonField = 20;
 const jsonCost = 100;
 const longInteger = /\d{16}/;
 
-/** Returns names and values in the order of the text. Of names that differ only in case, the first counts. */
+/** Returns names and values in the order of the text. If names differ only in case, the first counts. */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
   if (value === undefined) return [];
@@ -23,7 +23,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns the same condition on messages with parsed JSON. */
+/** Returns a predicate that also sees the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -1,4 +1,4 @@
-/** The standard fields of messages (2.5), with their names and types in pages. Queries cannot create fields of these names. */
+/** The standard fields of messages (2.5), with their names and types in pages. Queries cannot create fields with these names. */
 import type { FieldDescriptor } from './row.ts';
 
 const types = {

@@ -1,4 +1,4 @@
-/** Values as numbers. Integers are exact at any length, and other numbers are doubles. All values are texts (2.5). */
+/** Values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as texts (2.5). */
 
 /** A number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */
 export type Numeric = number | bigint;
@@ -7,7 +7,7 @@ const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Integers of at most this length are safe. */
 const safeLength = 15;
-/** Maximum length. Longer numbers stay texts, because a bigint takes more than linear time. */
+/** Maximum length of a number. Longer numbers stay texts, because parsing a bigint takes more than linear time. */
 const maxDigits = 1_000;
 
 /** Parses a finite decimal number, with blanks around it. Undefined for any other text. */
@@ -27,7 +27,7 @@ export function compareNumerics(left: Numeric, right: Numeric): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Compares by code units, which does not depend on the machine's language. */
+/** Compares by code units, so the result is the same on every machine. */
 export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

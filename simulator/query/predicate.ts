@@ -1,8 +1,10 @@
-/** Predicates on rows and records, composed of other predicates. Cheap parts are evaluated first, and constant parts are dropped. */
+/**
+ * Conditions on rows and records, composed of other conditions. Cheap parts are evaluated first, and constant parts are removed.
+ */
 
 /** Fields by name, of a row or a record. */
 export interface Fields {
-  /** Returns a value, or undefined. The case of the name does not matter. */
+  /** Returns the value of a field, or undefined. The case of the name does not matter. */
   field(name: string): string | undefined;
 }
 

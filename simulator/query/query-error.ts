@@ -8,7 +8,7 @@ export class QueryError extends LogfleetError {
   /** Offset in the text in UTF-16 units. */
   readonly offset: number;
 
-  /** Creates an error. `problem` is a sentence without position and full stop. */
+  /** Creates an error. `problem` is a sentence without its position and full stop. */
   constructor(text: string, offset: number, problem: string) {
     super({
       code: 'query.invalid',
@@ -19,7 +19,7 @@ export class QueryError extends LogfleetError {
     this.offset = offset;
   }
 
-  /** Creates the error for an unexpected token. `expected` has an article, as in `a field name`. */
+  /** Creates the error for an unexpected token. `expected` is a noun with its article, as in `a field name`. */
   static expected(text: string, offset: number, expected: string): QueryError {
     return new QueryError(text, offset, `expected ${expected}, but found ${shownAt(text, offset)}`);
   }

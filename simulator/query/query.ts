@@ -1,10 +1,9 @@
 /**
  * Parser of the service's queries (4.1, docs/query-language.md).
  *
- * Invariant: a query has no state. Only an aggregation stores something, and its result does not depend on the order of the rows.
- * `log-data/` and the search jobs provide the rows.
+ * Invariant: a parsed query has no state. Only an aggregation stores something, and its result does not depend on the order of the
+ * rows. The rows come from `log-data/` and the search jobs.
  */
-
 import { functionNames } from './accumulators.ts';
 import type { Aggregation } from './aggregation.ts';
 import { AggregationMemory } from './aggregation-memory.ts';
@@ -18,23 +17,23 @@ import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
-/** Maximum length of a query, which bounds the cost of a term and of a list. */
+/** Maximum length of a query in characters. It bounds the cost of a term and of a list. */
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Filter of messages: the search before the first `|`, and conditions directly after it. */
+  /** Selects messages: the search before the first `|`, and conditions directly after it. */
   readonly filter: Filter;
-  /** Operators on rows before the aggregation. Absent if there are none. */
+  /** Operators on rows before any aggregation. Absent if there are none. */
   readonly transform?: Transform;
-  /** Maximum number of messages, from `limit` before any aggregation. No later operator drops messages. */
+  /** Maximum number of messages, from a `limit` before any aggregation. No operator after that `limit` drops messages. */
   readonly messageLimit?: number;
-  /** Creates an aggregation, which shares `memory` or has its own. Absent if the query does not aggregate. */
+  /** Creates an aggregation. It shares `memory`, or has its own. Absent if the query does not aggregate. */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
-  /** Lower-case names of the stored fields that filter, transform and aggregation read. */
+  /** Lower-case names of the stored fields that filter, transform and aggregation read together. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length of a slice, if the query reads only the slice of `_messagetime`, counted from the epoch. Then `reads` does not contain
-   * `_messagetime`. Undefined if it reads nothing of it, or more.
+   * Set if the query reads of `_messagetime` only the slice that it is in: length of the slices, counted from the epoch. Then
+   * `reads` lacks `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -60,7 +59,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/** Parses an operator. Returns the records after it, or undefined while the query has none. */
+/** Parses an operator. Returns the records after it, or undefined if the query has no aggregation yet. */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -4,7 +4,7 @@ import { withoutWildcards } from './wildcard.ts';
 
 const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
 
-/** Takes a quoted text, and returns it without quotes but with its backslashes. Undefined without a quote. */
+/** Reads a quoted text. Returns it without quotes but with its backslashes, or undefined without a quote. */
 export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;
@@ -13,14 +13,14 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Takes a quoted text, or throws. `expected` has an article. */
+/** Reads a quoted text, or throws. `expected` is a noun with its article. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);
   return quoted;
 }
 
-/** Takes a field name, with or without quotes, or returns undefined. */
+/** Reads a field name, with or without quotes. Undefined without a name. */
 export function takeName(cursor: Cursor): string | undefined {
   const start = cursor.offset;
   if (!cursor.take('%')) return cursor.takeBareName();

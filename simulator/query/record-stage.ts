@@ -1,5 +1,4 @@
-/** An aggregation in the text of a query, and the operators on its records: `where`, `sort`, `limit`, `fields`. */
-
+/** Parses an aggregation of a query, and the operators on its records: `where`, `sort`, `limit`, `fields`. */
 import { aggregateFunctions, type FunctionName, functionNames } from './accumulators.ts';
 import type { RecordStep } from './aggregation.ts';
 import { parseCondition } from './condition.ts';
@@ -30,8 +29,8 @@ export class RecordStage {
   }
 
   /**
-   * Parses an aggregation. `start` is the offset of its first function, whose name is taken. `typeOf` returns the type of a field of
-   * rows.
+   * Parses an aggregation. The name of its first function is already read, and begins at `start`. `typeOf` returns the type of a
+   * field of rows.
    */
   static parse(
     cursor: Cursor,
@@ -52,7 +51,7 @@ export class RecordStage {
     return { keys: this.#keys, columns: this.#columns, steps: this.#steps };
   }
 
-  /** Lower-case names of the fields of rows that it reads. */
+  /** Lower-case names of the fields of rows that the aggregation reads. */
   get reads(): readonly string[] {
     const keys = this.#keys.map(({ name }) => name.toLowerCase());
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
@@ -165,7 +164,7 @@ function expectKeys(
   return keys;
 }
 
-/** Claims a field name. Records have each name once, in any case of letters. */
+/** Reserves a field name. Throws if a record already has a field with that name in any case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);

@@ -1,20 +1,23 @@
 /**
- * Regular expressions of `parse regex`. They have RE2's syntax and run in re2js, in linear time.
+ * Regular expressions of `parse regex`, with RE2's syntax and the engine re2js, which takes linear time.
  *
- * Invariant: an expression takes at most about a second for a value. Long expressions are refused, and only the start of a long value is
- * searched.
+ * Invariant: an expression takes at most about a second for a value. Long expressions are refused, and only the start of a long
+ * value is searched.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { Cursor } from './cursor.ts';
 import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
-/** Maximum length, which bounds the cost of compiling. Repetition counts are expanded before steps can be counted. */
+/**
+ * Maximum length of an expression in characters. It bounds the cost of compiling, which expands repetition counts before the steps
+ * can be counted.
+ */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
 /** Maximum number of groups. Every step stores the positions of all groups. */
 const maxGroups = 50;
-/** Maximum of characters times steps. Takes about a second if each step is tried at each character. */
+/** Maximum of characters times steps. It takes about a second if each step is tried at each character. */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {
@@ -55,7 +58,10 @@ export class RegularExpression {
     });
   }
 
-  /** Returns the captures of `groups` in the first match. A capture is undefined if its group took no part. Undefined without a match. */
+  /**
+   * Returns the values of `groups` in the first match, or undefined without a match. A value is undefined if its group took no part
+   * in the match.
+   */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
     return found === null ? undefined : this.#indices.map((index) => found[index]);
@@ -73,8 +79,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the offset of a wrong part. The engine names the part but not its place, so that it must occur once. `start` is the offset of
- * the whole.
+ * Returns the offset of a wrong part of the expression. The engine names the part but not its position, so the part must occur only
+ * once. `start` is the offset of the expression.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

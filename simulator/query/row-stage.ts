@@ -1,7 +1,7 @@
 /**
- * The operators on messages, before any aggregation.
+ * Parses the operators on messages, before any aggregation.
  *
- * Conditions directly after the search become part of it. `limit` counts found messages, so that no later operator may drop messages.
+ * Conditions directly after the search become part of it. `limit` counts found messages, so no later operator may drop messages.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';
@@ -40,7 +40,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Creates a stage. `steps` are executed before the operators of the query. */
+  /** Creates a stage. `steps` run before the operators of the query. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -54,12 +54,12 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the stored fields that operators read. */
+  /** Lower-case names of the stored fields that the operators read. */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
-  /** Length of the slices, if operators read only the slice of `_messagetime`. */
+  /** Length of the slices, if the operators read of `_messagetime` only the slice that it is in. */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -71,7 +71,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the names that are read from stored rows. Names are in lower case. */
+  /** Returns the stored fields among `names`. Names are in lower case. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
@@ -102,7 +102,10 @@ export class RowStage {
     return { ...transform, keeps };
   }
 
-  /** Parses an operator after its name, which began at `start`. Returns false for other operators. */
+  /**
+   * Parses an operator. Its name is already read, and began at `start`. Returns false for an operator that does not belong to this
+   * stage.
+   */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
     switch (operator) {
       case 'where':
@@ -129,7 +132,10 @@ export class RowStage {
     }
   }
 
-  /** Parses `a - b as c`. Its first operand was read as the name of an operator. Returns false if no sign follows. */
+  /**
+   * Parses `a - b as c`. Its first operand is already read, as if it were the name of an operator. Returns false if no sign
+   * follows.
+   */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
     if (sign === undefined) return false;

@@ -1,4 +1,4 @@
-/** The operators on rows. Each is a step that reads, adds and hides fields, or drops rows. `row-stage.ts` parses them. */
+/** The operators on rows. Each is a *step* that reads, adds or hides fields, or drops rows. `row-stage.ts` parses them. */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
 import { type Numeric, parseNumeric } from './numeric.ts';
@@ -8,11 +8,11 @@ import type { FieldDescriptor, Row } from './row.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
-  /** Lower-case names of the stored and added fields that it reads. */
+  /** Lower-case names of the stored and added fields that the step reads. */
   readonly reads: ReadonlySet<string>;
-  /** Length of a slice, if it reads only the slice of `_messagetime`, counted from the epoch. */
+  /** Set if the step reads of `_messagetime` only the slice that it is in: length of the slices, counted from the epoch. */
   readonly sliceMs?: number;
-  /** Approximate cost relative to a comparison. Default: 1. */
+  /** Approximate cost as a multiple of a comparison. Default: 1. */
   readonly cost?: number;
   /** Fields that it always adds. */
   readonly adds: readonly FieldDescriptor[];
@@ -20,7 +20,7 @@ export interface RowStep {
   readonly drops: boolean;
   /** Whether it can hide fields. */
   readonly hides?: boolean;
-  /** Returns whether a field is visible after the step. `before` is its visibility before it. The name is in lower case. */
+  /** Returns whether a field is visible after the step. `before` says whether it was visible before. The name is in lower case. */
   shows(lowerName: string, before: boolean): boolean;
   /** Changes a row. Returns false to drop it. */
   run(row: WorkingRow): boolean;
@@ -28,10 +28,10 @@ export interface RowStep {
 
 const costs = { regex: 200, json: 100 } as const;
 
-/** Fields that `fields a, b` never hides, because clients need them for paging. */
+/** Fields that `fields a, b` never hides, because clients need them to read pages. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
-/** Applies the steps to a stored row. Returns undefined if a step drops it. */
+/** Applies the steps to a stored row. Returns undefined if a step drops the row. */
 export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
@@ -52,13 +52,13 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the steps that drop rows, and the earlier steps that affect them. */
+/** Returns the steps that drop rows, and the earlier steps on which they depend. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // A step without known names hides fields, or adds names that depend on the row.
+    // Steps without known names hide fields, or add fields whose names depend on the row.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -75,7 +75,7 @@ export function whereStep(condition: Predicate): RowStep {
   };
 }
 
-/** Adds the captures of the first match. `noDrop` keeps rows without a match. */
+/** Adds the values of the groups in the first match. `noDrop` keeps rows without a match. */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
   return {
@@ -95,7 +95,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
   };
 }
 
-/** Adds the fields of JSON messages. Their names depend on the row. */
+/** Adds the fields of JSON messages. Their names differ from row to row. */
 export const jsonStep: RowStep = {
   reads: new Set(['_raw']),
   cost: costs.json,
@@ -108,7 +108,7 @@ export const jsonStep: RowStep = {
   },
 };
 
-/** Adds the start of the message's slice, in ms since the epoch. Slices are counted from the epoch. */
+/** Adds the start of the slice in which the message is, in ms since the epoch. Slices are counted from the epoch. */
 export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
@@ -143,7 +143,7 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Computes exactly with integers, and with doubles otherwise. */
+/** Computes exactly with integers, and otherwise with doubles. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const areWhole = [one, other].every((value) => typeof value === 'bigint' || Number.isSafeInteger(value));
   const [left, right] = areWhole ? [BigInt(one), BigInt(other)] : [Number(one), Number(other)];
@@ -151,7 +151,7 @@ function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Nume
   return sign === '+' ? Number(left) + Number(right) : Number(left) - Number(right);
 }
 
-/** Hides all fields except the named ones. `sees` is the visibility of stored fields before it. */
+/** Hides all fields except the named ones. `sees` says which stored fields were visible before. */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);
   return restriction((lowerName) => kept.has(lowerName), sees);

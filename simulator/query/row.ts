@@ -1,10 +1,10 @@
-/** A stored message as queries read it. `log-data/` stores or generates it. */
+/** A message as queries read it. `log-data/` stores or generates it. */
 
 /** A field of a page or of records (2.4). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
-  /** Whether it groups records. False for fields of messages. */
+  /** Whether records are grouped by the field. Always false for fields of messages. */
   readonly keyField: boolean;
 }
 
@@ -17,15 +17,15 @@ export interface Row {
    * Returns the value of a standard field (2.5, with `_raw`) or of a parsed field, or undefined. The case of the name does not matter.
    */
   field(name: string): string | undefined;
-  /** Parsed fields by their names in pages. `field` returns them, too. Absent without parsed fields. */
+  /** Parsed fields by their names in pages. `field` returns them as well. Absent without parsed fields. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
-/** Selects rows. A source may call it once for many rows that agree in all read fields. */
+/** Selects rows. The filter may be called once for many rows that are equal in all fields that it reads. */
 export interface Filter {
   /** Lower-case names of all fields that it reads. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate cost relative to a comparison of short values. Default: 1. */
+  /** Approximate cost as a multiple of the comparison of two short values. Default: 1. */
   readonly cost?: number;
   matches(row: Row): boolean;
 }
@@ -36,12 +36,12 @@ export interface Transform {
   readonly reads: ReadonlySet<string>;
   /** Approximate relative cost of `apply`. */
   readonly cost: number;
-  /** Returns the row with parsed fields (`Row.parsed`) and without hidden fields, or undefined for a dropped row. */
+  /** Returns the row with its parsed fields (`Row.parsed`) and without hidden fields, or undefined for a dropped row. */
   apply(row: Row): Row | undefined;
-  /** Filter of the rows that `apply` does not drop. It may read less than `apply`. Absent if no row is dropped. */
+  /** A filter for the rows that `apply` keeps. It may read fewer fields than `apply`. Absent if no row is dropped. */
   readonly keepsRows?: Filter;
-  /** Fields that are always added. `json auto` adds more, depending on the row. */
+  /** Fields that are added to every row. `json auto` adds more to some rows. */
   readonly adds: readonly FieldDescriptor[];
-  /** Returns whether pages still show a field, by its name in any case. Absent if all are shown. */
+  /** Returns whether pages show a field, by its name in any case. Absent if all fields are shown. */
   readonly keeps?: (name: string) => boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * Words and phrases in `_raw`, as whole words and without regard to case.
+ * Searches words and phrases in `_raw`, as whole words and without regard to case.
  *
- * Messages have up to 256 KB and are not split into words, but searched in linear time. Words consist of letters, marks, digits and `_`.
- * A term that begins or ends with such a character matches only where no other one is beside it.
+ * Messages have up to 256 KB. They are not split into words, but searched in linear time. Words consist of letters, marks, digits
+ * and `_`. If a term begins or ends with such a character, the message must have no such character beside it.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -12,8 +12,8 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a test whether a message contains the segments in order, with anything but blanks between them. If the first or last segment is
- * empty, as in `err*` and `*tion`, the term may begin or end within a word.
+ * Returns a function that tests a message. The message must have the segments in order, with only non-blank characters between
+ * them. If the first or last segment is empty, as in `err*` and `*tion`, the term may begin or end within a word.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -29,15 +29,15 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Returns the next position of the part. `lastIndex` is after it then. */
+/** Returns the next position of the part, and sets `lastIndex` to its end. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
 /**
- * Returns whether the parts are in order within one run without blanks. The first position of each part is the best one. If a part is
- * missing in a run, the search continues in the next run that has it. So no character is searched twice.
+ * Returns whether one run of characters without blanks has the parts in order. The first position of each part is the best one. If
+ * a run lacks a part, the search continues in the next run that has the part. So no character is searched twice.
  */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
@@ -49,7 +49,7 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
   return false;
 }
 
-/** Returns `here` if the run contains all parts, and otherwise the start of the next run that may. */
+/** Returns `here` if the run has all parts. Otherwise returns the start of the next run that may have them. */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;
   let runEnd: number | undefined;

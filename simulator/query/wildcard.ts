@@ -1,11 +1,11 @@
 /**
  * Texts with wildcards: their notation, and the match of a whole value. Case does not matter.
  *
- * The time is linear in the length of the value, because the texts between wildcards are searched in order, without going back. `term.ts`
- * searches for words within messages.
+ * Matching takes linear time, because the texts between wildcards are searched in order, without going back. `term.ts` searches
+ * words within messages.
  */
 
-/** The texts between wildcards. A pattern has one more than it has wildcards. */
+/** The texts between wildcards. There is always one more text than wildcards. */
 export type Segments = readonly [string, ...string[]];
 
 /** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters it is a plain character. */
@@ -28,7 +28,7 @@ export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a test whether a value matches the segments with anything between them. */
+/** Returns a function that tests a value: it must have the segments in order, with anything between them. */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();
@@ -48,7 +48,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Returns the end of the last pattern if the patterns match in order, and Infinity otherwise. */
+/** Returns the end of the last match if the patterns match in order. Returns Infinity otherwise. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

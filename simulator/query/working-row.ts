@@ -1,4 +1,7 @@
-/** A row while operators work on it. Parsed fields hide stored fields of the same name, and `fields` hides fields of both kinds. */
+/**
+ * A row while operators work on it. A parsed field replaces a stored field of the same name, and `fields` hides fields of both
+ * kinds.
+ */
 import type { Row } from './row.ts';
 
 interface ParsedField {
@@ -44,7 +47,7 @@ export class WorkingRow implements Row {
     this.#parsed.set(name.toLowerCase(), { name, value });
   }
 
-  /** Hides stored fields for which `stored` returns false, and parsed fields for which `parsed` does. */
+  /** Hides the stored fields for which `stored` returns false, and the parsed fields for which `parsed` returns false. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     for (const lowerName of this.#parsed.keys()) if (!parsed(lowerName)) this.#parsed.delete(lowerName);

@@ -1,8 +1,8 @@
 /**
- * A page of messages (2.5) from a search: as stored, or with parsed fields and without hidden fields.
+ * Pages of the messages that a search found (2.5): as stored, or with parsed fields and without hidden fields.
  *
- * A search stores where messages are, and not their contents. So the page is read from stored pages in small parts, once for its length
- * and once while it is sent. It is never in memory as a whole.
+ * A search stores which messages it found, and not their contents. So the page is read from stored pages in small parts, once for
+ * its length and once while it is sent. It is never in memory as a whole.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
@@ -72,7 +72,10 @@ export function parsedMessages(
   };
 }
 
-/** Fields that the query parsed. A message without such a field has the value `""` (10.3), which adds to the length of the page. */
+/**
+ * Fields that the query has parsed. A message without such a field has the value `""` (10.3), which counts for the length of the
+ * page.
+ */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;

@@ -1,8 +1,8 @@
 /**
- * The histogram buckets of a status (2.3), newest first. A bucket is reported when the search has passed its start or has ended. Empty
- * buckets are left out.
+ * The histogram of a job's status (2.3): the number of messages in each *bucket*, a period of equal width, newest first. A bucket
+ * is reported when the search has passed its start or has ended. Empty buckets are omitted.
  *
- * Invariant: the search stops at the start of each bucket, and reports its number of messages.
+ * Invariant: the search stops at the start of each bucket, and reports the number of messages so far.
  */
 
 export interface Bucket {
@@ -12,7 +12,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** Maximum number of buckets for any width, because a status is held in memory. */
+/** Maximum number of buckets for any width, because the status is held in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
 const secondMs = 1_000;
@@ -37,14 +37,14 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Next time at which the search has to stop. Below the range after the last bucket. */
+  /** Time at which the search has to stop next. After the last bucket it is before the range. */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)
       : Number.NEGATIVE_INFINITY;
   }
 
-  /** Completes the bucket at the stop. `found` is the total number of messages so far. */
+  /** Completes the bucket at which the search has stopped. `found` is the total number of messages so far. */
   close(found: number): void {
     const count = found - this.#counted;
     if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });

@@ -1,10 +1,10 @@
 /**
- * Ids of search jobs: 16 hexadecimal digits that look random, computed from a counter. The counter can be computed from the id, so that a
- * former job is recognized without being stored.
+ * Ids of search jobs: 16 hexadecimal digits that look random, computed from a counter. The counter can be computed from the id, so
+ * the service recognizes the id of a former job without storing it.
  */
 
 const mask = 2n ** 64n - 1n;
-/** An odd factor, so that the multiplication can be inverted. */
+/** A factor. It is odd, so that the multiplication can be inverted. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 

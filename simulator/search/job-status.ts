@@ -1,6 +1,6 @@
 /**
- * The status of a job (2.3), with undocumented members of real services. Rendering a status marks buckets, errors and warnings as
- * reported.
+ * Renders the status of a job (2.3), with undocumented members of real services. Rendering marks its buckets, errors and warnings
+ * as reported.
  */
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
@@ -35,9 +35,9 @@ function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): ob
   return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
 }
 
-function extras({ createdMs, course, order }: SearchJob, atMs: number): object {
+function extras({ createdMs, schedule, definition }: SearchJob, atMs: number): object {
   return {
-    searchedTimeRange: { from: order.fromMs, to: order.toMs },
-    timeElapsed: Math.floor(Math.min(atMs, course.doneMs) - createdMs),
+    searchedTimeRange: { from: definition.fromMs, to: definition.toMs },
+    timeElapsed: Math.floor(Math.min(atMs, schedule.doneMs) - createdMs),
   };
 }

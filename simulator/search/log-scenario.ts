@@ -1,16 +1,18 @@
 /** Log data in a scenario: from files, or generated. `log-source.ts` makes the log data. */
 import { parseDuration } from '../../src/base/duration.ts';
 import { type FieldCase, fieldCases } from '../log-data/field-case.ts';
-import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from '../schema-words.ts';
+import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from '../schema-parts.ts';
 
 /**
- * A time: ms since the epoch; a date `2026-11-01` or a date-time `2026-11-01T12:00:00Z`, in UTC unless it has an offset; or an offset
- * from the start of the simulator, such as `-24h` or `+1h`.
+ * A time in a scenario:
+ * - ms since the epoch
+ * - a date `2026-11-01` or a date-time `2026-11-01T12:00:00Z`, in UTC unless it has an offset
+ * - an offset from the start of the simulator, such as `-24h` or `+1h`
  */
 export type MomentScenario = number | string;
 
 export interface LogScenario {
-  /** NDJSON files, read at the start. Of the other members, only `fieldCase` applies to them. */
+  /** NDJSON files, which are read at the start. Only `fieldCase` of the other members applies to them. */
   readonly files?: readonly string[];
   /** Replaces the scenario's seed. */
   readonly seed?: number;
@@ -21,13 +23,15 @@ export interface LogScenario {
   readonly perSecond?: number;
   /** Milliseconds with an exact number of messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Messages that share their millisecond with others. */
+  /** Groups of messages with the same millisecond. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
   /** Delay from the message time to the receipt by the service. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
   /** Size of a message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
-  /** Share of messages with escapes, control characters and multi-byte characters, and with half a surrogate pair. */
+  /**
+   * Share of messages with escapes, control characters and multi-byte characters, and share of messages with half a surrogate pair.
+   */
   readonly oddShare?: number;
   readonly loneSurrogateShare?: number;
   readonly sources?: number;

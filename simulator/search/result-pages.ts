@@ -7,7 +7,7 @@ import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {
   readonly offset: number;
-  /** The requested limit. The page is cut to the service's maximum later. */
+  /** The requested number of rows. The page is later reduced to the service's maximum. */
   readonly limit: number;
 }
 
@@ -33,7 +33,7 @@ function wholeNumber(name: 'offset' | 'limit', query: URLSearchParams): number |
 
 const messagesEnd = Buffer.from(']}');
 
-/** Returns a page of messages, in pieces that are made while they are sent. */
+/** Returns the body of a page of messages, in pieces that are made while they are sent. */
 export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {
@@ -79,7 +79,7 @@ function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): s
   return isWrong ? String(figure) : text;
 }
 
-/** Writes a figure with exponent and at least one decimal: `1.0E7`, `1.788E12`. */
+/** Writes a number with an exponent and at least one decimal: `1.0E7`, `1.788E12`. */
 function scientific(figure: number): string {
   const [digits = '', exponent] = figure.toExponential().split('e+');
   return `${digits.includes('.') ? digits : `${digits}.0`}E${exponent}`;

@@ -1,11 +1,11 @@
 /** The search API of the service: the paths of 4.1 to 4.5, and the search jobs. */
-import type { Api, Methods, Understood } from '../call.ts';
+import type { Api, Methods, PreparedCall } from '../call.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import type { Settings } from '../settings.ts';
 import type { Timeline } from '../timeline.ts';
+import { readBody } from './search-definition.ts';
 import { jobsPath, SearchOperations } from './search-operations.ts';
-import { readBody } from './search-order.ts';
 
 export class SearchApi implements Api {
   readonly #operations: SearchOperations;
@@ -24,10 +24,10 @@ export class SearchApi implements Api {
 
   methodsAt(path: string): Methods | undefined {
     const operations = this.#operations;
-    if (path === jobsPath) return { POST: ({ body }) => this.#orderOf(body) };
+    if (path === jobsPath) return { POST: ({ body }) => this.#prepareCreation(body) };
     const [id = '', part, ...rest] = path.startsWith(`${jobsPath}/`) ? path.slice(jobsPath.length + 1).split('/') : [];
     if (id === '' || rest.length > 0) return undefined;
-    const asked = { searchText: this.jobs.get(id)?.order.text, jobId: id };
+    const asked = { searchText: this.jobs.get(id)?.definition.text, jobId: id };
     switch (part) {
       case undefined:
         return {
@@ -43,7 +43,7 @@ export class SearchApi implements Api {
     }
   }
 
-  #orderOf(text: string): Understood {
+  #prepareCreation(text: string): PreparedCall {
     const body = readBody(text);
     const query = body?.['query'];
     return {

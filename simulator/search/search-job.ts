@@ -1,18 +1,18 @@
 /**
  * A search job (2.1, 3.1) over time:
  *
- * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or FORCE
- * PAUSED at the message limit.
+ *   NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM
+ *   → DONE GATHERING RESULTS, or FORCE PAUSED at the message limit.
  *
- * Silence, timeout or deletion → CANCELLED, from each state.
+ *   Silence, timeout or deletion → CANCELLED, from each state.
  *
- * Invariant: the due results depend on the time alone, and not on earlier requests. A job whose effort is spent stays GATHERING RESULTS,
- * and has the same results later. Counts never decrease, except that an aggregation without memory loses its records. A job that has
- * ended holds no results.
+ * Invariant: the results depend on the time alone, and not on earlier requests. A job whose effort is spent stays GATHERING
+ * RESULTS, and has the same results later. Counts never decrease, with one exception: an aggregation that runs out of memory loses
+ * its records. An ended job holds no results.
  */
-import { reachedAt, type SearchCourse } from './search-course.ts';
-import type { SearchOrder } from './search-order.ts';
+import type { SearchDefinition } from './search-definition.ts';
 import type { SearchResults } from './search-results.ts';
+import { reachedAt, type SearchSchedule } from './search-schedule.ts';
 import type { SearchSettings } from './search-settings.ts';
 
 export type JobState =
@@ -24,7 +24,7 @@ export type JobState =
   | 'FORCE PAUSED'
   | 'CANCELLED';
 
-/** Reason of a job's end: no requests, its maximum age, a deletion, or a fault. */
+/** Reason why a job ended: no requests, its maximum age, a deletion, or a fault. */
 export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 export interface NewJob {
@@ -33,10 +33,10 @@ export interface NewJob {
   readonly organisation: string;
   /** Session whose cookies its requests need. */
   readonly session: number;
-  readonly order: SearchOrder;
-  readonly course: SearchCourse;
+  readonly definition: SearchDefinition;
+  readonly schedule: SearchSchedule;
   readonly createdMs: number;
-  /** Time without requests after which the job is cancelled. */
+  /** Time in ms without requests after which the job is cancelled. */
   readonly silenceMs: number;
   /** Undefined for a broken query. */
   readonly results: SearchResults | undefined;
@@ -47,8 +47,8 @@ export class SearchJob {
   readonly user: string;
   readonly organisation: string;
   readonly session: number;
-  readonly order: SearchOrder;
-  readonly course: SearchCourse;
+  readonly definition: SearchDefinition;
+  readonly schedule: SearchSchedule;
   readonly createdMs: number;
   readonly silenceMs: number;
   readonly errors = new Notices();
@@ -69,22 +69,22 @@ export class SearchJob {
   /** Whether all due work is done. */
   #isUpToDate = true;
 
-  constructor({ id, user, organisation, session, order, course, createdMs, silenceMs, results }: NewJob) {
+  constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
     this.id = id;
     this.user = user;
     this.organisation = organisation;
     this.session = session;
-    this.order = order;
-    this.course = course;
+    this.definition = definition;
+    this.schedule = schedule;
     this.createdMs = createdMs;
     this.silenceMs = silenceMs;
     this.heardMs = createdMs;
     this.#results = results;
-    if ('broken' in order.query) this.errors.add(order.query.broken);
+    if ('broken' in definition.query) this.errors.add(definition.query.broken);
   }
 
   get isAggregation(): boolean {
-    const { query } = this.order;
+    const { query } = this.definition;
     return !('broken' in query) && query.aggregate !== undefined;
   }
 
@@ -94,13 +94,16 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /** Returns the results at a time, which must not go back. Undefined for a broken query or an ended job. */
+  /**
+   * Returns the results at a time, which must not be earlier than that of the last call. Undefined for a broken query or an ended
+   * job.
+   */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
-    const { course } = this;
-    const reachedMs = reachedAt(course, course.doneMs, atMs);
-    this.#isUpToDate = results.advance(reachedMs, reachedAt(course, course.histogramMs, atMs));
+    const { schedule } = this;
+    const reachedMs = reachedAt(schedule, schedule.doneMs, atMs);
+    this.#isUpToDate = results.advance(reachedMs, reachedAt(schedule, schedule.histogramMs, atMs));
     this.messageCount = results.messages;
     this.recordCount = results.records;
     this.scannedBytes = results.scannedBytes;
@@ -111,11 +114,11 @@ export class SearchJob {
   /** Returns whether the job finds nothing more. */
   isThrough(atMs: number): boolean {
     if (this.end || !this.resultsAt(atMs)) return true;
-    return this.#isUpToDate && atMs >= this.course.doneMs;
+    return this.#isUpToDate && atMs >= this.schedule.doneMs;
   }
 
   stateAt(atMs: number, settings: SearchSettings): JobState {
-    const { startMs, gatherMs, histogramMs, doneMs } = this.course;
+    const { startMs, gatherMs, histogramMs, doneMs } = this.schedule;
     if (this.end) return 'CANCELLED';
     if (atMs < startMs) return 'NOT STARTED';
     const results = this.resultsAt(atMs);
@@ -141,7 +144,7 @@ export class SearchJob {
   }
 }
 
-/** Errors or warnings of a job (2.3). Each is reported once, unless the scenario repeats them. */
+/** The errors, or the warnings, of a job (2.3). Each is reported once, unless the scenario repeats them. */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;
@@ -150,7 +153,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns the new notices, or all, and marks them as reported. */
+  /** Returns the unreported notices, or all notices, and marks them as reported. */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

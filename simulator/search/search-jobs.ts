@@ -1,7 +1,7 @@
 /**
- * All search jobs, active and ended, and their end without a request.
+ * All search jobs, active and ended. Ends jobs that get no requests or are too old.
  *
- * Invariant: a job ends once. The newest ended jobs are kept for the state at the control address. Older jobs are known only by their ids
+ * Invariant: a job ends once. The newest ended jobs are kept for the control address. Older jobs are known only by their ids
  * (`job-id.ts`).
  */
 import type { Effort } from '../log-data/effort.ts';
@@ -9,7 +9,7 @@ import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { JobEnd, SearchJob } from './search-job.ts';
 
-/** Maximum number of stored ended jobs. Each has a query and a few numbers. */
+/** Maximum number of ended jobs that are kept. Each has a query and a few numbers. */
 const maxEndedKept = 5_000;
 
 export class SearchJobs {
@@ -19,7 +19,7 @@ export class SearchJobs {
   /** Ids in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Jobs that may find more, by their last turn, earliest first. */
+  /** Jobs that may find more messages, the least recently advanced first. */
   readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -74,7 +74,7 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /** Advances jobs to their due state until the effort is spent. Returns whether all are there. */
+  /** Advances each job to the state that is due, until the effort is spent. Returns whether all jobs are there. */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;
@@ -89,7 +89,7 @@ export class SearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Checks a job at its maximum age, and at the time at which it would be silent for too long. */
+  /** Schedules checks of a job: at its maximum age, and when it would have been silent for too long. */
   #watch(job: SearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

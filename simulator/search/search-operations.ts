@@ -14,16 +14,16 @@ import { emptyPage, type FoundMessages } from './found-messages.ts';
 import { jobIdOf } from './job-id.ts';
 import { cookieNotice, renderStatus } from './job-status.ts';
 import { messageBody, readPageParameters, renderRecords } from './result-pages.ts';
-import { courseOf } from './search-course.ts';
+import { type RequestBody, readDefinition, type SearchDefinition } from './search-definition.ts';
 import { SearchJob } from './search-job.ts';
 import { SearchJobs } from './search-jobs.ts';
-import { type RequestBody, readOrder, type SearchOrder } from './search-order.ts';
 import { SearchResults } from './search-results.ts';
+import { scheduleOf } from './search-schedule.ts';
 import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Kind of a request for a job. Pages have their own statuses for unavailable jobs. */
+/** Kind of a request for a job. Requests for pages have their own statuses for unavailable jobs. */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
@@ -33,10 +33,10 @@ export class SearchOperations {
   readonly #data: () => LogData;
   readonly #effort: Effort;
   readonly #memory = new AggregationMemory();
-  /** Number of creations that were refused because of active jobs. */
+  /** Number of creations that were refused because too many jobs were active. */
   refusedForJobs = 0;
 
-  /** Creates the operations. `data` is the log data of new jobs. `effort` is shared by all jobs. */
+  /** Creates the operations. `data` is the log data of new jobs. All jobs share `effort`. */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
     this.#effort = effort;
@@ -45,11 +45,11 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** 4.1. `body` is undefined if it is not a JSON object. */
+  /** Creates a search job (4.1). `body` is undefined if it is not a JSON object. */
   create(body: RequestBody | undefined, call: Call): Outcome {
     const { key, settings, request, basePath } = call;
-    const order = readOrder(body, settings.search);
-    if ('code' in order) return refuseSearch(400, order.code, order.message);
+    const definition = readDefinition(body, settings.search);
+    if ('code' in definition) return refuseSearch(400, definition.code, definition.message);
     const maxJobs = settings.activeJobs.get(key.organisation) ?? settings.limits.activeJobs;
     if (maxJobs > 0 && this.jobs.active(key.organisation) >= maxJobs) {
       this.refusedForJobs++;
@@ -57,7 +57,7 @@ export class SearchOperations {
     }
     const { names } = settings.search.cookies;
     const session = this.#sessions.read(request.headers['cookie'], names) ?? this.#sessions.begin();
-    const job = this.#make(order, session, call);
+    const job = this.#make(definition, session, call);
     const { host } = request.headers;
     const href = `${host === undefined ? '' : `https://${host}`}${basePath}${jobsPath}/${job.id}`;
     const answer = jsonAnswer(202, JSON.stringify({ id: job.id, link: { rel: 'self', href }, warning: cookieNotice }));
@@ -87,7 +87,7 @@ export class SearchOperations {
     const asked = readPageParameters(call.query);
     if ('refusal' in asked) return asked;
     const { pages } = call.settings.search;
-    const { requiresRawMessages } = job.order;
+    const { requiresRawMessages } = job.definition;
     if (job.isAggregation && !requiresRawMessages && pages.messagesOfAggregation === 'refuse') {
       const message = 'The query aggregates, and was made without requiresRawMessages.';
       return refuseSearch(400, 'raw.messages.not.available', message);
@@ -131,20 +131,20 @@ export class SearchOperations {
     return jsonAnswer(200, JSON.stringify({ id }));
   }
 
-  #make(order: SearchOrder, session: number, { key, settings, atMs }: Call): SearchJob {
+  #make(definition: SearchDefinition, session: number, { key, settings, atMs }: Call): SearchJob {
     const { search, timeScale } = settings;
     this.#memory.maxMb = search.aggregationMb;
     const id = jobIdOf(this.jobs.created, this.#seed);
-    const { query, byReceiptTime, fromMs } = order;
-    const range = { fromMs, toMs: order.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
+    const { query, byReceiptTime, fromMs } = definition;
+    const range = { fromMs, toMs: definition.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
     const draw = drawFor(this.#seed, 'search', id);
     const job = new SearchJob({
       id,
       user: key.user,
       organisation: key.organisation,
       session,
-      order,
-      course: courseOf({ createdMs: atMs, fromMs, toMs: range.toMs, draw, timeScale }, search),
+      definition,
+      schedule: scheduleOf({ createdMs: atMs, fromMs, toMs: range.toMs, draw, timeScale }, search),
       createdMs: atMs,
       silenceMs: pickFrom(search.keepAlive, drawFor(this.#seed, 'silence', id)),
       results:

@@ -1,5 +1,7 @@
-/** Results of a job so far: messages, records and buckets. The job sets how far they should be; the work is done on request. */
-
+/**
+ * The results of a job so far: messages, records and buckets. The schedule of the job says how far it should have searched; the
+ * search is done when results are requested.
+ */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData, MatchListener, Search, SearchRange } from '../log-data/log-data.ts';
@@ -17,17 +19,17 @@ export interface ResultOptions {
   readonly data: LogData;
   /** Maximum number of messages of a search without aggregation. */
   readonly messageLimit: number;
-  /** Maximum number of messages that are looked at one by one. */
+  /** Maximum number of messages that are examined one by one. */
   readonly scanLimit: number;
-  /** Latest receipt time of found messages, in ms since the epoch. */
+  /** Latest receipt time of messages that are found, in ms since the epoch. */
   readonly receivedByMs: number;
-  /** Width of a bucket. Chosen automatically if undefined. */
+  /** Width of a histogram bucket in ms. Chosen automatically if undefined. */
   readonly bucketMs: number | undefined;
   /** Whether buckets are found before messages. */
   readonly histogramFirst: boolean;
   /** Effort that the search spends. */
   readonly effort: Effort;
-  /** Memory that aggregations share. The job has its own if absent. */
+  /** Memory that all aggregations share. If absent, the job has its own. */
   readonly memory?: AggregationMemory;
 }
 
@@ -56,8 +58,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to `reachedMs`, and completes buckets back to `histogramReachedMs`, until the effort is spent. Returns whether it got
-   * there or ended.
+   * Searches back to `reachedMs`, and completes buckets back to `histogramReachedMs`, until the effort is spent. Returns true when
+   * it got there or has ended.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -82,7 +84,7 @@ export class SearchResults {
     }
   }
 
-  /** Frees the results. No other method may be called afterwards. */
+  /** Frees the results. No method may be called afterwards. */
   end(): void {
     this.#aggregation?.end();
   }
@@ -95,7 +97,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Why results are incomplete, as a text for people: the aggregation or the search gave up. Undefined otherwise. */
+  /** Set when the results are incomplete because the aggregation or the search gave up: an explanation for people. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -103,7 +105,7 @@ export class SearchResults {
       : undefined;
   }
 
-  /** Whether the search gave up at its maximum of single messages. */
+  /** Whether the search gave up because it examined its maximum number of single messages. */
   get isGivenUp(): boolean {
     return this.#search.isGivenUp || this.#histogramSearch.isGivenUp;
   }
@@ -117,7 +119,7 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Which limit on messages is reached: the limit of the service, or `limit` in the query. */
+  /** Which limit on the number of messages is reached: the limit of the service, or `limit` in the query. */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
@@ -161,7 +163,7 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether all messages of the range were received in time, so that none has to be checked. */
+/** Returns whether all messages of the range were received in time. Then no message has to be checked. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -1,36 +1,38 @@
-/** Searches in a scenario: their timing, and optional behaviour of real services. `search-settings.ts` has the defaults. */
-
-import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-words.ts';
+/**
+ * The part of a scenario about searches: their timing, and optional behaviour of real services. `search-settings.ts` has the
+ * defaults.
+ */
+import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-parts.ts';
 import type { DurationRange } from '../span.ts';
 
 export interface SearchScenario {
   /** Duration of GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Part of its range that a job searches in a second. Replaces `duration`. */
+  /** Length of the range that a job searches in a second. Replaces `duration`. */
   readonly rangePerSecond?: string;
   /** Duration of NOT STARTED. */
   readonly notStartedFor?: string;
   /** Duration of GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /** Completes the histogram after half of the time. The state is DONE GATHERING HISTOGRAM from then on. */
+  /** Whether the histogram is complete after half of the time. From then on the state is DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
   /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
   readonly messageLimit?: number;
-  /** Maximum number of messages that a search looks at one by one. Applies to later jobs. */
+  /** Maximum number of messages that a search examines one by one. Applies to later jobs. */
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
-  /** How a job shows that it reached the message limit. */
+  /** How a job reports that it reached the message limit. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a job is cancelled. */
   readonly keepAlive?: DurationRange;
   /** Maximum age of a job. */
   readonly timeout?: string;
-  /** Time for which the status of a cancelled job is CANCELLED. It is 404 afterwards. */
+  /** Time for which a cancelled job has the status CANCELLED. After that, requests for it get 404. */
   readonly cancelledFor?: string;
-  /** Time for which a new job is 404 for all requests after its creation. */
+  /** Time for which requests for a new job get 404. */
   readonly lag?: string;
-  /** Whether messages of the millisecond `to` are in the range. */
+  /** Whether the range includes the messages of the millisecond `to`. */
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
@@ -53,13 +55,13 @@ export interface CookieScenario {
 export interface StatusScenario {
   /** Whether `warning` has the notice about cookies. */
   readonly cookieNotice?: boolean;
-  /** Whether a status has `searchedTimeRange`, `timeElapsed`, and `logLevel` in buckets. */
+  /** Whether a status has `searchedTimeRange`, `timeElapsed`, and `logLevel` in its buckets. */
   readonly extraMembers?: boolean;
-  /** Width of a bucket. Chosen automatically if absent. */
+  /** Width of a histogram bucket. Chosen automatically if absent. */
   readonly bucketLength?: string;
-  /** Whether a status has the new buckets, or all. */
+  /** Whether a status has only new histogram buckets, or all. */
   readonly buckets?: 'new' | 'all';
-  /** Whether a status has the new errors and warnings, or all. */
+  /** Whether a status has only new errors and warnings, or all. */
   readonly pending?: 'new' | 'all';
 }
 
@@ -68,17 +70,20 @@ export interface PageScenario {
   readonly maxRecords?: number;
   /** Maximum bytes of the messages of a page. */
   readonly maxBytes?: number;
-  /** Status of pages of a job that never existed. */
+  /** HTTP status of pages for a job that never existed. */
   readonly unknownJob?: 400 | 404;
-  /** Status of pages of a job that was cancelled, or whose cookie is missing. */
+  /** HTTP status of pages for a job that was cancelled, or whose cookie is missing. */
   readonly lostJob?: 400 | 404;
   /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
-  /** Messages of an aggregation that does not require them: 400 `raw.messages.not.available`, or messages without `_raw`. */
+  /**
+   * Answer to a request for messages of an aggregation that does not require them: 400 `raw.messages.not.available`, or messages
+   * without `_raw`.
+   */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records of an aggregation that is not done: partial, or with wrong figures. */
+  /** Records of an unfinished aggregation: those so far, or wrong figures. */
   readonly earlyRecords?: 'partial' | 'wrong';
-  /** Notation of computed figures from ten million on: 1788000000000 or 1.788E12. */
+  /** Notation of computed numbers from ten million on: 1788000000000 or 1.788E12. */
   readonly largeFigures?: 'plain' | 'scientific';
 }
 

@@ -1,5 +1,8 @@
-/** Search settings with all defaults. Defaults follow the specification, and its first reading where it is ambiguous. */
-import { usualMb } from '../query/aggregation-memory.ts';
+/**
+ * Search settings with all defaults. Defaults follow the specification. Where it is ambiguous, they follow its first reading
+ * (10.2).
+ */
+import { defaultMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';
 
@@ -42,7 +45,7 @@ export function searchSettings(scenario: SearchScenario): SearchSettings {
     histogramFirst: scenario.histogramFirst ?? false,
     messageLimit: scenario.messageLimit ?? 100_000,
     scanLimit: scenario.scanLimit ?? 100_000_000,
-    aggregationMb: scenario.aggregationMb ?? usualMb,
+    aggregationMb: scenario.aggregationMb ?? defaultMb,
     atMessageLimit: scenario.atMessageLimit ?? 'forcePaused',
     keepAlive: spanOf(scenario.keepAlive) ?? { minMs: 20_000, maxMs: 30_000 },
     timeoutMs: durationMs(scenario.timeout) ?? 8 * hourMs,

@@ -3,8 +3,8 @@ import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
 /**
- * A time, or a local time that needs a zone. `invalid` is unreadable, with an optional reason for people. `wrongType` is neither text nor
- * number.
+ * A time in a request: a moment, or a local time that needs a zone. `invalid` cannot be read, and may have a reason for people.
+ * `wrongType` is neither a text nor a number.
  */
 export type WrittenTime =
   | { readonly kind: 'moment'; readonly atMs: number }

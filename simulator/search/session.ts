@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (5.3). A creation without a session begins one, and later requests need all cookies of the session. A cookie
- * contains its session, so that none is stored.
+ * Cookies of search jobs (5.3). A creation without cookies begins a session, and later requests need all cookies of the session. A
+ * cookie contains the number of its session, so no session is stored.
  */
 import { drawFor } from '../chance.ts';
 
@@ -22,7 +22,9 @@ export class Sessions {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
 
-  /** Returns the session of the header `Cookie`. Undefined if a name is missing, or a value is invalid or of another session. */
+  /**
+   * Returns the session that the header `Cookie` names. Undefined if a cookie is missing or invalid, or belongs to another session.
+   */
   read(header: string | undefined, names: readonly string[]): number | undefined {
     const sent = cookiesIn(header ?? '');
     let session: number | undefined;
@@ -42,7 +44,7 @@ export class Sessions {
   }
 }
 
-/** Of several cookies with one name, the first counts, because its path is the longest. */
+/** If several cookies have one name, the first counts, because its path is the longest. */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const pair of header.split(';')) {

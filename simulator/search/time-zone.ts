@@ -1,11 +1,11 @@
 /**
- * Time zones (4.1): from a name or code to ms since the epoch of a local time.
+ * Time zones (4.1): converts a local time in a zone to ms since the epoch.
  *
- * Codes have the meaning of the table below, even if several places share them. Other names are from the IANA database, in any case, or
- * offsets such as `+05:30`, also after `UTC` or `GMT`.
+ * Codes have the meaning of the table below, even if several places share them. Other names are from the IANA database, in any
+ * case, or offsets such as `+05:30`, also after `UTC` or `GMT`.
  */
 
-/** Places by code. A code includes summer time, so that PST and PDT are equal. */
+/** Places by code. A code includes summer time, so PST and PDT are equal. */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',
@@ -59,11 +59,13 @@ const placesByCode: Readonly<Record<string, string>> = {
   NZDT: 'Pacific/Auckland',
 };
 
-/** `UTC+2`, `GMT-03:30`: ahead of UTC. The IANA zones `Etc/GMT+2` have the opposite sign. */
+/**
+ * Offsets such as `UTC+2` and `GMT-03:30`, which are ahead of UTC if positive. The IANA zones `Etc/GMT+2` have the opposite sign.
+ */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/** Maximum number of cached formatters. They are expensive, and few zones are used. */
+/** Maximum number of cached formatters. A formatter is expensive, and few zones are used. */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 
@@ -114,8 +116,8 @@ export class TimeZone {
   }
 
   /**
-   * Returns ms since the epoch of a local time, which is given as if it were UTC. Of a repeated time, it takes the first. A skipped time
-   * is moved by the length of the gap.
+   * Converts a local time, given as if it were UTC, to ms since the epoch. If the time is repeated, the first one counts. If the
+   * time is skipped, it is moved by the length of the gap.
    */
   epochMsOf(localMs: number): number {
     const before = this.#offsetMsAt(localMs - dayMs);

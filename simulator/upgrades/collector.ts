@@ -1,16 +1,17 @@
 /**
- * A collector of the simulated service: its traits, its present and past condition, and its JSON.
+ * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The
+ * *condition* is what changes during a run, such as version and contact.
  *
- * Invariant: `now` changes only through `change`, which keeps the former condition, so that `at` can return the condition that a lagging
- * list shows. The constant part of the JSON is cached, because pages of 1,000 are rendered often.
+ * Invariant: `now` changes only through `change`, which keeps the former condition, so that `at` can return the condition that an
+ * outdated list shows. The constant part of the JSON is cached, because pages of 1,000 collectors are rendered often.
  */
-import type { CollectorTraits } from '../scenario.ts';
+import type { CollectorProperties } from '../scenario.ts';
 
 /** The changing properties of a collector. */
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
-  /** Time at which it was last known to run, in ms since the epoch. Only for a collector that does not run. */
+  /** Time at which the collector last ran, in ms since the epoch. Only for a collector that does not run. */
   readonly silentSinceMs: number;
   readonly present: boolean;
 }
@@ -20,7 +21,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Maximum age of a stored condition. No list lags longer. */
+/** Maximum age of a stored condition in ms. No list is more outdated. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -30,11 +31,11 @@ export class Collector {
   readonly name: string;
   /** Name of its group, or undefined without one. */
   readonly group: string | undefined;
-  traits: CollectorTraits;
+  properties: CollectorProperties;
   now: Condition;
   /** Tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades that should have ended while the collector was silent. */
+  /** Upgrades that would have ended while the collector was silent. */
   readonly heldUpgrades: UpgradeTask[] = [];
   /** Number of tasks answered with 202. */
   acceptedTasks = 0;
@@ -45,17 +46,23 @@ export class Collector {
   #renderedVersion: string | undefined;
   readonly #heartbeatPhaseMs: number;
 
-  constructor(id: string, name: string, group: string | undefined, traits: CollectorTraits, condition: Condition) {
+  constructor(
+    id: string,
+    name: string,
+    group: string | undefined,
+    properties: CollectorProperties,
+    condition: Condition,
+  ) {
     this.id = id;
     this.name = name;
     this.group = group;
-    this.traits = traits;
+    this.properties = properties;
     this.now = condition;
     this.#heartbeatPhaseMs = (Number(id.slice(-5)) * 7) % heartbeatMs;
   }
 
   get hosted(): boolean {
-    return this.traits.collectorType === 'Hosted';
+    return this.properties.collectorType === 'Hosted';
   }
 
   change(changes: Partial<Condition>, atMs: number): void {
@@ -64,9 +71,9 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /** Sets new traits. The caller has to apply their effect on the condition. */
-  describe(traits: CollectorTraits): void {
-    this.traits = traits;
+  /** Replaces the properties. The caller has to apply their effect on the condition. */
+  describe(properties: CollectorProperties): void {
+    this.properties = properties;
     this.#rendered = undefined;
   }
 
@@ -82,7 +89,7 @@ export class Collector {
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
   }
 
-  /** Returns whether the service reports the collector as alive. It does so for some time after the last contact. */
+  /** Returns whether the service reports the collector as alive. It does so until some time after the last contact. */
   isAlive(condition: Condition, atMs: number, aliveForMs: number): boolean {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
@@ -94,7 +101,7 @@ export class Collector {
       this.#rendered = this.#renderSteady(condition.version);
       this.#renderedVersion = condition.version;
     }
-    const omit = this.traits.omit;
+    const omit = this.properties.omit;
     let text = this.#rendered;
     if (!omit?.includes('lastSeenAlive')) text += `,"lastSeenAlive":${this.lastSeenAliveMs(condition, atMs)}`;
     if (!omit?.includes('alive')) text += `,"alive":${this.isAlive(condition, atMs, aliveForMs)}`;
@@ -103,21 +110,21 @@ export class Collector {
 
   /** Returns all members except the last two, without the closing brace. */
   #renderSteady(version: string): string {
-    const { traits } = this;
+    const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
-      hostName: traits.hostName ?? `${this.name}.example.internal`,
-      timeZone: traits.timeZone ?? 'Etc/UTC',
+      hostName: properties.hostName ?? `${this.name}.example.internal`,
+      timeZone: properties.timeZone ?? 'Etc/UTC',
       links: [{ rel: 'sources', href: `/v1/collectors/${this.id}/sources` }],
-      ephemeral: traits.ephemeral ?? false,
-      sourceSyncMode: traits.sourceSyncMode ?? 'UI',
-      collectorType: traits.collectorType ?? 'Installable',
+      ephemeral: properties.ephemeral ?? false,
+      sourceSyncMode: properties.sourceSyncMode ?? 'UI',
+      collectorType: properties.collectorType ?? 'Installable',
       collectorVersion: version,
-      osVersion: traits.osVersion ?? '6.1.0',
-      osName: traits.osName ?? 'Linux',
-      osArch: traits.osArch ?? 'amd64',
+      osVersion: properties.osVersion ?? '6.1.0',
+      osName: properties.osName ?? 'Linux',
+      osArch: properties.osArch ?? 'amd64',
     };
     const kept = Object.entries(members).filter(
-      ([name]) => !(traits.omit as readonly string[] | undefined)?.includes(name),
+      ([name]) => !(properties.omit as readonly string[] | undefined)?.includes(name),
     );
     const rest = kept.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join('');
     return `{"id":${this.id},"name":${JSON.stringify(this.name)}${rest}`;

@@ -4,9 +4,8 @@
  * Invariant: a new scenario changes only what differs from the former one. Ids are assigned once, in the order of the scenario, and never
  * reused.
  */
-
 import { matchesGlob } from '../glob.ts';
-import type { CollectorGroup, CollectorTraits, Scenario } from '../scenario.ts';
+import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
 import { durationMs } from '../span.ts';
 import { Collector } from './collector.ts';
 
@@ -14,14 +13,14 @@ const dayMs = 86_400_000;
 
 interface Declaration {
   readonly group: string | undefined;
-  readonly traits: CollectorTraits;
+  readonly properties: CollectorProperties;
 }
 
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Traits by their JSON. Equal traits are one object, which makes comparisons cheap. */
-  readonly #interned = new Map<string, CollectorTraits>();
+  /** Properties of collectors by their JSON. Equal properties are one object, which makes comparisons cheap. */
+  readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   /** Times of all changes that lists can show, ascending. */
   readonly #changesMs: number[] = [];
@@ -30,7 +29,7 @@ export class Fleet {
     this.#nextId = firstId;
   }
 
-  /** Returns the collectors in the order of their creation, with removed ones, which are not present. */
+  /** Returns the collectors in the order of their creation, including removed ones (`now.present` is false). */
   all(): Iterable<Collector> {
     return this.#byId.values();
   }
@@ -39,7 +38,7 @@ export class Fleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the present collectors with a matching name or id. */
+  /** Returns the collectors with a matching name or id that are not removed. */
   matching(patterns: readonly string[]): Collector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
@@ -48,7 +47,7 @@ export class Fleet {
     return found;
   }
 
-  /** Returns the number of changes up to `atMs`. An equal number means an equal list. */
+  /** Returns the number of changes up to `atMs`. Equal numbers mean equal lists. */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -67,7 +66,7 @@ export class Fleet {
     this.#changesMs.push(atMs);
   }
 
-  /** Applies the scenario. Returns the collectors that resume contact with the service. */
+  /** Applies the scenario. Returns the collectors that are in contact with the service again. */
   declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
     const revived: Collector[] = [];
     const declared = new Set<string>();
@@ -75,7 +74,7 @@ export class Fleet {
       declared.add(name);
       const collector = this.#byName.get(name);
       if (!collector) this.#add(name, declaration, atMs, atStart);
-      else if (this.#adjust(collector, declaration.traits, atMs)) revived.push(collector);
+      else if (this.#adjust(collector, declaration.properties, atMs)) revived.push(collector);
     }
     for (const [name, collector] of this.#byName) {
       if (declared.has(name)) continue;
@@ -88,49 +87,49 @@ export class Fleet {
   *#declarations(scenario: Scenario): Generator<[string, Declaration]> {
     const single = new Map(Object.entries(scenario.collectors ?? {}));
     for (const [group, declaration] of Object.entries(scenario.groups ?? {})) {
-      for (const [name, traits] of membersOf(group, declaration)) {
+      for (const [name, properties] of membersOf(group, declaration)) {
         const own = single.get(name);
         single.delete(name);
-        yield [name, { group, traits: this.#intern(own ? { ...traits, ...own } : traits) }];
+        yield [name, { group, properties: this.#intern(own ? { ...properties, ...own } : properties) }];
       }
     }
-    for (const [name, traits] of single) yield [name, { group: undefined, traits: this.#intern(traits) }];
+    for (const [name, properties] of single) yield [name, { group: undefined, properties: this.#intern(properties) }];
   }
 
-  #intern(traits: CollectorTraits): CollectorTraits {
-    const key = JSON.stringify(traits);
+  #intern(properties: CollectorProperties): CollectorProperties {
+    const key = JSON.stringify(properties);
     const known = this.#interned.get(key);
     if (known) return known;
-    this.#interned.set(key, traits);
-    return traits;
+    this.#interned.set(key, properties);
+    return properties;
   }
 
-  #add(name: string, { group, traits }: Declaration, atMs: number, atStart: boolean): void {
+  #add(name: string, { group, properties }: Declaration, atMs: number, atStart: boolean): void {
     const id = String(this.#nextId++);
-    const silentForMs = durationMs(traits.silentFor) ?? dayMs;
-    const collector = new Collector(id, name, group, traits, {
-      version: versionOf(traits),
-      running: traits.running ?? true,
+    const silentForMs = durationMs(properties.silentFor) ?? dayMs;
+    const collector = new Collector(id, name, group, properties, {
+      version: versionOf(properties),
+      running: properties.running ?? true,
       silentSinceMs: atMs - silentForMs,
-      present: atStart && traits.absent !== true,
+      present: atStart && properties.absent !== true,
     });
     this.#byName.set(name, collector);
     this.#byId.set(id, collector);
-    if (!atStart && traits.absent !== true) this.change(collector, { present: true }, atMs);
+    if (!atStart && properties.absent !== true) this.change(collector, { present: true }, atMs);
   }
 
   /** Returns whether the collector resumes contact. */
-  #adjust(collector: Collector, traits: CollectorTraits, atMs: number): boolean {
-    const before = collector.traits;
-    if (before === traits) return false;
-    collector.describe(traits);
-    const [ran, runs] = [before.running ?? true, traits.running ?? true];
+  #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
+    const before = collector.properties;
+    if (before === properties) return false;
+    collector.describe(properties);
+    const [ran, runs] = [before.running ?? true, properties.running ?? true];
     this.change(
       collector,
       {
-        ...(versionOf(before) === versionOf(traits) ? {} : { version: versionOf(traits) }),
-        ...(ran === runs ? {} : { running: runs, silentSinceMs: atMs - (durationMs(traits.silentFor) ?? 0) }),
-        ...((before.absent ?? false) === (traits.absent ?? false) ? {} : { present: traits.absent !== true }),
+        ...(versionOf(before) === versionOf(properties) ? {} : { version: versionOf(properties) }),
+        ...(ran === runs ? {} : { running: runs, silentSinceMs: atMs - (durationMs(properties.silentFor) ?? 0) }),
+        ...((before.absent ?? false) === (properties.absent ?? false) ? {} : { present: properties.absent !== true }),
       },
       atMs,
     );
@@ -142,17 +141,19 @@ export function matchesCollector(patterns: readonly string[], collector: Collect
   return patterns.some((pattern) => pattern === collector.id || matchesGlob(pattern, collector.name));
 }
 
-function versionOf(traits: CollectorTraits): string {
-  return traits.collectorType === 'Hosted' ? '' : (traits.version ?? '');
+function versionOf(properties: CollectorProperties): string {
+  return properties.collectorType === 'Hosted' ? '' : (properties.version ?? '');
 }
 
-/** Yields names and traits of a group's members. */
-function* membersOf(group: string, declaration: CollectorGroup): Generator<[string, CollectorTraits]> {
-  const { count: _count, name: _name, versions, ...traits } = declaration;
-  const variants: CollectorTraits[] = versions ? versions.map((version) => ({ ...traits, version })) : [traits];
+/** Yields names and properties of a group's members. */
+function* membersOf(group: string, declaration: CollectorGroup): Generator<[string, CollectorProperties]> {
+  const { count: _count, name: _name, versions, ...properties } = declaration;
+  const variants: CollectorProperties[] = versions
+    ? versions.map((version) => ({ ...properties, version }))
+    : [properties];
   let index = 0;
   for (const name of memberNames(group, declaration))
-    yield [name, variants[index++ % variants.length] as CollectorTraits];
+    yield [name, variants[index++ % variants.length] as CollectorProperties];
 }
 
 /** Yields `web-0001`, `web-0002`, … for `web-####`. A pattern without `#` gets the number at its end. */

@@ -29,7 +29,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops lists that were sorted under other settings. */
+  /** Drops cached lists that were sorted under other settings. */
   clear(): void {
     this.#lists.clear();
   }
@@ -97,7 +97,7 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }
 
-/** Returns a number with the order of `compareBuildVersions` for parts below a million. Other texts come first. */
+/** Returns a number that sorts like `compareBuildVersions` if all parts are below a million. Other texts come first. */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);
   return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;

@@ -65,7 +65,10 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** Returns a scenario with `size` collectors, from ten on with some of every kind. The first kind takes the rounding difference. */
+/**
+ * Returns a scenario with `size` collectors. From ten collectors on it has some of every kind. The first kind takes the rounding
+ * difference.
+ */
 export function mixedFleet(size: number, seed = 1): Scenario {
   const round = size < 10 ? Math.floor : Math.ceil;
   const counts = kinds.map(({ share }, index) => (index === 0 ? 0 : round(size * share)));

@@ -1,11 +1,11 @@
 /** The upgrade API of the service: the operations 4.6 to 4.9, and the fleet of the scenario. */
-import type { Api, Call, Methods, ServiceRequest, Understood } from '../call.ts';
+import type { Api, Call, Methods, PreparedCall, ServiceRequest } from '../call.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Settings } from '../settings.ts';
 import type { Timeline } from '../timeline.ts';
 import { Fleet } from './fleet.ts';
 import { Listing } from './listing.ts';
-import { readTaskOrder, UpgradeOperations } from './upgrade-operations.ts';
+import { readTaskDefinition, UpgradeOperations } from './upgrade-operations.ts';
 import { Upgrades } from './upgrades.ts';
 
 const root = '/v1/collectors/upgrades';
@@ -28,14 +28,14 @@ export class UpgradeApi implements Api {
   /** Applies the changes from the scenario `before`. */
   declare(scenario: Scenario, before: Scenario, atMs: number): void {
     this.#listing.clear();
-    // A merge patch keeps the objects that it does not change, and comparing a large fleet is slow.
+    // Compared by identity: a merge patch keeps the objects that it does not change, and comparing a large fleet is slow.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }
 
   methodsAt(path: string): Methods | undefined {
     const operations = this.#operations;
-    if (path === root) return { POST: (request) => this.#orderOf(request) };
+    if (path === root) return { POST: (request) => this.#prepareTask(request) };
     if (path === `${root}/collectors`) {
       return { GET: () => ({ operation: 'listCollectors', act: (call) => operations.listCollectors(call) }) };
     }
@@ -48,16 +48,16 @@ export class UpgradeApi implements Api {
     return { GET: () => ({ operation: 'getTask', collector, act: (call) => operations.getTask(id, call) }) };
   }
 
-  #orderOf({ body }: ServiceRequest): Understood {
-    const order = readTaskOrder(body);
-    const collector = order?.collectorId === undefined ? undefined : this.fleet.byId(order.collectorId);
+  #prepareTask({ body }: ServiceRequest): PreparedCall {
+    const definition = readTaskDefinition(body);
+    const collector = definition?.collectorId === undefined ? undefined : this.fleet.byId(definition.collectorId);
     this.createTaskRequests++;
     if (collector) collector.createTaskRequests++;
     const act = (call: Call) => {
-      const outcome = this.#operations.createTask(order, call);
+      const outcome = this.#operations.createTask(definition, call);
       if (!('refusal' in outcome)) this.tasksAccepted++;
       return outcome;
     };
-    return { operation: 'createTask', collector, collectorId: order?.collectorId, act };
+    return { operation: 'createTask', collector, collectorId: definition?.collectorId, act };
   }
 }

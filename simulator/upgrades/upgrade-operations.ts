@@ -10,10 +10,10 @@ import { type Listing, maySee } from './listing.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 
-export interface TaskOrder {
-  /** Decimal digits. Undefined if the body names no collector. */
+export interface TaskDefinition {
+  /** Collector id in decimal digits. Undefined if the body names no collector. */
   readonly collectorId: string | undefined;
-  /** Undefined if absent; `invalid` if it is not a text. */
+  /** Requested version. Undefined if absent; `invalid` if it is not a text. */
   readonly toVersion: string | undefined | { readonly invalid: unknown };
 }
 
@@ -59,13 +59,17 @@ export class UpgradeOperations {
     return jsonAnswer(200, renderTask(task, atMs, settings.task));
   }
 
-  /** 4.9, with the checks in the order of 7.5. `order` is undefined if the body is not a JSON object. */
-  createTask(order: TaskOrder | undefined, { key, settings, atMs }: Call): Outcome {
-    if (!order) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');
-    const collector = order.collectorId === undefined ? undefined : this.#fleet.byId(order.collectorId);
+  /**
+   * Creates an upgrade task (4.9), with the checks in the order of 7.5. `definition` is undefined if the body is not a JSON object.
+   */
+  createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: Call): Outcome {
+    if (!definition) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');
+    const collector = definition.collectorId === undefined ? undefined : this.#fleet.byId(definition.collectorId);
     if (!collector?.now.present || !maySee(key, collector)) {
       const which =
-        order.collectorId === undefined ? 'collectorId is missing or no id' : `${order.collectorId} is unknown`;
+        definition.collectorId === undefined
+          ? 'collectorId is missing or no id'
+          : `${definition.collectorId} is unknown`;
       return refuse(400, 'collector.invalid', `The collector does not exist, or you may not see it: ${which}.`);
     }
     if (collector.hosted) {
@@ -82,7 +86,7 @@ export class UpgradeOperations {
       return refuse(400, 'collector.in.upgrading', `Collector ${collector.name} is being upgraded already.`);
     }
     const upgrade = settingsFor(collector, settings.upgrade);
-    const asked = order.toVersion;
+    const asked = definition.toVersion;
     if (typeof asked === 'object') return unknownVersion(JSON.stringify(asked.invalid), settings);
     const toVersion = asked ?? (upgrade.withoutVersion === 'latest' ? settings.latestVersion : undefined);
     if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
@@ -95,8 +99,8 @@ export class UpgradeOperations {
   }
 }
 
-/** Reads the body of 4.9. Undefined if it is not a JSON object. Null counts as absent. */
-export function readTaskOrder(body: string): TaskOrder | undefined {
+/** Reads the body of a request that creates a task (4.9). Undefined if it is not a JSON object. Null counts as absent. */
+export function readTaskDefinition(body: string): TaskDefinition | undefined {
   let value: unknown;
   try {
     value = parseLosslessJson(body);
@@ -118,7 +122,7 @@ function isOffered(version: string, settings: Settings): boolean {
   return settings.builds.some((build) => build.version === version);
 }
 
-/** Returns `fallback` for an absent parameter, and undefined for an invalid number. */
+/** Reads a number from a parameter. Returns `fallback` if it is absent, and undefined if it is invalid. */
 function wholeNumber(text: string | null, fallback: number): number | undefined {
   if (text === null) return fallback;
   const value = Number(text);

@@ -1,15 +1,14 @@
 /**
  * An upgrade task (2.9, 3.2) over time:
  *
- * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed. The first three become 3 at the timeout.
+ *   0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed. The first three become 3 at the timeout.
  *
- * The first three states are computed from the clock. The end is set from outside.
+ * The first three states follow from the time. Success or failure is set from outside.
  */
-
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';
 
-/** Returns the status code (3.2) at a time not before its last change. */
+/** Returns the status code (3.2) at a time. The time must not be before the last change of the task. */
 export function statusAt(task: UpgradeTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;

@@ -1,8 +1,8 @@
 /**
- * Upgrades in progress: accepted tasks, their course, their effect on collectors, and the lock of collectors.
+ * Upgrades in progress: accepted tasks and their progress, their effect on collectors, and the lock that refuses a second task.
  *
- * Invariant: a task ends once. A collector's version changes when the collector finishes, even if the task has timed out before. A
- * collector that is silent then gets its new version when it resumes contact.
+ * Invariant: a task ends once. A collector's version changes when the upgrade on the collector ends, even if the task has timed out
+ * before. A collector that is silent at that time gets its new version when it is in contact again.
  */
 import { drawFor } from '../chance.ts';
 import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
@@ -24,7 +24,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** An upgrade by another tool. It always succeeds, after this or the usual duration. */
+  /** Starts an upgrade by another tool. It always succeeds, after this or the usual duration. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -86,7 +86,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Finishes the upgrades that should have ended while the collector was silent. */
+  /** Finishes the upgrades that would have ended while the collector was silent. */
   resume(collector: Collector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }
@@ -122,13 +122,16 @@ function release(task: UpgradeTask): void {
   if (index >= 0) activeTasks.splice(index, 1);
 }
 
-/** Returns the settings of a collector: its own or its group's before those of the scenario. */
+/** Returns the settings for a collector. Its own come before those of its group, and those before the scenario's. */
 export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
-  const own = collector.traits.upgrade;
+  const own = collector.properties.upgrade;
   return own ? upgradeSettings(own, common) : common;
 }
 
-/** Draws an outcome from the collector and its attempt, so that the order of requests does not matter. */
+/**
+ * Draws the outcome of an attempt from the seed, the collector and the number of the attempt, so the order of requests does not
+ * matter.
+ */
 function outcomeFor(
   { collector, toVersion }: NewTask,
   attempt: number,

@@ -1,8 +1,8 @@
 /**
- * Generated message texts: access logs, `key=value` pairs, JSON, kernel messages and stack traces. They give word searches, `parse` and
- * `json auto` something to find.
+ * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces, so that word searches,
+ * `parse` and `json auto` find something.
  *
- * No text contains a time. A text belongs to a template, and messages of one template have different times.
+ * No text contains a time, because messages with different times share a text.
  */
 import type { Random } from '../../../src/base/random.ts';
 import type { Origin } from './origins.ts';
@@ -42,7 +42,7 @@ const odd = [
 ] as const;
 const loneSurrogates = ['\ud800', 'half\udc00way', '\ude00\ud83d'] as const;
 
-export interface BodyWish {
+export interface BodyOptions {
   readonly origin: Origin;
   /** Approximate length in bytes of UTF-8. */
   readonly bytes: number;
@@ -50,17 +50,17 @@ export interface BodyWish {
   readonly hasLoneSurrogate: boolean;
 }
 
-/** Generates a text for the origin's kind of messages. */
-export function body(wish: BodyWish, random: Random): string {
+/** Generates a text that fits the origin of a message. */
+export function body(options: BodyOptions, random: Random): string {
   const level = drawnLevel(random);
   const status = pick(level.statuses, random);
   const remarks = [
     pick(status < 400 ? events : failures, random),
-    ...(wish.isOdd ? [pick(odd, random)] : []),
-    ...(wish.hasLoneSurrogate ? [pick(loneSurrogates, random)] : []),
+    ...(options.isOdd ? [pick(odd, random)] : []),
+    ...(options.hasLoneSurrogate ? [pick(loneSurrogates, random)] : []),
   ];
-  const facts: Facts = { ...wish, level: level.name, status, remark: remarks.join(' ') };
-  switch (wish.origin.kind) {
+  const facts: Facts = { ...options, level: level.name, status, remark: remarks.join(' ') };
+  switch (options.origin.kind) {
     case 'access':
       return accessLine(facts, random);
     case 'app':
@@ -72,7 +72,7 @@ export function body(wish: BodyWish, random: Random): string {
   }
 }
 
-interface Facts extends BodyWish {
+interface Facts extends BodyOptions {
   readonly level: string;
   readonly status: number;
   readonly remark: string;
@@ -122,7 +122,7 @@ function systemLine({ origin, bytes, level, remark }: Facts, random: Random): st
   return text + filler(bytes - text.length, random);
 }
 
-/** Generates about `bytes` bytes of words. Empty if `bytes` is not above 0. */
+/** Generates words of about `bytes` bytes in total. Empty if `bytes` is not above 0. */
 function filler(bytes: number, random: Random): string {
   const parts: string[] = [];
   for (let length = 0; length < bytes; ) {

@@ -1,4 +1,4 @@
-/** Writes decimal digits of fixed width into existing bytes. They are the only difference between two messages of one template. */
+/** Writes decimal digits of fixed width into existing bytes. Messages of one template differ only in such digits. */
 
 const zero = 0x30;
 

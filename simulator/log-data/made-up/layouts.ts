@@ -1,6 +1,7 @@
 /**
- * Layouts of blocks: the position, receipt delay and template of each message in a block. A few hundred layouts exist, and the number of
- * a block selects its layout. So the figures of a layout are computed once for millions of blocks.
+ * Layouts. A *block* is a group of consecutive generated messages, and its *layout* says where in the block each message is, how
+ * late it is received, and which template it has. Few layouts exist, and the number of a block selects one. So figures of a layout
+ * are computed once for millions of blocks.
  *
  * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are made on first use, and kept.
  */
@@ -12,13 +13,15 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Position of each message in the block, ascending: a fraction of the block from its newest end, from 0 to below 1. */
+  /**
+   * Position of each message in its block, as a fraction of the block's width from the newest end. Ascending, from 0 to below 1.
+   */
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
   /** Template of each message. */
   readonly templates: Uint16Array;
-  /** Indices of the late messages, ascending. */
+  /** Indices of the messages with a long delay (`lateMs`), ascending. */
   readonly late: Uint16Array;
   /** Bytes of `_raw` of all messages together. */
   readonly rawBytes: number;
@@ -50,7 +53,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Makes missing layouts until the effort is spent. Returns whether all exist. */
+  /** Makes missing layouts until the effort is spent. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;

@@ -1,5 +1,7 @@
 /**
- * Generated log data. A year with a thousand messages a second takes no more memory than an hour.
+ * Generated log data. Messages are computed from three small tables when they are needed: *templates* (their texts,
+ * `templates.ts`), *blocks* (their times, `timeline.ts`) and *layouts* (which templates are where in a block, `layouts.ts`). So a
+ * year with a thousand messages a second takes no more memory than an hour.
  *
  * Invariant: the messages depend on the settings alone.
  */
@@ -11,11 +13,11 @@ import type { LogData, Search, SearchRange } from '../log-data.ts';
 import { type NextRank, RowFinder } from '../row-finder.ts';
 import { MadeUpRows } from './made-up-rows.ts';
 import { type MadeUpSettings, settingsProblems } from './made-up-settings.ts';
-import { isSettledByTemplate, TemplateMatches } from './matches.ts';
+import { dependsOnTemplateOnly, TemplateMatches } from './matches.ts';
 import { ranksByReceipt } from './receipt-order.ts';
 import { TemplateFinder } from './template-finder.ts';
 
-/** Returns the data of settings without problems (`settingsProblems`). */
+/** Returns the log data. `settingsProblems` must have found no problem in the settings. */
 export function madeUpData(settings: MadeUpSettings): LogData {
   const problems = settingsProblems(settings).map(({ member, text }) => `${member} ${text}`);
   assert(problems.length === 0, `made-up messages cannot be what their settings say: ${problems.join(', ')}`);
@@ -23,16 +25,19 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   return {
     fields: speltFields(settings.fieldCase),
     maxDelayMs: settings.receipt.lateMs,
-    search(range: SearchRange, filter: Filter, maxLooks = Number.POSITIVE_INFINITY): Search {
-      const finder = isSettledByTemplate(filter.reads)
-        ? new TemplateFinder(rows, range, new TemplateMatches(rows, filter), maxLooks)
-        : new RowFinder(rows, orderedRanks(rows, range), range, filter, maxLooks);
+    search(range: SearchRange, filter: Filter, maxExamined = Number.POSITIVE_INFINITY): Search {
+      const finder = dependsOnTemplateOnly(filter.reads)
+        ? new TemplateFinder(rows, range, new TemplateMatches(rows, filter), maxExamined)
+        : new RowFinder(rows, orderedRanks(rows, range), range, filter, maxExamined);
       return new DataSearch(rows, range, finder);
     },
   };
 }
 
-/** Returns the ranks of a range in the order of its time. Ranks are ordered by message time. */
+/**
+ * Returns the ranks of the messages in a range, in the order of the range's time. A rank counts messages by message time, from the
+ * newest.
+ */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

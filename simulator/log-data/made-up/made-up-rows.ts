@@ -1,8 +1,8 @@
 /**
  * Generated messages by rank: their fields and their JSON.
  *
- * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored; it is computed
- * from templates and layouts.
+ * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored. Its
+ * template has the text, and the layout of its block has the time.
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
@@ -49,7 +49,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the bytes of `_raw` of the ranks [from, to). */
+  /** Returns the total length of `_raw` of the ranks [from, to), in bytes. */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;
@@ -71,8 +71,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row with the fields that all messages of a template share, for all messages or for a slice from `sliceStartMs`. Reading
-   * another field is a bug of the caller.
+   * Returns a row with the fields that all messages of a template share. With `sliceStartMs`, it stands for the messages in that
+   * slice of time. Reading another field is a bug of the caller.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

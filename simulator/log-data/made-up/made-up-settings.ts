@@ -1,6 +1,6 @@
 /**
- * Settings of generated messages: number, times, sizes and contents. Everything else is random by `seed`. Durations are in ms; shares are
- * from 0 to 1.
+ * Settings of generated messages: number, times, sizes and contents. All other properties are random, and depend on `seed`.
+ * Durations are in ms; shares are from 0 to 1.
  */
 import type { FieldCase } from '../field-case.ts';
 
@@ -10,24 +10,24 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds with a given number of messages. They have no other messages. */
+  /** Dense milliseconds: each has exactly the given number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Messages that share their millisecond with others, at random times. */
+  /** Groups of messages with the same millisecond, at random times. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
-  /** Share of messages with escapes, quotes, control characters, and characters of two to four bytes in `_raw`. */
+  /** Share of messages whose `_raw` has escapes, quotes, control characters, and characters of two to four bytes. */
   readonly oddShare: number;
-  /** Share of messages with half a surrogate pair in `_raw`. JSON can write it only as an escape, and UTF-8 cannot encode it. */
+  /** Share of messages whose `_raw` has half a surrogate pair. JSON can write it only as an escape, and UTF-8 cannot encode it. */
   readonly loneSurrogateShare: number;
   /** Number of sources. Each has a collector, a host and a category. */
   readonly sources: number;
-  /** Number of messages that differ in more than ids and times. */
+  /** Number of templates: messages of one template differ only in ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages: a rate to which those of `dense` are added, or a total that includes them. */
+/** Number of messages. With `perSecond`, those of `dense` are added. With `messages`, they are included. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
@@ -42,9 +42,9 @@ export interface Crowds {
 }
 
 export interface ReceiptSettings {
-  /** Maximum delay of most messages between their own time and their receipt. */
+  /** Maximum time between a message and its receipt, for most messages. */
   readonly promptMs: number;
-  /** Share of the messages with a longer delay, up to `lateMs`. */
+  /** Share of messages with a longer delay, of at most `lateMs`. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
@@ -91,7 +91,7 @@ export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
 /** Keeps the work of one millisecond small. */
 const maxPerMs = 1_000_000;
-/** Keeps message numbers safe integers, and block numbers within their digits. */
+/** Maximum number of messages. It keeps message numbers safe integers, and block numbers within their digits. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;

@@ -1,8 +1,8 @@
 /**
- * An index of the matches in a range of ranks that grows at its older end. It finds the rank of a match by its number.
+ * Finds the rank of the n-th match in a range of ranks. The range can grow at its older end.
  *
- * Invariant: it stores the number of matches before at most a thousand marks. When the range grows beyond that, every second mark is
- * dropped. Between two marks, matches are counted again.
+ * Invariant: for at most a thousand ranks (*marks*), the index stores the number of matches before them. When more marks are
+ * needed, every second mark is dropped. Between two marks, matches are counted again.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
@@ -18,7 +18,10 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /** Ranks of the marks. `#counts[i]` matches are before `#ranks[i]`. The first mark is the start. */
+  /**
+   * Ranks of the marks. `#counts[i]` is the number of matches before the rank `#ranks[i]`. The first mark is the start of the
+   * range.
+   */
   #ranks: number[];
   #counts: number[] = [0];
   /** Distance between two marks. */
@@ -40,7 +43,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the range to `end`, or to the match that makes `maxFound`. */
+  /** Extends the range to the rank `end`, but only until it has `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -73,7 +76,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the last mark with at most `count` matches before it. */
+  /** Returns the index of the last mark with at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

@@ -1,5 +1,6 @@
 /**
- * Counts matches by kind. Templates that agree in all read fields are one kind, so that any message represents its kind.
+ * Counts matches for a listener that reads only some fields. Templates with equal values in these fields are one *kind*, and any
+ * message represents its kind.
  *
  * Invariant: whole blocks are counted by layout, and the kinds of a layout are computed once.
  */
@@ -14,7 +15,7 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each template: the number of the first template of that kind. */
+  /** Kind of each template, identified by the index of the first template of the kind. */
   readonly #kinds: Uint32Array;
   /** Number of matches of each kind. */
   readonly #times: Float64Array;
@@ -22,7 +23,7 @@ export class MatchTally {
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /** Creates a tally. `reads` are lower-case names of fields that a template determines. */
+  /** Creates a tally. `reads` has the lower-case names of the fields. Templates must determine all of them. */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);
@@ -38,7 +39,10 @@ export class MatchTally {
     this.#addKind(this.#kinds[template] as number, times);
   }
 
-  /** Adds whole blocks of one layout. `isMatch` has 1 for each template that matches, and must not change between calls. */
+  /**
+   * Adds the matches in `blocks` blocks with one layout. `isMatch` has 1 for each template that matches, and must not change
+   * between calls.
+   */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
     for (let index = 0; index < kinds.length; index++) {
@@ -46,7 +50,9 @@ export class MatchTally {
     }
   }
 
-  /** Calls `each` with a template and the count of each kind, and resets the counts. */
+  /**
+   * Calls `each` once for each kind with matches, with a template of the kind and the number of matches. Then resets the counts.
+   */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);
@@ -77,7 +83,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Texts are almost always different, and comparing them is slow.
+  // `_raw` is treated as different for each template, because texts almost always differ and comparing them is slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

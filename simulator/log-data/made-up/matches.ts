@@ -1,16 +1,16 @@
 /**
- * Matches of a filter that reads only fields of templates. The filter is called once for each template. Matches in whole blocks are
- * counted by layout.
+ * Matches of a filter that reads only fields of templates. The filter is called once for each template, and matches in whole blocks
+ * are counted by layout.
  */
 import type { Filter } from '../../query/row.ts';
-import { Effort, unitsPerLook } from '../effort.ts';
+import { Effort, unitsPerMessage } from '../effort.ts';
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether messages of one template agree in these fields. Names are in lower case. */
-export function isSettledByTemplate(reads: ReadonlySet<string>): boolean {
+/** Returns whether all messages of one template have equal values in these fields. Names are in lower case. */
+export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
 
@@ -19,9 +19,9 @@ export class TemplateMatches {
   readonly #filter: Filter;
   /** 1 for each template that matches. */
   readonly #templates: Uint8Array;
-  /** Number of templates for which the filter was called. */
+  /** Number of templates for which the filter has been called. */
   #asked = 0;
-  /** Number of matches in each layout; -1 if it is not counted yet. */
+  /** Number of matches in each layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -37,11 +37,14 @@ export class TemplateMatches {
     return all;
   }
 
-  /** Calls the filter for each template until the effort is spent. The other methods may be used after it has returned true. */
+  /**
+   * Calls the filter for each template, until the effort is spent. Returns true when it is done, and only then the other methods
+   * may be used.
+   */
   prepare(effort: Effort): boolean {
     const { templates } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
-      effort.spend(unitsPerLook(this.#filter, templates.at(this.#asked).rawBytes));
+      effort.spend(unitsPerMessage(this.#filter, templates.at(this.#asked).rawBytes));
       this.#templates[this.#asked] = this.#filter.matches(this.#rows.templateRow(this.#asked)) ? 1 : 0;
     }
     return this.#asked === templates.count && this.#rows.layouts.prepare(effort);
@@ -82,7 +85,9 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches in [from, to), newest first, until it returns false. Returns whether it never did. */
+  /**
+   * Calls `take` for each match in [from, to), newest first, until `take` returns false. Returns whether it never returned false.
+   */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -141,7 +146,7 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the entry of match `index`, counted from entry `first` on. */
+  /** Returns the index in the layout of match `index`, counted from the entry `first`. */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);
     let left = index;

@@ -1,14 +1,17 @@
-/** Reports new matches to a listener: one by one, or equal ones together with their number. */
-import { unitsPerLook } from '../effort.ts';
+/**
+ * Reports the new matches of a search to its listener: one by one, or matches that are equal for the listener together with their
+ * number.
+ */
+import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
-import { isSettledByTemplate, type TemplateMatches } from './matches.ts';
+import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches of a search, step by step. */
+/** Reports the matches of one search, step by step. */
 export interface NewMatches {
-  /** Approximate number of messages that are looked at one by one for each match, at most 1. */
-  readonly looksPerMatch: number;
+  /** Approximate number of messages that are examined one by one for each match, at most 1. */
+  readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   /** Adds a single match. */
   at(rank: number): void;
@@ -19,13 +22,13 @@ export interface NewMatches {
 }
 
 export function newMatches(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener): NewMatches {
-  return listener.reads && isSettledByTemplate(listener.reads)
+  return listener.reads && dependsOnTemplateOnly(listener.reads)
     ? new CountedByKind(rows, matches, listener, listener.reads)
     : new OneByOne(rows, matches, listener);
 }
 
 class OneByOne implements NewMatches {
-  readonly looksPerMatch = 1;
+  readonly examinedPerMatch = 1;
   readonly unitsPerMatch: number;
   readonly #rows: MadeUpRows;
   readonly #matches: TemplateMatches;
@@ -35,7 +38,7 @@ class OneByOne implements NewMatches {
     this.#rows = rows;
     this.#matches = matches;
     this.#listener = listener;
-    this.unitsPerMatch = unitsPerLook(listener, rows.meanRawBytes);
+    this.unitsPerMatch = unitsPerMessage(listener, rows.meanRawBytes);
   }
 
   at(rank: number): void {
@@ -52,9 +55,12 @@ class OneByOne implements NewMatches {
   end(): void {}
 }
 
-/** Counts matches by kind. Matches come newest first, so that a slice ends when a match of another slice comes. */
+/**
+ * Reports matches by kind (`match-tally.ts`). Matches come newest first, so a slice of time ends when a match of another slice
+ * comes.
+ */
 class CountedByKind implements NewMatches {
-  readonly looksPerMatch: number;
+  readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   readonly #rows: MadeUpRows;
   readonly #matches: TemplateMatches;
@@ -71,11 +77,11 @@ class CountedByKind implements NewMatches {
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
     // The start of each slice is looked up, too.
-    this.looksPerMatch =
+    this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
         : Math.min(1, (this.#tally.kindCount + 1) / Math.max(1, rows.timeline.rowsPerMs * this.#sliceMs));
-    this.unitsPerMatch = this.looksPerMatch * unitsPerLook(listener, rows.meanRawBytes);
+    this.unitsPerMatch = this.examinedPerMatch * unitsPerMessage(listener, rows.meanRawBytes);
   }
 
   at(rank: number): void {
@@ -102,7 +108,7 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Enters the slice of a rank, and returns its start. */
+  /** Makes the slice of a rank the current one, and returns its start. */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -1,4 +1,4 @@
-/** Origins of generated messages: sources with collectors, hosts and categories, as in a fleet of services. */
+/** Origins of generated messages: sources with their collectors, hosts and categories, as in a fleet of services. */
 import { drawFor } from '../../chance.ts';
 
 export interface Origin {
@@ -24,7 +24,7 @@ const regions = ['eu-central-1', 'us-east-1', 'ap-southeast-2'] as const;
 const firstSourceId = 150_000_001;
 const firstCollectorId = 100_000_001;
 
-/** Returns the first `count` origins of a seed. Origins of one environment and region share a collector. */
+/** Returns `count` origins for a seed. Origins of one environment and region share a collector. */
 export function originsOf(seed: number, count: number): readonly Origin[] {
   return Array.from({ length: count }, (_, index) => origin(seed, index));
 }

@@ -1,15 +1,16 @@
 /**
- * Matches in a period, by message time or by receipt time. Ranks are ordered by message time, and a message is received at most
- * `lateMs` after its own time. So messages received in a period have their own time in the period or up to `lateMs` before it.
+ * Matches in a *period*, a range of message time or receipt time. Ranks are ordered by message time, and a message is received at
+ * most `lateMs` after its own time. So a message that is received in a period has its own time in the period, or up to `lateMs`
+ * before it.
  *
- * In the middle of these ranks, every message is in the period. Towards both ends, messages are checked one by one, but only the late
- * messages of a block where possible. By message time no message is late, and every rank of the period is in it.
+ * In the middle of these ranks, every message is in the period. Near both ends, messages are checked one by one, where possible
+ * only those that are received late. By message time no message is late, and every rank of the period is in it.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** The times [fromMs, toMs), and a part of the millisecond before `fromMs`. */
+/** The times [fromMs, toMs), plus some messages of the millisecond before `fromMs`. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -17,7 +18,7 @@ export interface Period {
   readonly partRank: number;
 }
 
-/** Ranks [begin, end) that may be in a period. Those of [sure, doubtful) certainly are. */
+/** Ranks [begin, end) that may be in a period. The ranks [sure, doubtful) are in it for certain. */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -26,7 +27,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delays of prompt and of late messages. By message time they are 0. */
+  /** Maximum delays of promptly received messages and of late ones. By message time both are 0. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -66,7 +67,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Counts the matches of the ranks [from, to) that are in the period. */
+  /** Returns the number of matches with ranks [from, to) in the period. */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -76,7 +77,10 @@ export class PeriodMatches {
     return count;
   }
 
-  /** Calls `take` for these matches, newest first, without the first `skip`, until it returns false. Returns whether it never did. */
+  /**
+   * Calls `take` for these matches, newest first, until `take` returns false. Skips the first `skip` matches. Returns whether
+   * `take` never returned false.
+   */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
     return this.#eachBlock(from, to, (block) => {
@@ -145,7 +149,7 @@ export class PeriodMatches {
   }
 }
 
-/** Entries [first, end) of a block. `rank` is the rank of the first entry. */
+/** The entries [first, end) of a block's layout. `rank` is the rank of the first entry. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

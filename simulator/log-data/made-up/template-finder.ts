@@ -1,7 +1,7 @@
 /**
- * The finder for filters that read only fields of templates. It counts matches by whole blocks, and stores none of them. Its matches are
- * those in a period, and each step moves the start of the period back. Pages are sorted by message time (4.3), so that by receipt time
- * the rows at an offset may change while the search runs.
+ * The finder for filters that read only fields of templates. It counts matches by whole blocks, and stores no match. It searches a
+ * period whose start moves back with each step; the matches found are those in the period. Pages are sorted by message time (4.3),
+ * so by receipt time the rows at an offset can change while the search runs.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -12,41 +12,47 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Effort of a whole block by receipt time, relative to message time. Messages at the edges of a period are checked one by one. */
+/**
+ * Effort of a whole block by receipt time, as a multiple of the effort by message time. Near the ends of a period, messages are
+ * checked one by one.
+ */
 const receiptFactor = 4;
 /** Effort of looking up the receipt time of a late message. */
 const unitsPerLate = 0.1;
-/** Effort of reporting a single message, because messages beside it are in another period. */
-const unitsPerTold = 0.03;
+/** Effort of reporting a single message whose neighbours are in another period. */
+const unitsPerReported = 0.03;
 
-/** Minimum length of a repeated step, as a share of the step with too many matches. Messages may be dense at the end of a step. */
+/**
+ * Minimum length of a repeated step, as a share of the step that had too many matches. Messages may be dense at the end of that
+ * step.
+ */
 const minShare = 1 / 16;
 
 export class TemplateFinder implements Finder {
   isGivenUp = false;
-  /** Bytes of `_raw` of the messages whose own time is reached. */
+  /** Total length of `_raw` of the messages whose own time is searched, in bytes. */
   scannedBytes = 0;
   readonly #rows: MadeUpRows;
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches that are in the period wherever it begins. It is extended as far as pages need it. */
+  /** Index of the matches that stay in the period wherever it starts. It is extended when pages need it. */
   readonly #index: MatchIndex;
-  readonly #maxLooks: number;
+  readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the period, without its partial millisecond. */
+  /** Number of matches in the period, without those of its partial millisecond. */
   #full = 0;
   /** Number of matches in the partial millisecond. */
   #part = 0;
 
-  /** Creates a finder. It gives up when `listener` needs more than `maxLooks` single messages. */
-  constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxLooks: number) {
+  /** Creates a finder. It gives up when `listener` would need more than `maxExamined` single messages. */
+  constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxExamined: number) {
     this.#rows = rows;
     this.#range = range;
     this.#matches = matches;
-    this.#maxLooks = maxLooks;
+    this.#maxExamined = maxExamined;
     this.#unitsPerBlock = unitsPerBlock * (range.byReceiptTime ? receiptFactor : 1);
     this.#within = new PeriodMatches(rows, matches, range.byReceiptTime);
     this.#index = new MatchIndex(rows, matches, rows.timeline.rankAt(range.toMs - this.#within.lateMs));
@@ -64,8 +70,9 @@ export class TemplateFinder implements Finder {
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void {
     if (!this.#matches.prepare(effort)) return;
     if (listener) this.#news ??= newMatches(this.#rows, this.#matches, listener);
-    const { looksPerMatch = 0, unitsPerMatch = 0 } = this.#news ?? {};
-    const most = looksPerMatch > 0 ? Math.min(maxMatches, Math.floor(this.#maxLooks / looksPerMatch)) : maxMatches;
+    const { examinedPerMatch = 0, unitsPerMatch = 0 } = this.#news ?? {};
+    const most =
+      examinedPerMatch > 0 ? Math.min(maxMatches, Math.floor(this.#maxExamined / examinedPerMatch)) : maxMatches;
     if (this.found < most) {
       const blocks = effort.allows(this.#unitsPerBlock);
       const matches = effort.allows(unitsPerMatch);
@@ -76,7 +83,7 @@ export class TemplateFinder implements Finder {
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the message time `blocks` blocks before the reached time, at least a millisecond before. */
+  /** Returns the message time that is `blocks` blocks before the time reached, but at least a millisecond before it. */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -90,20 +97,20 @@ export class TemplateFinder implements Finder {
     if (!this.#news) return;
     this.#tell(former, this.#news);
     const { begin, sure, doubtful, end } = this.#within.ranks({ ...this.#period, toMs: former.fromMs });
-    effort.spend((sure - begin + end - doubtful) * unitsPerTold);
+    effort.spend((sure - begin + end - doubtful) * unitsPerReported);
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the first rank whose own time is not reached. */
+  /** Returns the first rank whose own time is not searched yet. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
   }
 
   /**
-   * Moves the start of the period to `targetMs`, or to the match that makes `maxMatches`. The steps double until one has too many
-   * matches. Then each step gets the length that probably has the missing matches. The method stops early when the effort is spent, but
-   * not before it has moved.
+   * Moves the start of the period to `targetMs`, or until `maxMatches` matches are found. The steps double until one has too many
+   * matches. Then each step gets the length that probably has the missing matches. The method returns early when the effort is
+   * spent, but always moves.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
@@ -138,7 +145,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the effort of going through a period once. */
+  /** Returns the effort of examining a whole period once. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);

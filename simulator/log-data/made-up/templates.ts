@@ -1,14 +1,14 @@
 /**
- * Templates of generated messages. A template has the JSON of a message (2.5) as bytes, with places of fixed width for the digits that
- * differ between its messages: `_messageid`, `_messagetime`, `_receipttime` and `_blockid`. Sign and first digit of the ids belong to the
- * template, so that all its messages have the same length.
+ * Templates of generated messages. A template has the JSON of a message (2.5) as bytes. Its messages differ only in digits at fixed
+ * places: `_messageid`, `_messagetime`, `_receipttime` and `_blockid`. Sign and first digit of the ids belong to the template, so
+ * all its messages have the same length.
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
 import { messageFields } from '../../query/message-fields.ts';
 import { spelt } from '../field-case.ts';
-import { blockIdDigits, blockIdStart, usualFormat } from '../message-defaults.ts';
+import { blockIdDigits, blockIdStart, defaultFormat } from '../message-defaults.ts';
 import { body } from './bodies.ts';
 import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
@@ -28,7 +28,7 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Values by lower-case name, without the fields that differ. */
+  /** Values of the common fields, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>;
   /** First characters of every id: an optional minus sign, and a digit. */
   readonly idStart: string;
@@ -37,7 +37,7 @@ export interface Template {
   readonly withoutRaw: Rendering;
 }
 
-/** Number of different large messages. They take most of the memory. */
+/** Maximum number of templates with a large text. They take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -68,7 +68,7 @@ export class Templates {
 }
 
 function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
-  // The sizes of `_raw` differ. Their mean leaves room for the other fields.
+  // The sizes of `_raw` vary. Their mean leaves space for the other fields.
   const factor = 0.2 + 1.6 * drawFor(settings.seed, 'size', index);
   const bytes = (aroundBytes: number) => aroundBytes + (settings.size.typicalBytes - aroundBytes) * factor;
   return template(settings, origins, `typical ${index}`, bytes);
@@ -80,7 +80,10 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 
-/** Makes a template. `wanted` returns the wanted size of the JSON, from the size without `_raw`. The size never exceeds `maxBytes`. */
+/**
+ * Makes a template. `wanted` receives the size of the JSON without `_raw` and returns the wanted size with it. The size never
+ * exceeds `maxBytes`.
+ */
 function template(
   settings: MadeUpSettings,
   origins: readonly Origin[],
@@ -119,7 +122,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
     // A message without a parsed timestamp has no format (10.3).
-    ['_format', origin.kind === 'system' ? '' : usualFormat],
+    ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],
     ['_raw', raw],

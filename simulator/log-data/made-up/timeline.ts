@@ -1,9 +1,9 @@
 /**
- * Times of generated messages: from a rank to a block and a time, and from a time back to a rank. Rank 0 is the newest.
+ * Times of generated messages: from a rank to a block and a time, and from a time to a rank. Rank 0 is the newest message.
  *
- * The range is divided into spans at the dense milliseconds, and each of these is a span. A span is divided into blocks with equal
- * numbers of messages and equal width. Only its last, oldest block may have fewer messages and less width. Widths are fractions of
- * milliseconds; times of messages are rounded.
+ * The dense milliseconds divide the range into *spans*, and are spans themselves. A span consists of blocks with equal numbers of
+ * messages and equal width. Only its oldest block may have fewer messages and less width. Widths are fractions of milliseconds;
+ * times of messages are rounded.
  *
  * Invariant: only the spans are stored, and times never grow with ranks.
  */
@@ -21,18 +21,20 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** Whole blocks side by side, or a part of one block. */
+/** Several whole consecutive blocks, or a part of one block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** Range [first, end) of the messages in the block, for a part. */
+  /** For a part of a block: the entries [first, end) of its layout. */
   readonly first: number;
   readonly end: number;
 }
 
-/** Large enough for a representative layout, and small enough for indices of two bytes. */
+/**
+ * Maximum number of messages in a block. It is large enough for a representative layout, and small enough for indices of two bytes.
+ */
 const maxRowsPerBlock = 2_048;
 
 /** Returns the number of messages in a full block. A smaller span has one block that is not full. */
@@ -51,7 +53,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the positions of the layout. Below 1 for a block that is not full, and so is its width. */
+  /** Factor for the positions in the layout: below 1 for a block that is not full and so has less width. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -147,7 +149,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Returns the ranks [from, to) as stretches, newest first. */
+  /** Returns the stretches that the ranks [from, to) consist of, newest first. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];

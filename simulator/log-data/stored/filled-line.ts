@@ -1,7 +1,7 @@
-/** Default values for a line of a log file, from the position of the line. They depend only on the files and their order. */
+/** Default values for a line of a log file. They depend only on the position of the line in the files. */
 import { Buffer } from 'node:buffer';
 import { drawFor } from '../../chance.ts';
-import { blockId, usualFormat } from '../message-defaults.ts';
+import { blockId, defaultFormat } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
 import type { LogLine } from './log-line.ts';
 
@@ -34,7 +34,7 @@ export function filledIn(line: LogLine, place: LinePlace, name: string): string 
     case '_collector':
       return 'log-data';
     case '_format':
-      return usualFormat;
+      return defaultFormat;
     case '_size':
       return String(Buffer.byteLength(filledIn(line, place, '_raw')));
     case '_messagetime':

@@ -1,6 +1,6 @@
 /**
- * Positions of the members in the text of a JSON object, or of the error in an invalid one. JSON.parse gives neither. JSON.parse remains
- * the judge of validity. This scanner reads lines that JSON.parse refuses, and values that are needed as they are written.
+ * Finds the positions of the members in a JSON text, or of the error in an invalid one. JSON.parse gives neither, but decides
+ * whether a text is valid. This scanner reads lines that JSON.parse refuses, and values that must stay as they are written.
  */
 
 export interface Member {
@@ -10,7 +10,7 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of the outermost object in the order of the text, or the first error. */
+/** The members of the outermost object in the order of the text, or the first error and its position. */
 export type Scan = { readonly members: readonly Member[] } | Fault;
 
 interface Fault {
@@ -32,7 +32,7 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/** Each method reads the element of its name, or returns what it expects at the position. */
+/** Reads JSON from left to right. Each method reads the element in its name, or returns what it expects at the position. */
 class Scanner {
   readonly #text: string;
   #at = 0;

@@ -28,7 +28,7 @@ export class LogFileError extends LogfleetError {
   }
 }
 
-/** Maximum number of reported problems. More of them mean that it is the wrong file. */
+/** Maximum number of reported problems. More of them mean that the file is not a log file. */
 const maxProblems = 20;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -72,8 +72,8 @@ export class LogFiles {
     const others = [...this.#others].map((name): FieldDescriptor => ({ name, fieldType: 'string', keyField: false }));
     return {
       fields: [...speltFields(this.#fieldCase), ...others],
-      search: (range, filter, maxLooks = Number.POSITIVE_INFINITY) =>
-        new DataSearch(rows, range, new RowFinder(rows, rows.ordered(range), range, filter, maxLooks)),
+      search: (range, filter, maxExamined = Number.POSITIVE_INFINITY) =>
+        new DataSearch(rows, range, new RowFinder(rows, rows.ordered(range), range, filter, maxExamined)),
     };
   }
 
@@ -99,7 +99,7 @@ function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
       begun = [];
       start = end + 1;
     }
-    // The reader may overwrite its buffer, so that a copy is needed.
+    // Copied, because the reader may overwrite its buffer.
     if (start < piece.length) begun.push(new Uint8Array(piece.subarray(start)));
   }
   if (begun.length > 0) yield withoutReturn(joined(begun));

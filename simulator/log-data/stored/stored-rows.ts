@@ -15,13 +15,13 @@ import type { NextRank } from '../row-finder.ts';
 export interface StoredMessage {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
-  /** Values by the names of pages, in their order. `_raw` exists, and is not the first. */
+  /** Values by field name as in pages, in the order of pages. `_raw` exists, and is not the first. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of the messages, with one list for each property. */
+/** Properties of all messages, with one list for each property. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
@@ -37,7 +37,7 @@ class Columns {
 
 export class StoredRowsBuilder {
   readonly #columns = new Columns();
-  /** Memory of the messages. Each message is within one chunk. */
+  /** Memory with the JSON of the messages. Each message is completely within one chunk. */
   readonly #chunks: Buffer[] = [];
   #used = 0;
 

@@ -1,4 +1,7 @@
-/** Reads and checks the body of 4.1. Returns the first problem in the order of docs/simulator.md. */
+/**
+ * Reads and checks the definition of a search job: the body of the request that creates it (4.1). Returns the first problem in the
+ * order of docs/simulator.md.
+ */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
@@ -6,9 +9,9 @@ import type { SearchSettings } from './search-settings.ts';
 import { readTime, resolveTime, type WrittenTime } from './search-time.ts';
 import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
-export interface SearchOrder {
+export interface SearchDefinition {
   readonly text: string;
-  /** The query, or the problem of a query that fails only when it runs. */
+  /** The query. For a query that fails only when it runs: the problem. */
   readonly query: Query | { readonly broken: string };
   /** Requested range, in ms since the epoch. */
   readonly fromMs: number;
@@ -17,8 +20,8 @@ export interface SearchOrder {
   readonly requiresRawMessages: boolean;
 }
 
-/** A problem with a code of 7.2 or another code, without its prefix. */
-export interface OrderProblem {
+/** A problem with its code, without the prefix of the code (7.2). */
+export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
 }
@@ -40,7 +43,10 @@ export function readBody(text: string): RequestBody | undefined {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-export function readOrder(body: RequestBody | undefined, settings: SearchSettings): SearchOrder | OrderProblem {
+export function readDefinition(
+  body: RequestBody | undefined,
+  settings: SearchSettings,
+): SearchDefinition | DefinitionProblem {
   if (!body) return problem('generic', 'The body is not a JSON object in UTF-8.');
   const { query: text, byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
   if (text === undefined) return problem('no.query', 'query is missing; write what to search for, as *.');
@@ -74,7 +80,7 @@ function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): 
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
 }
 
-function zoneOf(name: unknown, need: string | undefined): TimeZone | OrderProblem | undefined {
+function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionProblem | undefined {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     if (need === undefined) return undefined;
     const what = name === undefined ? 'missing' : 'blank';
@@ -85,7 +91,7 @@ function zoneOf(name: unknown, need: string | undefined): TimeZone | OrderProble
   return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
 }
 
-function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): OrderProblem | undefined {
+function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): DefinitionProblem | undefined {
   const advice = 'write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
   const code = `invalid.timestamp.${member}`;
   switch (time.kind) {
@@ -107,7 +113,7 @@ function readQuery(
   text: string,
   jsonFields: boolean,
   { brokenQuery }: SearchSettings,
-): SearchOrder['query'] | OrderProblem {
+): SearchDefinition['query'] | DefinitionProblem {
   try {
     return parseQuery(text, { jsonFields });
   } catch (error) {
@@ -123,12 +129,12 @@ function readQuery(
   }
 }
 
-function problem(code: string, message: string): OrderProblem {
+function problem(code: string, message: string): DefinitionProblem {
   return { code, message };
 }
 
 /** Returns a problem. `wanted` is the remedy. */
-function misfit(member: string, value: unknown, wanted: string): OrderProblem {
+function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
   return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
 }
 

@@ -1,8 +1,11 @@
-/** Progress of a job, as a function of time alone. The job searches its range from the end to the beginning, at a constant speed. */
+/**
+ * The schedule of a search job: the times of its states, and how far it has searched at a time. The job searches its range from the
+ * end to the beginning, at constant speed.
+ */
 import { pickFrom } from '../span.ts';
 import type { SearchSettings } from './search-settings.ts';
 
-export interface SearchCourse {
+export interface SearchSchedule {
   /** Range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
@@ -13,7 +16,7 @@ export interface SearchCourse {
   readonly doneMs: number;
 }
 
-interface CourseOptions {
+interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
@@ -22,7 +25,7 @@ interface CourseOptions {
   readonly timeScale: number;
 }
 
-export function courseOf(options: CourseOptions, settings: SearchSettings): SearchCourse {
+export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): SearchSchedule {
   const { createdMs, fromMs, toMs, draw, timeScale } = options;
   const { rangePerSecondMs, duration, notStartedForMs, subqueriesForMs, histogramFirst } = settings;
   const unscaledMs =
@@ -34,8 +37,8 @@ export function courseOf(options: CourseOptions, settings: SearchSettings): Sear
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/** Returns the message time that the job has reached at `atMs`, if it reaches the start of its range at `endMs`. */
-export function reachedAt({ fromMs, toMs, gatherMs }: SearchCourse, endMs: number, atMs: number): number {
+/** Returns the message time down to which the job has searched at `atMs`. The job reaches the start of its range at `endMs`. */
+export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;
   return toMs - Math.floor(((toMs - fromMs) * (atMs - gatherMs)) / (endMs - gatherMs));
