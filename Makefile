@@ -20,7 +20,7 @@ check: $(installed) ## check style, types and generated files, and run the unit 
 test: $(installed) ## check style, types and generated files, and run all tests but those of soak: for each landing
 	@node scripts/test.ts
 
-soak: $(installed) ## run thousands of histories, random cases and mutants: for a release, and for changes to rules or oracles
+soak: $(installed) ## run thousands of histories, random pages, kills and mutants: for a release, and for changes to rules or oracles
 	@node scripts/test.ts soak
 
 contract: $(installed) ## hold the simulator to docs/service.md, or with BASE_URL=, ACCESS_ID=, ACCESS_KEY= a deployment

@@ -28,7 +28,7 @@ const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
 const suites: Readonly<Record<string, Suite>> = {
   check: { checks: [style, types, generatedFiles], projects: ['unit'] },
   test: { checks: [style, types, generatedFiles, tools], projects: ['!soak'] },
-  soak: { checks: [], projects: ['soak'] },
+  soak: { checks: [tools], projects: ['soak'] },
 };
 
 const name = process.argv[2] ?? 'test';

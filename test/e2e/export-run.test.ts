@@ -1,37 +1,20 @@
-/** `logfleet run DIR` with exports, from the first search to the manifest, with `kill -9` at every boundary. */
+/**
+ * `logfleet run DIR` with exports, from the first search to the manifest, with `kill -9` at each boundary at least once. `make soak` kills
+ * exports at more boundaries.
+ */
 import { afterAll, describe, expect, vi } from 'vitest';
-import type { SearchExport } from '../../src/api/kinds.ts';
-import { test as base } from './support/end-to-end.ts';
-import { expectExported, exportManifest, type Place, s3Place, stopGateway, volumePlace } from './support/exports.ts';
-import type { ManifestDirectory } from './support/manifest-directory.ts';
+import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
+import { expectExported, stopGateway } from './support/exports.ts';
 
 // Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
-const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
-
 afterAll(() => stopGateway());
 
-const kinds = ['volume', 's3'] as const;
-
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
-const test = base.extend('placeOf', async ({}, { onCleanup }) => {
-  return async (kind: (typeof kinds)[number]): Promise<Place> => {
-    const place = kind === 'volume' ? volumePlace() : await s3Place('logging');
-    onCleanup(() => place.remove());
-    return place;
-  };
-});
-
-async function write(manifests: ManifestDirectory, place: Place, spec: object = {}): Promise<void> {
-  await manifests.write('export.yaml', JSON.stringify(exportManifest(place, 'logging', spec)));
-  for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
-}
-
-describe.concurrent.each(kinds)('an export to a %s', (kind) => {
+describe.concurrent.each(placeKinds)('an export to a %s', (kind) => {
   test('runs from the manifests to the end, and is complete at the next start', async ({ manifests, run, placeOf }) => {
     const place = await placeOf(kind);
-    await write(manifests, place);
+    await writeExport(manifests, place);
     const { status, stdout, stderr } = await (await run(place.flags)).ended;
     expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
     expect(stdout).toMatch(
@@ -50,7 +33,7 @@ test.concurrent('an export leaves no search job after SIGINT, and continues at t
   placeOf,
 }) => {
   const place = await placeOf('volume');
-  await write(manifests, place);
+  await writeExport(manifests, place);
   const first = await run(place.flags);
   const sent = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => sent('createJob') >= 4);
@@ -62,39 +45,20 @@ test.concurrent('an export leaves no search job after SIGINT, and continues at t
   await expectExported(place, (await manifests.export('audit')).status?.fingerprint ?? '');
 });
 
-/** Boundaries at which a process is killed, one start for each. */
-const crashes: readonly (readonly string[])[] = [
-  ['export.createJob:before:1'],
-  ['export.createJob:after:1'],
-  ['export.plan:before:1'],
-  ['export.plan:after:1'],
-  ['export.createJob:after:4', 'export.readPage:after:2'],
-  ['export.readPage:before:2'],
-  ['export.readPage:after:4'],
-  ['export.stagePart:before:1', 'export.stagePart:after:2'],
-  ['export.stagePart:after:1'],
-  ['export.commit:before:1', 'export.commit:before:2'],
-  ['export.commit:after:1', 'export.commit:after:2'],
-  ['export.proof:before:1'],
-  ['export.proof:after:1'],
-  ['export.manifest:before:1'],
-  ['export.manifest:after:1'],
-];
+testExportCrashes('volume', [
+  ['export.createJob:before:1', 'export.createJob:after:1', 'export.plan:before:1', 'export.plan:after:1'],
+  ['export.readPage:before:2', 'export.readPage:after:4', 'export.stagePart:before:1', 'export.stagePart:after:2'],
+  [
+    'export.commit:before:1',
+    'export.commit:after:1',
+    'export.proof:before:1',
+    'export.proof:after:1',
+    'export.manifest:before:1',
+    'export.manifest:after:1',
+  ],
+]);
 
-describe.concurrent.each(kinds)('an export to a %s', (kind) => {
-  test.for(crashes)(
-    'E3, E15: killed at %j it has every row once after the next start, and leaves nothing else',
-    async (places, { manifests, run, placeOf }) => {
-      const place = await placeOf(kind);
-      await write(manifests, place);
-      for (const at of places) {
-        const env = { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: at };
-        expect((await (await run(place.flags, { env })).ended).signal).toBe('SIGKILL');
-      }
-      const { status } = await (await run(place.flags)).ended;
-      expect(status).toBe(0);
-      const { status: found } = (await manifests.export('audit')) as SearchExport;
-      await expectExported(place, found?.fingerprint ?? '');
-    },
-  );
-});
+testExportCrashes('s3', [
+  ['export.stagePart:before:1', 'export.stagePart:after:1', 'export.commit:before:1', 'export.commit:after:1'],
+  ['export.manifest:before:1', 'export.manifest:after:1'],
+]);

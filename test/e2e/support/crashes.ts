@@ -1,0 +1,83 @@
+/**
+ * Tests that kill the operator with `kill -9` at boundaries of upgrade attempts, or lose answers of the service. After each kill, the next
+ * start completes the rollout by itself, and no collector is upgraded twice (U15).
+ */
+import { describe, expect } from 'vitest';
+import type { FaultScenario } from '../../../simulator/scenario.ts';
+import { test } from './end-to-end.ts';
+import { expectPromiseKept } from './oracles.ts';
+import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulator.ts';
+
+const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
+const lagMs = 800;
+
+/** Faults beside the crash. */
+export interface Trouble {
+  readonly failures?: boolean;
+  readonly lagMs?: number;
+}
+
+export const none: Trouble = {};
+export const laggingList: Trouble = { lagMs };
+export const failingUpgrades: Trouble = { failures: true };
+
+/** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
+async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
+  const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
+  // Without failures, an upgrade still runs when the operator asks for its lost answer. With failures, it has failed by then.
+  const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
+  const lag =
+    lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };
+  await tenant.equip({
+    groups: { web: { count: failures ? 3 : 5, versions: [oldVersion, olderVersion], upgrade } },
+    faults: { ...faults, ...lag },
+  });
+}
+
+type Faults = Readonly<Record<string, FaultScenario>>;
+
+/** Boundaries at which a process is killed, one start for each. */
+export type Crash = readonly [trouble: Trouble, places: readonly string[]];
+
+/** Starts the cases in order, so that the longest should come first. */
+export function testCrashes(crashes: readonly Crash[]): void {
+  describe.concurrent.each(crashes)('while %j, killed at %j', (trouble, places) => {
+    test('the next start upgrades every collector', async ({ tenant, manifests, run }) => {
+      await equip(tenant, trouble);
+      await manifests.policy('production');
+      for (const place of places) {
+        const env = { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place };
+        expect((await (await run([], { env })).ended).signal).toBe('SIGKILL');
+      }
+      await expectFinished(tenant, await (await run()).ended);
+      await expectPromiseKept(tenant, { ...trouble, retryLimit: 2, kills: places.length });
+    });
+  });
+}
+
+/** Fault of the answers to the first and the third request for an upgrade. */
+export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
+
+export function testLosses(losses: readonly Loss[]): void {
+  describe.concurrent.each(losses)('while %j, answers lost to %j', (trouble, loss) => {
+    test('every collector reaches the target', async ({ tenant, manifests, run }) => {
+      await equip(tenant, trouble, { lost: { ...loss, operations: ['createTask'], nth: [1, 3] } });
+      await manifests.policy('production');
+      await expectFinished(tenant, await (await run()).ended);
+      expect(tenant.journal().filter(({ fault }) => fault === `${tenant.user}-lost`)).toHaveLength(2);
+      await expectPromiseKept(tenant, { ...trouble, retryLimit: 2 });
+    });
+  });
+}
+
+async function expectFinished(
+  tenant: Tenant,
+  ended: { readonly status: number | null; readonly stdout: string },
+): Promise<void> {
+  const collectors = await tenant.collectors();
+  expect(ended.stdout).toBe(
+    `logging/production: AllUpdated: ${collectors.length} of ${collectors.length} collectors run ${targetVersion}.\n`,
+  );
+  expect(ended.status).toBe(0);
+  expect(collectors.filter(({ version }) => version !== targetVersion)).toEqual([]);
+}

@@ -1,0 +1,46 @@
+/** Tests that kill an export with `kill -9` at boundaries. After the kills, the next start completes the export (E3, E15). */
+import { describe, expect } from 'vitest';
+import type { SearchExport } from '../../../src/api/kinds.ts';
+import { test as base } from './end-to-end.ts';
+import { expectExported, exportManifest, type Place, s3Place, volumePlace } from './exports.ts';
+import type { ManifestDirectory } from './manifest-directory.ts';
+
+const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
+
+export const placeKinds = ['volume', 's3'] as const;
+export type PlaceKind = (typeof placeKinds)[number];
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+export const test = base.extend('placeOf', async ({}, { onCleanup }) => {
+  return async (kind: PlaceKind): Promise<Place> => {
+    const place = kind === 'volume' ? volumePlace() : await s3Place('logging');
+    onCleanup(() => place.remove());
+    return place;
+  };
+});
+
+export async function writeExport(manifests: ManifestDirectory, place: Place, spec: object = {}): Promise<void> {
+  await manifests.write('export.yaml', JSON.stringify(exportManifest(place, 'logging', spec)));
+  for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
+}
+
+/** `crashes`: boundaries at which a process is killed, one start for each. */
+export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
+  describe.concurrent(`an export to a ${kind}`, () => {
+    test.for(crashes)(
+      'killed at %j has every row once after the next start, and leaves nothing else (E3, E15)',
+      async (places, { manifests, run, placeOf }) => {
+        const place = await placeOf(kind);
+        await writeExport(manifests, place);
+        for (const at of places) {
+          const env = { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: at };
+          expect((await (await run(place.flags, { env })).ended).signal).toBe('SIGKILL');
+        }
+        const { status } = await (await run(place.flags)).ended;
+        expect(status).toBe(0);
+        const { status: found } = (await manifests.export('audit')) as SearchExport;
+        await expectExported(place, found?.fingerprint ?? '');
+      },
+    );
+  });
+}

@@ -1,0 +1,33 @@
+/** Kills the operator, and loses answers, in more combinations than `make test` (U15). */
+import { vi } from 'vitest';
+import { failingUpgrades, laggingList, none, testCrashes, testLosses } from '../e2e/support/crashes.ts';
+
+vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
+
+testCrashes([
+  [failingUpgrades, ['service.createTask:before:2']],
+  [failingUpgrades, ['service.createTask:after:3']],
+  [failingUpgrades, ['ledger.write:after:1', 'service.createTask:after:2']],
+  [laggingList, ['ledger.write:after:1']],
+  [laggingList, ['service.createTask:before:2']],
+  [laggingList, ['service.createTask:after:2']],
+  [none, ['ledger.write:after:1']],
+  [none, ['service.createTask:before:1']],
+  [none, ['service.createTask:before:4']],
+  [none, ['service.createTask:after:1']],
+  [none, ['service.createTask:after:1>ledger.write:before:1']],
+  [none, ['service.createTask:after:1>ledger.write:after:1']],
+  [none, ['service.createTask:after:5']],
+  [none, ['service.createTask:after:5>service.listCollectors:before:1']],
+  [none, ['service.createTask:after:5>service.listCollectors:after:1']],
+  [none, ['service.createTask:after:5>service.listCollectors:after:1>ledger.write:before:1']],
+]);
+
+testLosses([
+  [failingUpgrades, { kind: 'reset', effect: false }],
+  [laggingList, { kind: 'reset', effect: true }],
+  [none, { kind: 'reset', effect: false }],
+  [none, { kind: 'reset', effect: true }],
+  [none, { kind: 'stall', effect: false }],
+  [none, { kind: 'status', status: 503, effect: false }],
+]);

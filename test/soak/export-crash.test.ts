@@ -1,0 +1,29 @@
+/** Kills exports at each boundary alone, with both kinds of destination (E3, E15). */
+import { afterAll, vi } from 'vitest';
+import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
+import { stopGateway } from '../e2e/support/exports.ts';
+
+// Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
+vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
+
+afterAll(() => stopGateway());
+
+for (const kind of placeKinds) {
+  testExportCrashes(kind, [
+    ['export.createJob:before:1'],
+    ['export.createJob:after:1'],
+    ['export.plan:before:1'],
+    ['export.plan:after:1'],
+    ['export.createJob:after:4', 'export.readPage:after:2'],
+    ['export.readPage:before:2'],
+    ['export.readPage:after:4'],
+    ['export.stagePart:before:1', 'export.stagePart:after:2'],
+    ['export.stagePart:after:1'],
+    ['export.commit:before:1', 'export.commit:before:2'],
+    ['export.commit:after:1', 'export.commit:after:2'],
+    ['export.proof:before:1'],
+    ['export.proof:after:1'],
+    ['export.manifest:before:1'],
+    ['export.manifest:after:1'],
+  ]);
+}
