@@ -59,14 +59,14 @@ export interface ExportLimits {
   readonly smallestLimit: number | undefined;
 }
 
-export interface DecideInput {
+export interface DecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
   /** Verdicts of digests, in order of their rounds. */
   readonly verdicts?: readonly DigestVerdict[];
   /** True if a digest must prove the rows (E6). */
   readonly wantsDigest?: boolean;
-  readonly running: readonly RunningSearch[];
+  readonly running: readonly S[];
   readonly holds: readonly Hold[];
   /** Monotonic time before which nothing starts, after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
@@ -121,13 +121,13 @@ export interface ExportProgress {
   readonly scannedBytes: number;
 }
 
-export interface ExportDecision {
+export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
   /** Searches to end without a record. */
-  readonly stop: readonly { readonly search: RunningSearch; readonly reason: StopReason }[];
+  readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
   /** Searches whose jobs will soon expire. Their rows are committed like those of a cut search (E13). */
-  readonly endAsCut: readonly RunningSearch[];
+  readonly endAsCut: readonly S[];
   /** True if all segments are covered. Missing digests come next, then the manifest. */
   readonly isCovered: boolean;
   /** Intervals that a digest must prove when everything is covered, in order of time. */
@@ -144,7 +144,7 @@ export const digestSegment = -1;
 /** Maximum duration of a search. The service ends a query after eight hours (3.1), and reading its rows takes time. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
-export function decide(input: DecideInput): ExportDecision {
+export function decide<S extends RunningSearch>(input: DecideInput<S>): ExportDecision<S> {
   const { plan, records, running, now } = input;
   const coverage = coverageOf(plan, records, input.verdicts);
   const isCovered = coverage.rest.length === 0 && coverage.strays.length === 0;
@@ -228,7 +228,7 @@ function scannedBytes({ running, scannedBytes: before }: DecideInput): number {
   return running.reduce((sum, search) => sum + search.scannedBytes, before);
 }
 
-function stopsOf(input: DecideInput, { rest }: Coverage): ExportDecision['stop'] {
+function stopsOf<S extends RunningSearch>(input: DecideInput<S>, { rest }: Coverage): ExportDecision<S>['stop'] {
   const ends = new Map(rest.map(({ index, toMs }) => [index, toMs]));
   return input.running.flatMap((search) => {
     const reason = stopReason(input, search, ends.get(search.segment));

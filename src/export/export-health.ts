@@ -14,7 +14,7 @@ import type { Unproven } from './export-holds.ts';
 import type { ExportWording } from './export-wording.ts';
 import { amountText, countText, percentText } from './figure-text.ts';
 import type { Shortcoming } from './proof.ts';
-import type { StandingManifest, WorkLimits, WorkView } from './work-view.ts';
+import type { StoredManifest, WorkLimits, WorkView } from './work-view.ts';
 
 export interface ExportHealth extends Health {
   /** True if all rows are in files and the manifest is written. */
@@ -95,7 +95,7 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   return { ...done, reason: reasons.exportedIncomplete, message };
 }
 
-function writtenText({ manifest: { totals } }: StandingManifest, { rowsGoTo }: ExportWording): string {
+function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: ExportWording): string {
   const { rows, files } = totals;
   const isOne = rows === 1;
   if (rowsGoTo === 'stdout') return `${countText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
@@ -111,7 +111,7 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
 }
 
 /** Clause with the number of incomplete intervals and where they are listed. */
-function flaggedText({ manifest: { proof } }: StandingManifest, { startedAs, rowsGoTo }: ExportWording): string {
+function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged}, as listed below` : `${flagged}, which status.incomplete names`;

@@ -53,6 +53,8 @@ export class ExportHolds {
   /** Searches that proved nothing, by interval. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
+  /** Failure after which a probe showed that files can be written. */
+  #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True if a search has succeeded in this process. */
   #hasSearched = false;
@@ -78,6 +80,16 @@ export class ExportHolds {
   /** Last failure, if nothing has succeeded since. */
   get lastError(): LogfleetError | undefined {
     return this.#trouble?.error;
+  }
+
+  /** True if a failure of the destination must be tested with a probe before searching. */
+  get needsProbe(): boolean {
+    return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
+  }
+
+  /** Records that files can be written after this failure. */
+  probedAfter(error: LogfleetError | undefined): void {
+    this.#probedAfter = error;
   }
 
   /** True if the failure must be reported: too many consecutive failures, or no search has succeeded yet. */

@@ -18,7 +18,7 @@ import type { Pace } from './export-pace.ts';
 import type { ExportTask } from './export-task.ts';
 import { amountText, percentOf, percentText } from './figure-text.ts';
 import type { JobView } from './search-tools.ts';
-import type { StandingManifest, WorkView } from './work-view.ts';
+import type { StoredManifest, WorkView } from './work-view.ts';
 
 const maxJobs = 50;
 const maxIncomplete = 20;
@@ -93,7 +93,7 @@ function describeRange({ identity }: ExportTask) {
   return { startTime: isoExact(identity.fromMs), endTime: isoExact(identity.toMs) };
 }
 
-function describeManifest({ url, sha256, manifest }: StandingManifest): ManifestStatus {
+function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestStatus {
   const { rows, files, bytes } = manifest.totals;
   const proof = lowestLevel(manifest.proof);
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };

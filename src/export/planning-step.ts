@@ -3,7 +3,7 @@
  */
 import { isOver, isScannedOut, type Wait } from './export-decision.ts';
 import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
-import type { SearchTools } from './search-tools.ts';
+import type { JobView, SearchTools } from './search-tools.ts';
 import { settlingMs } from './settling.ts';
 import type { WorkLimits } from './work-view.ts';
 
@@ -23,6 +23,14 @@ export class PlanningStep {
 
   get view(): PlanningView {
     return this.#view;
+  }
+
+  get views(): readonly JobView[] {
+    return this.#view.jobs;
+  }
+
+  get scannedBytes(): number {
+    return this.#view.scannedBytes;
   }
 
   get isAborted(): boolean {
@@ -60,13 +68,6 @@ export class PlanningStep {
     const planned = await plan(tools, { settleDelayMs: this.#settleDelayMs, signal, onNews });
     this.#view = { ...nothingPlanned, scannedBytes: planned.scannedBytes };
     return planned;
-  }
-
-  /** Returns the bytes scanned by closed jobs, also after a failure, and clears the view. To be called after the planning has ended. */
-  takeScannedBytes(): number {
-    const { scannedBytes } = this.#view;
-    this.#view = nothingPlanned;
-    return scannedBytes;
   }
 }
 

@@ -28,9 +28,6 @@ import { JobSet } from './job-set.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
 import { sliceLength } from './slice-counts.ts';
 
-/** Maximum number of times that a differing range is searched again. */
-export const mostRounds = 3;
-
 export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'traits' | 'clock'>;
 
 export interface ProvingOptions {
@@ -40,8 +37,6 @@ export interface ProvingOptions {
   readonly round: number;
   /** Maximum number of concurrent aggregations. */
   readonly parallelism: number;
-  /** Ends the proving. */
-  readonly signal: AbortSignal;
   readonly onNews: () => void;
 }
 
@@ -65,11 +60,12 @@ export class Proving {
   readonly jobs: JobSet;
   readonly #tools: ProvingTools;
   readonly #options: ProvingOptions;
+  readonly #abort = new AbortController();
 
   constructor(tools: ProvingTools, options: ProvingOptions) {
     this.#tools = tools;
     this.#options = options;
-    this.jobs = new JobSet({ ...tools, signal: options.signal, onNews: options.onNews });
+    this.jobs = new JobSet({ ...tools, signal: this.#abort.signal, onNews: options.onNews });
   }
 
   get views(): readonly JobView[] {
@@ -80,7 +76,15 @@ export class Proving {
     return this.jobs.scannedBytes;
   }
 
-  /** Requests and compares the digests. Rejects with the service's error or the signal's reason. No job is alive then. */
+  get isAborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** Requests and compares the digests. Rejects with the service's error, or an `AbortError`. No job is alive then. */
   async run(): Promise<Shown> {
     const { task, traits } = this.#tools;
     const { intervals, parallelism, round } = this.#options;
@@ -159,7 +163,7 @@ export class Proving {
 
   async #aggregate(order: JobOrder, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
     const { clock } = this.#tools;
-    const tools = { jobs: this.jobs, clock, signal: this.#options.signal };
+    const tools = { jobs: this.jobs, clock, signal: this.#abort.signal };
     const aggregated = await aggregate(order, operators, tools).catch((thrown: unknown) => {
       throw isRefused(thrown) ? digestRefused(thrown) : thrown;
     });

@@ -26,7 +26,7 @@ export type WorkStage =
   | 'complete';
 
 /** A manifest at the destination. */
-export interface StandingManifest {
+export interface StoredManifest {
   readonly url: string;
   /** Hash of its bytes, hexadecimal. */
   readonly sha256: string;
@@ -67,14 +67,21 @@ export interface WorkView {
   /** Fields of `output.fields` that no page described so far. Empty if other processes have read a part. */
   readonly undescribedFields: readonly string[];
   /** Manifest of a complete export. */
-  readonly manifest: StandingManifest | undefined;
+  readonly manifest: StoredManifest | undefined;
   /** Time in ms after which time alone may change the view; infinite if never. */
   readonly requeueAfterMs: number;
 }
 
+type FileProgress = Omit<ExportProgress, 'scannedBytes'>;
+
+/** Progress of an export without records. */
+export const noProgress: FileProgress = {
+  ...{ coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 },
+};
+
 /** Progress of a complete export. */
-export function progressOfManifest({ intervals }: Manifest): ExportProgress {
+export function progressOf({ intervals }: Manifest): FileProgress {
   const { rows, bytes, duplicates } = totalsOf(intervals);
   const done = intervals.length;
-  return { coveredPart: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates, scannedBytes: 0 };
+  return { coveredPart: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates };
 }

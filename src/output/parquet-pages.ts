@@ -1,6 +1,9 @@
 /**
  * Writes the pages of one column of a row group from memory that has the layout of Parquet. Unlike the library's writer, it creates
- * no object for each value, and it reuses memory for the next page. This takes less than half of the time, and less memory.
+ * no object for each value, and it reuses memory for the next page.
+ *
+ * With the library's writer a whole export takes 1.3 times the processor time with gzip, and 1.5 times with zstd (300,000 messages of
+ * 0.9 KB, `npm run bench -- export`), and 15 MB more memory.
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';

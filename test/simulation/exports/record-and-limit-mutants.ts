@@ -153,8 +153,8 @@ export const limitMutants: readonly Mutant[] = [
     'limits',
     'what ended searches have scanned is forgotten',
     'scanned',
-    'export/export-work.ts',
-    'this.#scannedBytes += search.scannedBytes;',
+    'export/running-searches.ts',
+    'this.#endedBytes += search.scannedBytes;',
     '',
   ),
   mutant(

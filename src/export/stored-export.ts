@@ -26,21 +26,21 @@ import { type ExportPlan, readPlan, settlePlan } from '../destination/plan-objec
 import { checkFiles, type ListedFiles, listFiles } from '../destination/recorded-files.ts';
 import { damaged } from '../destination/stored-json.ts';
 import type { ExportTask } from './export-task.ts';
-import type { StandingManifest } from './work-view.ts';
+import type { StoredManifest } from './work-view.ts';
 
 /** Usually enough bytes to detect a full quota or disk. */
 const probeBytes = 256 * 1_024;
 /** Delay in ms with an allowance for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
-export class StandingExport {
+export class StoredExport {
   readonly destination: Destination;
   readonly #task: ExportTask;
   readonly #clock: Clock;
   readonly #records = new Map<string, CommitRecord>();
   #verdicts: readonly DigestVerdict[] = [];
   #plan: ExportPlan | undefined;
-  #manifest: StandingManifest | undefined;
+  #manifest: StoredManifest | undefined;
   #hasFailedToFinish = false;
   /** Name of the probe file, the same for all probes. */
   #probe: string | undefined;
@@ -60,7 +60,7 @@ export class StandingExport {
   }
 
   /** Undefined if there is none. */
-  get manifest(): StandingManifest | undefined {
+  get manifest(): StoredManifest | undefined {
     return this.#manifest;
   }
 

@@ -1,0 +1,193 @@
+/**
+ * The running searches of an export, and the orders, delays and messages that their outcomes leave behind.
+ *
+ * Invariant: a search is in `list` until all its work has ended and its outcome is applied.
+ */
+import type { LogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
+import type { Histogram } from '../service/jobs/job-gathering.ts';
+import type { Interval } from './cut.ts';
+import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
+import type { ExportHolds } from './export-holds.ts';
+import type { NewestTexts } from './newest-texts.ts';
+import { RowHistogram } from './row-histogram.ts';
+import type { JobView, OpenedJob, SearchOutcome, SearchStart } from './search-tools.ts';
+
+/** The running search of one interval. */
+export interface Search extends RunningSearch {
+  /** Monotonic time. */
+  readonly begunAtMs: number;
+  /** Never rejects. When it resolves, no work of the search is left. */
+  readonly done: Promise<SearchOutcome>;
+  readonly jobs: readonly JobView[];
+  /** Distribution over time of the rows that the job found. */
+  histogram(): Histogram | undefined;
+  stop(reason: StopReason): void;
+  endAsCut(): void;
+}
+
+export interface RunningSearchesOptions {
+  readonly log: Logger;
+  readonly holds: ExportHolds;
+  readonly messages: NewestTexts;
+  /** Range of the export. */
+  readonly range: Interval;
+  /** Called with a record that exists at the destination. */
+  readonly onCommitted: (record: CommitRecord) => void;
+  /** Called when another process seems to have written records. */
+  readonly onOthers: () => void;
+  /** Called after the outcome of a search is applied. */
+  readonly onEnded: () => void;
+}
+
+export class RunningSearches {
+  readonly #options: RunningSearchesOptions;
+  readonly #searches = new Map<Search, Promise<void>>();
+  readonly #histogram: RowHistogram;
+  #narrowed: readonly SearchOrder[] = [];
+  /** Searches that may have been judged before the policy became `Keep`. */
+  #ofFormerPolicy = new WeakSet<Search>();
+  #endedBytes = 0;
+  #written = 0;
+
+  constructor(options: RunningSearchesOptions) {
+    this.#options = options;
+    this.#histogram = new RowHistogram(options.range);
+  }
+
+  get list(): readonly Search[] {
+    return [...this.#searches.keys()];
+  }
+
+  /** Orders that must be narrower than the rest of their segment, the narrowest first. */
+  get narrowed(): readonly SearchOrder[] {
+    return this.#narrowed;
+  }
+
+  /** Bytes scanned by ended searches. */
+  get endedBytes(): number {
+    return this.#endedBytes;
+  }
+
+  /** Bytes scanned so far by running searches. */
+  get runningBytes(): number {
+    return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
+  }
+
+  /** Number of records that these searches have written. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Rows by slice of the range for these intervals (`row-histogram.ts`). */
+  histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
+    return this.#histogram.read(intervals);
+  }
+
+  /** Start conditions of a search. `failedBefore` is read when it is needed, because a user's request may reset it. */
+  start(order: SearchOrder, onNews: () => void, opened: OpenedJob | undefined): SearchStart {
+    const { holds } = this.#options;
+    return {
+      get failedBefore() {
+        return holds.failedBefore(order);
+      },
+      onNews,
+      ...(opened && { opened }),
+    };
+  }
+
+  add(order: SearchOrder, search: Search): void {
+    const ended = search.done.then((outcome) => {
+      this.#searches.delete(search);
+      this.#endedBytes += search.scannedBytes;
+      const isOutdated = outcome.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
+      if (!isOutdated) this.#learn(order, outcome);
+      if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
+      this.#options.onEnded();
+    });
+    this.#searches.set(search, ended);
+  }
+
+  /** Keeps unproven intervals from now on, and searches those again that were refused before. */
+  keepIncomplete(): void {
+    this.#options.holds.liftUnproven();
+    this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
+  }
+
+  /** Stops all searches. Resolves when they have ended. */
+  async stop(reason: StopReason): Promise<void> {
+    for (const search of this.#searches.keys()) search.stop(reason);
+    await Promise.all(this.#searches.values());
+  }
+
+  /** Drops everything that delays or narrows the interval of a record. */
+  forget(record: CommitRecord): void {
+    const { segment, toMs } = record;
+    this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
+    this.#options.holds.succeeded(record);
+    this.#options.messages.forget(recordKey(record));
+  }
+
+  #learn(order: SearchOrder, outcome: SearchOutcome): void {
+    const { holds, messages, onOthers } = this.#options;
+    switch (outcome.kind) {
+      case 'committed':
+        this.#written++;
+        this.#committed(outcome.record);
+        break;
+      case 'taken':
+        this.#committed(outcome.standing);
+        onOthers();
+        break;
+      case 'narrowed':
+        holds.succeeded(order);
+        this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
+        break;
+      case 'again':
+        if (outcome.isFailure) holds.provedNothing(order);
+        holds.again(order, outcome.message);
+        if (outcome.isFailure) messages.tell(outcome.message, recordKey(order));
+        break;
+      case 'incomplete': {
+        const { reason, message, figures } = outcome;
+        holds.incomplete({ order, reason, message, figures });
+        messages.tell(message, recordKey(order));
+        break;
+      }
+      case 'failed':
+        this.#failed(order, outcome.error);
+        break;
+      case 'stopped':
+        break;
+    }
+  }
+
+  #committed(record: CommitRecord): void {
+    this.#options.onCommitted(record);
+    this.forget(record);
+  }
+
+  #failed(order: SearchOrder, error: LogfleetError): void {
+    const { holds, log, onOthers } = this.#options;
+    // Another process has cleaned up after the complete export, including our upload.
+    if (error.code === 'destination.lost') onOthers();
+    log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
+    holds.searchFailed(order, error);
+  }
+}
+
+/** Time in ms within which a job is usually created if no other job is ahead. */
+const usualCreationMs = 10_000;
+
+/**
+ * Number of searches that have waited for a job longer than usual, for messages to users. `delayMs`: time in ms until another search may
+ * count as waiting; infinite if time alone adds none.
+ */
+export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
+  const leftMs = searches
+    .filter(({ createdAtMs }) => createdAtMs === undefined)
+    .map(({ begunAtMs }) => begunAtMs + usualCreationMs - nowMs);
+  const comingMs = leftMs.filter((ms) => ms > 0);
+  return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
+}
