@@ -5,9 +5,9 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts --loglevel=error
 
 FROM node:24-bookworm-slim
-# With memory pools for each thread, as the C library has them, 20 MB and more of what was used once are never given back; and Node
-# takes 16 MB for what is new, which costs as much and gains nothing here.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=1 NODE_OPTIONS=--max-semi-space-size=2
+# One memory pool for all threads: with a pool for each thread, the C library never gives back 20 MB and more. A small space for new
+# objects: Node's default of 16 MB costs as much memory. Below 4 MB, 5,000 resources take 15 % more CPU time.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1 NODE_OPTIONS=--max-semi-space-size=4
 WORKDIR /logfleet
 COPY --from=packages /logfleet/node_modules node_modules
 COPY package.json LICENSE ./

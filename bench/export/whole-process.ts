@@ -14,7 +14,7 @@ export interface ProcessFigures {
 const lookEveryMs = 20;
 
 /** Memory settings of the image (Dockerfile). */
-export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=2' } as const;
+export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
 /** Runs a command. Calls `meanwhile` regularly. No other child process may end at the same time. */
 export async function runWhole(
