@@ -6,8 +6,10 @@
  * Invariant: `resolve` returns the same `Account` as long as the Secret does not change. This module sends no requests to the
  * service. Callers report rejected credentials with `unauthorized`.
  */
+
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
@@ -125,7 +127,7 @@ export class Accounts {
    * to another account.
    */
   unauthorized(key: ResourceKey, account?: Account): void {
-    const entry = this.#entries.get(nameOf(key));
+    const entry = this.#entries.get(keyText(key));
     if (!entry?.shared || (account && account !== entry.shared.account)) return;
     entry.staleAtMs = this.#options.clock.monotonic();
     entry.shared.refusedAtMs = entry.staleAtMs;
@@ -142,7 +144,7 @@ export class Accounts {
   }
 
   #entry(key: ResourceKey, nowMs: number): Entry {
-    const name = nameOf(key);
+    const name = keyText(key);
     const known = this.#entries.get(name);
     if (known) {
       known.usedAtMs = nowMs;
@@ -254,10 +256,6 @@ export class Accounts {
 
 function spenderOf({ account, credentials }: Shared): Spender {
   return { ...credentials, serviceId: account.serviceId };
-}
-
-function nameOf(key: ResourceKey): string {
-  return `${key.namespace}/${key.name}`;
 }
 
 function refused(place: CredentialPlace, serviceId: string): LogfleetError {

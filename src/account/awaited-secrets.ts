@@ -7,9 +7,11 @@
  * - At most 20 reads per second look for changes, for any number of awaited Secrets.
  * - No value of a Secret is kept longer than five seconds. Comparisons use a digest.
  */
+
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { keyText } from '../base/key-text.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host/host.ts';
 
@@ -68,7 +70,7 @@ export class AwaitedSecrets {
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretMembers> {
     const nowMs = this.#options.clock.monotonic();
-    const known = this.#reads.get(nameOf(key));
+    const known = this.#reads.get(keyText(key));
     if (known && known.sentAtMs > sentAfterMs && nowMs - known.sentAtMs < freshMs) return known.members;
     return this.#read(key, nowMs);
   }
@@ -89,11 +91,11 @@ export class AwaitedSecrets {
       wake();
       return;
     }
-    this.#waiters.set(waiter, { secrets: secrets.map(nameOf), wake });
+    this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
       // A forgotten read may have shown other content, so the next read wakes the waiter.
-      if (!this.#digests.has(nameOf(key))) this.#digests.set(nameOf(key), 'forgotten');
+      if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
   }
@@ -122,7 +124,7 @@ export class AwaitedSecrets {
   }
 
   #read(key: ResourceKey, sentAtMs: number): Promise<SecretMembers> {
-    const name = nameOf(key);
+    const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
     // Moves the entry to the end, since the map is ordered by time.
@@ -162,7 +164,7 @@ export class AwaitedSecrets {
   }
 
   #expect(key: ResourceKey): Awaited {
-    const name = nameOf(key);
+    const name = keyText(key);
     const known = this.#awaited.get(name);
     if (known) return known;
     const sentAtMs = this.#reads.get(name)?.sentAtMs ?? this.#options.clock.monotonic();
@@ -214,8 +216,4 @@ function digestOf(members: SecretMembers): string {
   if (!members) return 'missing';
   const texts = [...members].map(([name, text]) => [name, text.reveal()]).sort();
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

@@ -2,6 +2,7 @@
  * Where a person wrote credentials, and how messages name their members: keys of a Secret, or environment variables that replace a
  * Secret.
  */
+import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
 import { type Member, requiredMembers } from './credential-rules.ts';
@@ -42,7 +43,7 @@ export function nameOf({ kind, key }: CredentialPlace, member: Member): string {
 
 /** Place in short form, for logs. */
 export function renderPlace({ kind, key }: CredentialPlace): string {
-  return kind === 'secret' ? `${key.namespace}/${key.name}` : 'environment';
+  return kind === 'secret' ? keyText(key) : 'environment';
 }
 
 export function renderAbsent({ kind, key }: CredentialPlace): string {
@@ -68,8 +69,8 @@ type Required = (typeof requiredMembers)[number];
 
 const requiredVariables = requiredMembers.map((member) => variables[member]);
 
-function secretOf({ namespace, name }: ResourceKey): string {
-  return `Secret ${namespace}/${name}`;
+function secretOf(key: ResourceKey): string {
+  return `Secret ${keyText(key)}`;
 }
 
 function listOf(names: readonly string[]): string {

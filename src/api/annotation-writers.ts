@@ -4,6 +4,7 @@
  * Hosts fill `metadata.annotationWriters` when they decode a resource. They keep only these few values of the managed fields, and
  * only for logfleet's own annotations.
  */
+import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters, ObjectMeta } from './kinds.ts';
 
@@ -54,8 +55,4 @@ function ownedAnnotations({ fieldsV1 }: Record<string, unknown>): readonly strin
 
 function isEarlier(left: AnnotationWriter, right: AnnotationWriter): boolean {
   return (left.atMs ?? Number.POSITIVE_INFINITY) < (right.atMs ?? Number.POSITIVE_INFINITY);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

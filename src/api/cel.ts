@@ -7,8 +7,10 @@
  *
  * This module loads the CEL engine, so import it lazily.
  */
+
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { parseQuantity } from '../base/quantity.ts';
+import { isRecord } from '../base/record.ts';
 import type { JsonPath } from './json-path.ts';
 import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
@@ -138,8 +140,4 @@ function shortTime(text: string): string {
 
 function faultyPath(path: JsonPath, { fieldPath }: ValidationRule): JsonPath {
   return fieldPath === undefined ? path : [...path, ...fieldPath.split('.').filter((step) => step !== '')];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@
  *
  * Documents of other kinds are skipped, since repositories mix them with ours.
  */
+import { isRecord } from '../base/record.ts';
 import { renderPath, valueAt } from './json-path.ts';
 
 import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
@@ -61,7 +62,7 @@ export function checkManifests(
       findings.push({ file, position, path: '', severity: 'error', message });
     }
     for (const document of documents) {
-      const placed: Placed = { file, document, members: asMembers(document.value) };
+      const placed: Placed = { file, document, members: isRecord(document.value) ? document.value : {} };
       (isOurs(placed) ? resources : others).push(placed);
     }
   }
@@ -86,10 +87,6 @@ export function checkManifests(
   const checked = resources.length + settings.length;
   const named = new Set([...secrets.service, ...secrets.store]).size;
   return { findings, checked, passedOver: others.length - named - settings.length };
-}
-
-function asMembers(value: unknown): Placed['members'] {
-  return typeof value === 'object' && value !== null ? (value as Placed['members']) : {};
 }
 
 /**
@@ -168,7 +165,7 @@ function isSecret({ members: { apiVersion, kind } }: Placed): boolean {
 }
 
 function namesOf({ members }: Placed): { readonly name: string | undefined; readonly namespace: string | undefined } {
-  const { name, namespace } = asMembers(members['metadata']);
+  const { name, namespace } = isRecord(members['metadata']) ? members['metadata'] : {};
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return { name: text(name), namespace: text(namespace) };
 }

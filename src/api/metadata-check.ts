@@ -2,6 +2,7 @@
  * Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. Also
  * checks that logfleet's own annotations have values with an effect.
  */
+import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
@@ -194,8 +195,4 @@ function oddValue(name: string, value: string): string | undefined {
 
 function error(path: readonly string[], message: string, part: 'key' | 'value' = 'value'): Finding {
   return { severity: 'error', path, part, message };
-}
-
-function isRecord(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

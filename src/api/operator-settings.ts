@@ -4,6 +4,7 @@
  *
  * Invariant: in doubt the global switch pauses. Every value of `paused` pauses, except an empty one and `false`.
  */
+import { isRecord } from '../base/record.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Finding } from './finding.ts';
 
@@ -70,8 +71,4 @@ function finding(
   part: Finding['part'] = 'value',
 ): Finding {
   return { severity, path, part, message };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

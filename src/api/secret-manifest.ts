@@ -3,6 +3,7 @@
  *
  * Invariant: no finding contains a secret value. Callers decide which members are required.
  */
+import { isRecord } from '../base/record.ts';
 import type { Finding } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
@@ -29,7 +30,7 @@ export function readSecretMembers(secret: Readonly<Record<string, unknown>>): Se
   for (const section of ['data', 'stringData'] as const) {
     const values = secret[section];
     if (values === undefined || values === null) continue;
-    if (typeof values !== 'object' || Array.isArray(values)) {
+    if (!isRecord(values)) {
       refuse([section], 'must be a mapping; write names and texts');
       continue;
     }

@@ -4,7 +4,9 @@
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
+
 import { unreachable } from '../base/assert.ts';
+import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
 import { applyDefaults } from './defaults.ts';
 import { nearest } from './did-you-mean.ts';
@@ -22,8 +24,8 @@ export type { Finding };
 
 /** Kind of a logfleet document in any version. Undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {
-  if (typeof document !== 'object' || document === null) return undefined;
-  const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  if (!isRecord(document)) return undefined;
+  const { apiVersion, kind } = document;
   if (typeof apiVersion !== 'string' || apiVersion.split('/')[0] !== apiGroup) return undefined;
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
 }
@@ -35,11 +37,11 @@ const kindNames = Object.keys(kinds);
  * if both are right, and for other documents. A document that is not an object is always an error.
  */
 export function misnamedKind(document: unknown): Finding | undefined {
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+  if (!isRecord(document)) {
     const message = 'is not a manifest, since it is not a mapping; write apiVersion, kind and metadata';
     return { severity: 'error', path: [], part: 'value', message };
   }
-  const { apiVersion, kind } = document as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  const { apiVersion, kind } = document;
   // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
   if (apiVersion === 'v1' && kind === 'List') {
     const message = 'is a List without items, or inside another List; write its items as documents';

@@ -1,4 +1,5 @@
 /** JSON text for comparing values: members are sorted, since an API server may return them in another order. */
+import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
 }
@@ -9,7 +10,7 @@ export function canonicalLines(value: unknown): string {
 }
 
 function inOrder(_: string, member: unknown): unknown {
-  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  if (!isRecord(member)) return member;
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 

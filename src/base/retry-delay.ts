@@ -1,13 +1,15 @@
-/** Delay before a retry after an error. Used everywhere except in the controller's queue, which has its own back-off. */
+/** Delays before a retry. This file has the only back-off formula. */
 import type { LogfleetError } from './errors.ts';
+import type { Random } from './random.ts';
 
-/** Delay before a retry of an error that a person must fix. */
+/**
+ * Delay in ms before a retry that waits for a change which nothing reports: an error that a person must fix, such as a Secret with
+ * wrong credentials, or a condition outside of the cluster.
+ */
 export const stallRetryMs = 30_000;
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
-/** Maximum exponent. It only prevents overflow. */
-const maxDoublings = 16;
 
 /**
  * Returns the delay in ms for an error. A delay named by the error can only make the wait longer: `Retry-After: 0` must not cause
@@ -15,19 +17,22 @@ const maxDoublings = 16;
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
-  switch (handling.kind) {
-    case 'retryAfter':
-      return Math.max(handling.delayMs, backoffMs(failures, longestMs));
-    case 'stall':
-      return stallRetryMs;
-    case 'backoff':
-    case 'wait':
-    case 'bug':
-      return backoffMs(failures, longestMs);
-  }
+  if (handling.kind === 'stall') return stallRetryMs;
+  const delayMs = backoffMs(failures, longestMs);
+  return handling.kind === 'retryAfter' ? Math.max(handling.delayMs, delayMs) : delayMs;
 }
 
 /** Exponential back-off in ms: one second at first, doubled after each failure. */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
-  return Math.min(longestMs, firstRetryMs * 2 ** Math.min(failures, maxDoublings));
+  return doubledMs(firstRetryMs, failures, longestMs);
+}
+
+/** Returns `firstMs`, doubled once for each of the `failures` before this one, and at most `longestMs`. */
+export function doubledMs(firstMs: number, failures: number, longestMs = Number.POSITIVE_INFINITY): number {
+  return Math.min(longestMs, firstMs * 2 ** failures);
+}
+
+/** Shortens a delay by up to half at random, so that callers that failed together do not retry together. */
+export function scatteredMs(delayMs: number, random: Random): number {
+  return delayMs * (1 - random.next() / 2);
 }

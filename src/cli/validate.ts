@@ -2,14 +2,15 @@
  * `logfleet validate FILE…`: checks manifests like an API server, and more. It prints one line for each finding to stdout
  * (`file:line:column: path: problem; remedy`), or with `-o json` a list, and a summary to stderr.
  */
+
 import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { explain } from '../api/finding.ts';
 import { checkManifests, type ManifestReport, type PlacedFinding } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
+import { counted } from '../base/number-text.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { readSources, renderFinding } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
-import { counted } from './render/text.ts';
 
 /** Resolves to 2 if a manifest is invalid. Warnings alone are no failure. */
 export async function validateCommand(

@@ -17,13 +17,16 @@
  *
  * The controller does not poll: a change is reconciled at once. The host decides which process leads.
  */
+
 import { aborted } from '../base/aborted.ts';
 import { assert, unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
+import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, ResourceSource } from '../host/host.ts';
 import type { Reconciler, Result } from './reconciler.ts';
 import { type BackoffSettings, WorkQueue } from './work-queue.ts';
@@ -43,12 +46,6 @@ export interface ControllerOptions {
   readonly leadership: Leadership;
   readonly backoff?: BackoffSettings;
 }
-
-/**
- * Delay until a waiting or stalled key is reconciled again. Its cause may be one that the host does not report, such as a corrected
- * Secret, which is read every 30 s while a resource is stalled for it.
- */
-export const recheckDelayMs = 30_000;
 
 /** Outcome of a reconcile, as label of the metrics. `aborted`: the reconcile was told to stop, and its result does not count. */
 export type Outcome = 'settled' | 'requeue_after' | 'backoff' | 'retry_after' | 'wait' | 'stall' | 'bug' | 'aborted';
@@ -121,14 +118,14 @@ export class Controller {
    * @param isUnderWay whether the resource has work in progress with new results
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
-    this.#queue.add(renderKey(key), isUnderWay);
+    this.#queue.add(keyText(key), isUnderWay);
     // The key may be in the queue since before the first list was complete. Only this call starts it then.
     this.#startSoon();
   }
 
   /** Reconciles a resource after `delayMs`, unless another reconcile comes first and sets its own delay. */
   enqueueAfter(key: ResourceKey, delayMs: number): void {
-    this.#queue.addAfter(renderKey(key), delayMs);
+    this.#queue.addAfter(keyText(key), delayMs);
   }
 
   /**
@@ -253,11 +250,11 @@ export class Controller {
         return 'retry_after';
       case 'wait':
         this.#log.debug('reconcile waits', { key, error });
-        this.#queue.addAfter(key, recheckDelayMs);
+        this.#queue.addAfter(key, stallRetryMs);
         return 'wait';
       case 'stall':
         this.#log.warn('reconcile stalled', { key, error });
-        this.#queue.addAfter(key, recheckDelayMs);
+        this.#queue.addAfter(key, stallRetryMs);
         return 'stall';
       default:
         return unreachable(handling);
@@ -275,11 +272,6 @@ export class Controller {
     this.#settledListeners = [];
     for (const listener of listeners) listener();
   }
-}
-
-/** Namespaces and names contain no slash. */
-function renderKey({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }
 
 function parseKey(text: string): ResourceKey {

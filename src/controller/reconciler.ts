@@ -1,4 +1,5 @@
 /** Interface between the controller and the reconciler of a kind. */
+import { stallRetryMs } from '../base/retry-delay.ts';
 import type { ResourceKey } from '../host/host.ts';
 
 /**
@@ -16,4 +17,17 @@ export interface Reconciler {
    * for a deleted resource. Never called concurrently for one key. Returns early when `signal` is aborted.
    */
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
+}
+
+/**
+ * Minimum delay. A smaller one may vanish by rounding when added to the time of day, and the resource would be due again and again.
+ */
+const shortestDelayMs = 1;
+
+/** Result with a delay; Infinity means none. A resource that has not settled is reconciled again in any case. */
+export function requeue(delayMs: number, settled: boolean): Result {
+  if (delayMs === Number.POSITIVE_INFINITY) {
+    return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallRetryMs, settled };
+  }
+  return { kind: 'requeueAfter', delayMs: Math.max(shortestDelayMs, delayMs), settled };
 }

@@ -6,7 +6,9 @@
  * NotReady, others. A resource that is deleted or led by another process has no series and is not counted. Reasons are reasons of
  * conditions, a small set (`api/conditions.ts`).
  */
+
 import { type Condition, findCondition } from '../api/conditions.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Gauge, Labels, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 
@@ -64,7 +66,7 @@ export class StateSeries {
 
   /** Updates a resource, and returns whether it has separate series. No change while it has no status. */
   measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
-    const text = `${namespace}/${name}`;
+    const text = keyText({ namespace, name });
     const ready = findCondition(conditions, 'Ready');
     const before = this.#standings.get(text);
     if (!ready) return this.#isShown(before, text);
@@ -81,8 +83,8 @@ export class StateSeries {
   }
 
   /** Removes a deleted resource. */
-  forget({ namespace, name }: ResourceKey): void {
-    const text = `${namespace}/${name}`;
+  forget(key: ResourceKey): void {
+    const text = keyText(key);
     const standing = this.#standings.get(text);
     if (!standing) return;
     this.#count(standing, -1);

@@ -11,9 +11,11 @@
  *
  * The owner of the queue decides when to take a key and how to process it.
  */
+
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Counter, Gauge, Histogram, Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
+import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
 export interface BackoffSettings {
   /** Delay after the first failure, before jitter. */
@@ -126,10 +128,10 @@ export class WorkQueue {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
     const { firstDelayMs, maxDelayMs } = this.#backoff;
-    const fullMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1));
-    const delayMs = Math.max(atLeastMs, Math.ceil(fullMs * (1 - this.#options.random.next() / 2)));
-    this.addAfter(key, delayMs);
-    return delayMs;
+    const delayMs = Math.ceil(scatteredMs(doubledMs(firstDelayMs, failures - 1, maxDelayMs), this.#options.random));
+    const waitMs = Math.max(atLeastMs, delayMs);
+    this.addAfter(key, waitMs);
+    return waitMs;
   }
 
   /** Resets the consecutive failures of a key. */

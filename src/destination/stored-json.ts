@@ -4,8 +4,10 @@
  *
  * Decoding is strict, since destinations are shared, and a proof must not depend on an object that is only partly understood.
  */
+
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import { isRecord } from '../base/record.ts';
 import { destinationError } from './destination-error.ts';
 
 /** Encodes a value with its members sorted by name. */
@@ -31,10 +33,10 @@ export function decodeStored<T>(object: StoredObject, content: Uint8Array, read:
 }
 
 function readMembers<T>(object: StoredObject, path: string, value: unknown, read: (members: StoredMembers) => T): T {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw damaged(object, `${path === '' ? 'it' : path} is no object`);
   }
-  const members = new StoredMembers(object, path, value as Record<string, unknown>);
+  const members = new StoredMembers(object, path, value);
   const result = read(members);
   members.refuseRest();
   return result;

@@ -2,17 +2,19 @@
  * Decides the health of an export for its conditions. The first check of a chain that applies decides, so the order of the chain is the
  * precedence.
  */
+
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../api/annotations.ts';
 import { reasons } from '../api/conditions.ts';
 import { renderDuration } from '../base/duration.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import { counted, groupedText } from '../base/number-text.ts';
 import type { Health } from '../controller/health.ts';
 import type { Outcome } from '../service/requests/outcome.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-holds.ts';
 import type { ExportWording } from './export-wording.ts';
-import { amountText, countText, percentText } from './figure-text.ts';
+import { amountText, percentText } from './figure-text.ts';
 import type { Shortcoming } from './proof.ts';
 import type { StoredManifest, WorkLimits, WorkView } from './work-view.ts';
 
@@ -98,8 +100,8 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
 function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: ExportWording): string {
   const { rows, files } = totals;
   const isOne = rows === 1;
-  if (rowsGoTo === 'stdout') return `${countText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
-  return `${countText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+  if (rowsGoTo === 'stdout') return `${groupedText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
+  return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
 /** List of missing selected fields, the first ones by name; empty if none are known to be missing. */
@@ -206,7 +208,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   const limit = wording.fieldName(`limits.${kind}`);
   const rest = `${kept(view, wording)} ${raiseText(wording)}`;
   if (kind === 'maxMessages') {
-    const message = `${limit}, ${countText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${rest}`;
+    const message = `${limit}, ${groupedText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
   const scanned = amountText(view.progress?.scannedBytes ?? 0);
@@ -334,15 +336,11 @@ function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';
   const { rows } = progress;
-  return rows > 0 ? ` What is done stays: ${rowsText(rows, countText)}.` : ' Nothing is written yet.';
+  return rows > 0 ? ` What is done stays: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {
   return rows === 1 ? '1 row is written' : `${text(rows)} rows are written`;
-}
-
-function counted(count: number, one: string, more = `${one}s`): string {
-  return `${count} ${count === 1 ? one : more}`;
 }
 
 function iso(wallMs: number): string {

@@ -9,7 +9,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { Clock } from '../base/clock.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { backoffMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
+import { backoffMs, doubledMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { recordKey } from '../destination/commit-record.ts';
 import type { Hold, SearchOrder } from './export-decision.ts';
 import type { Shortcoming } from './proof.ts';
@@ -191,5 +191,5 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
 /** Undefined for failures that may pass or that a user can fix. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
-  return Math.min(longestIntervalHoldMs, stallRetryMs * 2 ** failures);
+  return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);
 }

@@ -3,9 +3,11 @@
  * was replaced, and when leadership was lost in between. A process that loses leadership ends its searches immediately: their jobs are
  * closed and unfinished files are discarded.
  */
+
 import type { Accounts } from '../account/accounts.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
@@ -74,7 +76,7 @@ export class ExportReconciler implements Reconciler {
     this.#followLeadership();
     this.#writer ??= writerOf();
     const writer = await this.#writer;
-    const name = nameOf(key);
+    const name = keyText(key);
     if (this.#isDraining && !this.#runtimes.has(name)) return { kind: 'settled' };
     const resource = this.#source.get(key);
     if (resource?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(name);
@@ -155,8 +157,4 @@ export class ExportReconciler implements Reconciler {
   #endAll(): void {
     for (const name of [...this.#runtimes.keys()]) this.#retire(name);
   }
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

@@ -6,6 +6,7 @@
  * current ones on each reconcile. When they change, running searches are read to the end, planning with an unchanged result continues, and
  * then the work is built anew. A value that cannot be read at the moment counts as unchanged.
  */
+
 import type { Account, Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
 import { type Condition, findCondition, reasons } from '../api/conditions.ts';
@@ -13,11 +14,10 @@ import type { SearchExport } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { retryDelayMs } from '../base/retry-delay.ts';
-import { recheckDelayMs } from '../controller/controller.ts';
+import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
-import { requeue } from '../controller/requeue.ts';
+import { requeue } from '../controller/reconciler.ts';
 import { StatusPublisher } from '../controller/status-publisher.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
 import type { Destination } from '../destination/destination.ts';
@@ -445,7 +445,7 @@ function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   // Changes of the resource or its Secrets cause a reconcile (C2). Only the service can tell whether it accepts a key again.
-  return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : recheckDelayMs;
+  return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }
 
 function unreadable(message: string): LogfleetError {

@@ -1,4 +1,5 @@
 /** Short texts for figures of an export, for tables and messages. */
+import { groupedText } from '../base/number-text.ts';
 import type { RangeFigures } from '../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../destination/slice-figures.ts';
 
@@ -17,11 +18,6 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** All digits in groups: `1,234,567`. */
-export function countText(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
 /** Tolerance for rounding: 0.29 × 100 is slightly below 29. */
 const roundingError = 1e-9;
 
@@ -36,10 +32,10 @@ export function percentText(part: number): string {
 
 /** Known figures of messages: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
-  const size = bytes === undefined ? '' : ` of ${countText(bytes)} bytes`;
+  const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
   const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
-  return `${countText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
+  return `${groupedText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
 }
 
 const sliceFigures: Readonly<Record<SliceFigureName, string>> = {

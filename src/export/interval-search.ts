@@ -12,10 +12,12 @@
  * but for the files of a record of which it is not known whether it stands (E3). Leaves to others: what is searched when, and how
  * failures are waited out.
  */
+
 import { assert, unreachable } from '../base/assert.ts';
 import { crossing } from '../base/boundary.ts';
 import { sleep } from '../base/clock.ts';
 import { asLogfleetError, mayPass } from '../base/errors.ts';
+import { doubledMs } from '../base/retry-delay.ts';
 import { type CommitOutcome, type CommitRecord, commit } from '../destination/commit-record.ts';
 import type { Histogram, JobProgress } from '../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
@@ -368,7 +370,7 @@ export class IntervalSearch implements RunningSearch {
         // A refused write usually stored nothing; reading the record shows it.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
-        await sleep(clock, firstCommitDelayMs * 2 ** (tries - 1), this.#stop.signal);
+        await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);
       }
     }
   }

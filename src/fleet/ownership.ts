@@ -5,7 +5,10 @@
  * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An
  * attempt in flight stays known after its policy is deleted, so a policy that is created again still sees it.
  */
+
+import { keyText } from '../base/key-text.ts';
 import { Multimap } from '../base/multimap.ts';
+import { compareText } from '../base/text-order.ts';
 
 export interface Claimant {
   readonly uid: string;
@@ -255,10 +258,6 @@ export function compareClaimants(left: Claimant, right: Claimant): number {
     Number(right.enforcing) - Number(left.enforcing) ||
     right.priority - left.priority ||
     Date.parse(left.creationTimestamp) - Date.parse(right.creationTimestamp) ||
-    compareText(`${left.namespace}/${left.name}`, `${right.namespace}/${right.name}`)
+    compareText(keyText(left), keyText(right))
   );
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -2,7 +2,9 @@
  * Choice of the build for which collectors are listed (U7). The listing for a build may hide the collectors that run it. So the
  * best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
  */
+
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
+import { compareText } from '../base/text-order.ts';
 import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
@@ -111,5 +113,5 @@ function oldestFirst(left: string, right: string): number {
   const leftVersion = parseBuildVersion(left);
   const rightVersion = parseBuildVersion(right);
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
-  return left < right ? -1 : 1;
+  return compareText(left, right);
 }

@@ -8,7 +8,7 @@ import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf, pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
-import { requeue } from '../controller/requeue.ts';
+import { requeue } from '../controller/reconciler.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { healthOf } from './health.ts';

@@ -16,7 +16,7 @@ import type {
 import type { Health } from '../controller/health.ts';
 import { bounded, isoTime } from '../controller/status-text.ts';
 import type { Draft } from './draft.ts';
-import { counted } from './health.ts';
+import { eligibleMembers } from './health.ts';
 import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
 import type { Course } from './rollout-course.ts';
@@ -71,7 +71,7 @@ export function describeFigures(input: FiguresInput): Figures {
   const counts = withdrawn(draft.counts(), unsent);
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
-    summary: { updated: `${counts.updated}/${counted(fleet)}`, state: health.reason },
+    summary: { updated: `${counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
     collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),

@@ -6,6 +6,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import { counted, wordFor } from '../base/number-text.ts';
 import type { Health } from '../controller/health.ts';
 import type { RolloutStop } from './ledger.ts';
 import { isWayBackOver } from './rollback.ts';
@@ -95,7 +96,7 @@ function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
 
 function inFlight(fleet: Fleet | undefined): string {
   const running = fleet?.counts.inProgress ?? 0;
-  return running > 0 ? ` ${count(running, 'upgrade')} in flight will end.` : '';
+  return running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
 }
 
 function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {
@@ -150,7 +151,7 @@ function stopped({ course, fleet }: HealthInput): Health | undefined {
   const stop = course?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const running = fleet?.counts.inProgress ?? 0;
-  const rest = running > 0 ? ` ${count(running, 'upgrade')} in flight will end.` : '';
+  const rest = running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
   const message = `${stopText(stop, course.stopTally)}: nothing more is started.${rest} ${wayOn}`;
   const reason = stop.kind === 'abort' ? reasons.aborted : reasons.rolloutStopped;
   return { ...stalled, reason, message };
@@ -172,7 +173,7 @@ function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
   const why = stopText(header.stop, course?.stopTally);
   const rest = [
     left.length > 0 ? `${left.length} could not be rolled back (see status.failureReasons)` : '',
-    offline > 0 ? `${offline} will follow when ${word(offline, 'it runs', 'they run')}` : '',
+    offline > 0 ? `${offline} will follow when ${wordFor(offline, 'it runs', 'they run')}` : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isWayBackOver(wayBack)) {
@@ -191,7 +192,7 @@ function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
 }
 
 function takenBackWords(collectors: number): string {
-  return `${count(collectors, 'collector')} ${word(collectors, 'was', 'were')} rolled back`;
+  return `${counted(collectors, 'collector')} ${wordFor(collectors, 'was', 'were')} rolled back`;
 }
 
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
@@ -200,8 +201,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   const now = outstanding(fleet.counts) - inProgress;
   const later = inProgress === 0 && spec.offlinePolicy === 'Wait' ? offline : 0;
   if (now + later === 0) return undefined;
-  const them = word(later, 'it runs', 'they run');
-  const whom = now > 0 ? count(now, 'collector') : `${count(later, 'collector')}, once ${them},`;
+  const them = wordFor(later, 'it runs', 'they run');
+  const whom = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
   const message = `Would upgrade ${whom} to ${targetVersion}; ${observesOnly}`;
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
 }
@@ -212,7 +213,7 @@ const observesOnly = 'spec.mode is Observe, so nothing is started.';
 function heldByFailures({ fleet, targetVersion, course }: HealthInput): Health | undefined {
   const gate = course?.stages.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
-  const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
+  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
   const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
@@ -222,12 +223,12 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
   const { updated, inProgress, offline } = fleet.counts;
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
-  const of = counted(fleet) + awaited;
-  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${word(inProgress, 'is', 'are')} being upgraded`;
+  const of = eligibleMembers(fleet) + awaited;
+  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   const excess = course?.excess ? `; ${course.excess.message}` : '';
   // A reason not to start collectors is shown only when there are collectors to start.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
-  const waits = held?.waitingFor ?? (awaited > 0 ? `${count(awaited, 'collector')} to come back` : undefined);
+  const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
   const reason = inProgress === 0 ? (held?.reason ?? reasons.rollingOut) : reasons.rollingOut;
   return { ...atWork, reason, message };
@@ -240,7 +241,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
 function soaking({ fleet, targetVersion, wait, course }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
-  const progress = `${fleet.counts.updated} of ${counted(fleet)} collectors run ${targetVersion}`;
+  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
   const excess = course?.excess ? `; ${course.excess.message}` : '';
   return { ...atWork, reason, message: `${progress}${excess}; waiting for ${wait.waitingFor}.` };
 }
@@ -248,7 +249,7 @@ function soaking({ fleet, targetVersion, wait, course }: HealthInput): Health | 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
   const newer = fleet?.counts.newer ?? 0;
   if (newer === 0) return undefined;
-  const message = `${count(newer, 'collector')} ${word(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${word(newer, 'is', 'are')} left alone. Set spec.allowDowngrade to true to take ${word(newer, 'it', 'them')} back.`;
+  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${wordFor(newer, 'is', 'are')} left alone. Set spec.allowDowngrade to true to take ${wordFor(newer, 'it', 'them')} back.`;
   return { ...stalled, reason: reasons.downgradeNotAllowed, message };
 }
 
@@ -257,8 +258,8 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   const failed = fleet?.counts.failed ?? 0;
   if (failed === 0 || isTolerated(input)) return undefined;
   const excess = course?.excess ? ` (${course.excess.message})` : '';
-  const them = word(failed, 'it', 'them');
-  const message = `${count(failed, 'collector')} could not be brought to ${targetVersion} and ${word(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const them = wordFor(failed, 'it', 'them');
+  const message = `${counted(failed, 'collector')} could not be brought to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -270,8 +271,8 @@ function isTolerated({ course }: HealthInput): boolean {
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
-  const them = word(leftAlone, 'it', 'them');
-  const message = `${count(leftAlone, 'collector')} ${word(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${word(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const them = wordFor(leftAlone, 'it', 'them');
+  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 
@@ -289,19 +290,10 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
 }
 
 /** Number of collectors that count: matched, owned by this policy, and upgradable now. */
-export function counted({ counts, matched, leftAlone }: Fleet): number {
+export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }
 
 const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
 const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 const quiet = { reconciling: false, stalled: false } as const;
-
-/** Singular or plural of a word, by the amount. */
-function word(amount: number, one: string, several: string): string {
-  return amount === 1 ? one : several;
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
-}

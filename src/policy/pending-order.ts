@@ -6,7 +6,7 @@
 import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
 import { SparseSet } from '../base/sparse.ts';
-import { compareText } from './stages.ts';
+import { compareText } from '../base/text-order.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 

@@ -2,9 +2,11 @@
  * Reconciler of CollectorVersionPolicy. Each policy has one runtime. The runtime is discarded when the resource was replaced or
  * leadership was lost in between.
  */
+
 import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
@@ -73,7 +75,7 @@ export class PolicyReconciler implements Reconciler {
   async reconcile(key: ResourceKey): Promise<Result> {
     this.#followLeadership();
     const policy = this.#source.get(key);
-    const name = nameOf(key);
+    const name = keyText(key);
     if (policy?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(key);
     if (!policy) return { kind: 'settled' };
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
@@ -143,7 +145,7 @@ export class PolicyReconciler implements Reconciler {
   }
 
   #retire(key: ResourceKey): void {
-    const name = nameOf(key);
+    const name = keyText(key);
     const runtime = this.#runtimes.get(name);
     if (runtime) {
       runtime.close();
@@ -158,8 +160,4 @@ export class PolicyReconciler implements Reconciler {
     const policy = this.#source.get(key);
     if (policy && this.#options.host.leadership.isLeader()) this.#metrics.measure(policy);
   }
-}
-
-function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

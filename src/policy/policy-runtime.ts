@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { pausedByOf, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
-import { requeue } from '../controller/requeue.ts';
+import { requeue } from '../controller/reconciler.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { Applier } from './apply.ts';

@@ -2,8 +2,10 @@
  * Index of the members of each stage and their states, updated by changes. Assigning stages takes a walk over all members, so it is
  * done once for all pending changes.
  */
+
 import { SparseMap } from '../base/sparse.ts';
-import { compareText, noStage, type StageCandidate, type StageList, stageOrder } from './stages.ts';
+import { compareText } from '../base/text-order.ts';
+import { noStage, type StageCandidate, type StageList, stageOrder } from './stages.ts';
 import type { Standing } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 

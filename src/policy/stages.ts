@@ -130,7 +130,3 @@ export function shareOf(share: number | string, of: number): number {
 export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
   return maxInProgress === undefined ? undefined : shareOf(maxInProgress, totalOf(counts));
 }
-
-export function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}

@@ -5,6 +5,7 @@
  *
  * The plan contains the reads that are due and the time of the next check. It sends nothing.
  */
+import { doubledMs } from '../base/retry-delay.ts';
 import type { Row } from '../fleet/fleet-rows.ts';
 import { evidenceFromMs } from './attempt.ts';
 import type { Attempt, Entry } from './ledger.ts';
@@ -150,7 +151,7 @@ class PlanBuilder {
     if (read !== undefined || seenMs >= dueMs) {
       // The upgrade should have ended and has not. Its task is read, at growing intervals.
       const reads = read?.count ?? 0;
-      const waitMs = Math.min(longestRereadMs, Math.max(shortestRereadMs, (typicalMs / 4) * 2 ** Math.min(reads, 8)));
+      const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
       return;
     }

@@ -6,10 +6,10 @@
 import { annotations, parseApproval } from '../../api/annotations.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { ApproveOptions, TargetOptions } from '../options.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
-import { counted } from '../render/text.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
 import { actOnPolicy, nothingToDo, type PersonAction } from './person-action.ts';

@@ -7,10 +7,10 @@
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
 import { systemClock } from '../../base/clock.ts';
 import { noMetrics } from '../../base/metrics.ts';
+import { isRecord } from '../../base/record.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
-import { isRecord } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
 import { shellWord, targetFlags } from '../render/next-steps.ts';

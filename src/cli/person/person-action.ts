@@ -5,10 +5,10 @@
 
 import type { AnyResource, CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import { counted } from '../../base/number-text.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { referenceOf } from '../render/next-steps.ts';
-import { counted } from '../render/text.ts';
 import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';

@@ -8,10 +8,10 @@ import { reasons } from '../../api/conditions.ts';
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
-import { counted } from '../render/text.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { actOnPolicy, nothingToDo, renderInProgress } from './person-action.ts';
 

@@ -1,16 +1,10 @@
 /** Plans of exports as text: rows by time, searches, duration, and obstacles. */
+
 import type { SearchExportSpec } from '../../api/generated/search-export.ts';
+import { groupedText } from '../../base/number-text.ts';
 import { renderHistogram } from '../render/bars.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
-import {
-  paintWith,
-  printable,
-  renderAge,
-  renderBytes,
-  renderCount,
-  renderMinute,
-  renderNumber,
-} from '../render/text.ts';
+import { paintWith, printable, renderAge, renderBytes, renderCount, renderMinute } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { PlanViewOptions } from './plan-view.ts';
 
@@ -33,7 +27,7 @@ function renderOutlook(outlook: ExportOutlook, options: PlanViewOptions): readon
     case 'plan': {
       const { resource, plan } = outlook;
       const facts = renderFacts(factsOf(plan, resource.spec), { ...factsLayout, width: options.width, paint });
-      return [title(`: ${renderNumber(plan.rows)} rows`), ...facts, ...whereRowsAre(plan, options)];
+      return [title(`: ${groupedText(plan.rows)} rows`), ...facts, ...whereRowsAre(plan, options)];
     }
     case 'complete':
       return [title(': nothing to do, it is complete')];
@@ -56,12 +50,12 @@ function factsOf(plan: PlannedSearches, { destination, output }: SearchExportSpe
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
-    ['Rows', `${renderNumber(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
+    ['Rows', `${groupedText(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
     [
       'Searches',
       `${renderCount(jobs, 'job')}${jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`}`,
     ],
-    ['Requests', `about ${renderNumber(requests)} at up to ${requestsPerSecond} a second`],
+    ['Requests', `about ${groupedText(requests)} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
     ['Proof', proofText(plan)],
     ['Takes', `about ${renderAge(durationMs)}`],
@@ -91,13 +85,13 @@ function whereRowsAre(
     Math.min(widestHistogram, width - 4),
   );
   const shown = wide ? segments : segments.slice(0, listedIntervals);
-  const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), renderNumber(segment.rows)]);
+  const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), groupedText(segment.rows)]);
   const more = segments.length - shown.length;
   return [
     `  ${paint('bold', 'Intervals:')}`,
     `    ${paint('blue', blocks)}`,
     ...renderTable(['From', 'To', 'Rows'], cells, width - 4).map((line) => `    ${line}`),
-    ...(more > 0 ? [`    and ${renderNumber(more)} more; -o wide lists them`] : []),
+    ...(more > 0 ? [`    and ${groupedText(more)} more; -o wide lists them`] : []),
   ];
 }
 

@@ -1,9 +1,11 @@
 /** Plans of policies as text: figures, stages with their members, and collectors that are left out, with the reason. */
+
 import { renderDuration } from '../../base/duration.ts';
+import { counted } from '../../base/number-text.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
-import { counted, type Paint, paintWith, printable, renderAge, renderMinute, wrap } from '../render/text.ts';
+import { type Paint, paintWith, printable, renderAge, renderMinute, wrap } from '../render/text.ts';
 import type { Outlook } from './planner.ts';
 
 export interface PlanViewOptions {

@@ -1,16 +1,18 @@
 /** Figures of the status of an export as text. */
+
 import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
+import { groupedText } from '../../base/number-text.ts';
 import { renderHistogram } from './bars.ts';
 import { isAtWork } from './condition-lines.ts';
 import { renderEnd } from './live-parts.ts';
-import { renderBytes, renderCount, renderMinute, renderMoment, renderNumber } from './text.ts';
+import { renderBytes, renderCount, renderMinute, renderMoment } from './text.ts';
 
 /** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. Undefined without progress. */
 export function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
   const dropped = duplicatesDropped === 0 ? '' : `; ${renderCount(duplicatesDropped, 'duplicate')} dropped`;
-  const of = `${renderNumber(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
+  const of = `${groupedText(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
   return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
 }
 

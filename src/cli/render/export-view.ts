@@ -2,24 +2,16 @@
  * Details of an export for `logfleet get sx NAME`: query and destination, progress, the reason of its state, histogram, running searches,
  * incomplete intervals, and errors. Pure.
  */
+
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
+import { groupedText } from '../../base/number-text.ts';
 import { renderProgressBar } from './bars.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
 import type { NextSteps } from './next-steps.ts';
 import { type Fact, renderFacts, renderTable, section } from './table.ts';
-import {
-  clip,
-  type Paint,
-  paintWith,
-  printable,
-  renderAgeSince,
-  renderBytes,
-  renderCount,
-  renderNumber,
-  wrap,
-} from './text.ts';
+import { clip, type Paint, paintWith, printable, renderAgeSince, renderBytes, renderCount, wrap } from './text.ts';
 
 interface ExportViewOptions {
   readonly width: number;
@@ -117,8 +109,8 @@ function searches({ jobs = [] }: SearchExportStatus, width: number): readonly st
 /** At least one line for each interval. */
 export function renderIncomplete(all: readonly IncompleteInterval[], width: number): readonly string[] {
   return all.flatMap(({ from, to, reason, received, expected }) => {
-    const got = received === undefined ? '' : `; ${renderNumber(received)} received`;
-    const wanted = expected === undefined ? '' : `, ${renderNumber(expected)} expected`;
+    const got = received === undefined ? '' : `; ${groupedText(received)} received`;
+    const wanted = expected === undefined ? '' : `, ${groupedText(expected)} expected`;
     return indented(`${from} to ${to}: ${reason}${got}${wanted}`, width);
   });
 }

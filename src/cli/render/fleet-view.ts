@@ -2,6 +2,7 @@
  * Live view of a policy: states of the fleet, rate, the reason for waiting, stages, versions, upgrades in flight, failures, actions of
  * people, and the last Events. Pure.
  */
+
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -10,6 +11,7 @@ import type {
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
+import { counted } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import {
@@ -28,7 +30,6 @@ import {
   type Colour,
   clip,
   clipColoured,
-  counted,
   type Paint,
   paintWith,
   printable,

@@ -2,6 +2,7 @@
  * Details of a policy for `logfleet get cvp NAME`: target, fleet, stages, the reason of its state, failures, upgrades in flight, and
  * actions of people. Pure.
  */
+
 import type {
   CollectorVersionPolicyStatus,
   PersonAction,
@@ -10,13 +11,14 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
+import { counted } from '../../base/number-text.ts';
 import { renderBar, renderCounts } from './bars.ts';
 import { renderBehind, renderConditions } from './condition-lines.ts';
 import { renderEnd } from './live-parts.ts';
 import type { NextSteps } from './next-steps.ts';
 import { explainUpdated, renderActions, renderStageState, renderWait, renderWindow } from './rollout-figures.ts';
 import { type Fact, renderFacts, renderTable, section } from './table.ts';
-import { clip, counted, type Paint, paintWith, printable, renderAgeSince, renderExamples, wrap } from './text.ts';
+import { clip, type Paint, paintWith, printable, renderAgeSince, renderExamples, wrap } from './text.ts';
 
 export interface ViewOptions {
   readonly width: number;

@@ -6,8 +6,9 @@ import type {
   PersonAction,
   StageStatus,
 } from '../../api/generated/collector-version-policy.ts';
+import { counted } from '../../base/number-text.ts';
 import { apportion } from './bars.ts';
-import { type Colour, clip, counted, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
+import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
   /** Maximum number of stages. The current stage is always shown. */

@@ -2,6 +2,7 @@
  * Text for terminals: colours, widths, ages, times, numbers and sizes. Texts of a service or a manifest can contain control characters that
  * would change the terminal. `printable` removes them.
  */
+import { groupedText, wordFor } from '../../base/number-text.ts';
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 
@@ -92,11 +93,6 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Number with its noun: `1 file`, `2 files`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** Some examples of many in brackets: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
@@ -113,17 +109,11 @@ export function renderMinute(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
-
-/** `1,234,567` */
-export function renderNumber(value: number): string {
-  return grouped.format(value);
-}
 
 /** `1,234,567 rows`, `1 row` */
 export function renderCount(count: number, noun: string): string {
-  return `${renderNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+  return `${groupedText(count)} ${wordFor(count, noun, `${noun}s`)}`;
 }
 
 /** `512 B`, `1.4 MiB`, `240 GiB`, with up to three digits. */
@@ -136,5 +126,5 @@ export function renderBytes(bytes: number): string {
     size /= 1_024;
     unit++;
   }
-  return `${size < 100 ? size.toFixed(1) : renderNumber(size)} ${byteUnits[unit]}`;
+  return `${size < 100 ? size.toFixed(1) : groupedText(size)} ${byteUnits[unit]}`;
 }

@@ -9,6 +9,7 @@ import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
@@ -16,7 +17,7 @@ import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 import { Reflector } from '../../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
-import { decodeResource, isRecord } from '../../host/kubernetes/resource-decoding.ts';
+import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { chooseCluster } from './plain-cluster.ts';

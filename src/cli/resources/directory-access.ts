@@ -8,6 +8,7 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { counted } from '../../base/number-text.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { renderProblem } from '../../host/directory/problem.ts';
@@ -18,7 +19,6 @@ import { StateDirectory } from '../../host/directory/state-directory.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
 import { shellWord } from '../render/next-steps.ts';
-import { counted } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
 import { type Annotation, byNamespaceAndName, type ParkedResource, type ResourceReader } from './resource-reader.ts';
 

@@ -5,11 +5,13 @@
  * processor time, so it is loaded only for such kubeconfigs. The result `undefined` means that client-node has to read the kubeconfig, and
  * to report its errors.
  */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path, { resolve } from 'node:path';
 import { LogfleetError } from '../../base/errors.ts';
+import { isRecord } from '../../base/record.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { type ClusterConnection, connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/kube-api.ts';
@@ -120,7 +122,7 @@ async function parsed(file: string): Promise<Members | undefined> {
     const text = await readFile(file, 'utf8');
     // JSON needs no YAML parser.
     const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text);
-    return isMembers(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -135,9 +137,9 @@ function memberOf(
 ): Members | undefined {
   const elements = config?.[list];
   const found = Array.isArray(elements)
-    ? elements.filter(isMembers).find((element) => element['name'] === name)?.[member]
+    ? elements.filter(isRecord).find((element) => element['name'] === name)?.[member]
     : undefined;
-  return name !== undefined && isMembers(found) ? found : undefined;
+  return name !== undefined && isRecord(found) ? found : undefined;
 }
 
 function isPlain(members: Members, known: ReadonlySet<string>): boolean {
@@ -147,10 +149,6 @@ function isPlain(members: Members, known: ReadonlySet<string>): boolean {
 function textOf(members: Members | undefined, name: string): string | undefined {
   const value = members?.[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `instead` names the alternative without a cluster, as a clause after "Without a cluster,". */

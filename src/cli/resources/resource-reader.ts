@@ -2,7 +2,9 @@
  * Port through which commands read and annotate resources. `cluster-access.ts` and `directory-access.ts` implement it. Neither takes a lock
  * or a lease, so commands work beside a running operator.
  */
+
 import type { AnyResource, KindName } from '../../api/kinds.ts';
+import { compareText } from '../../base/text-order.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
 export interface Annotation {
@@ -58,9 +60,8 @@ export interface ResourceReader {
 
 /** Order by namespace and name. */
 export function byNamespaceAndName(left: AnyResource, right: AnyResource): number {
-  return compare(left.metadata.namespace, right.metadata.namespace) || compare(left.metadata.name, right.metadata.name);
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : Number(left > right);
+  return (
+    compareText(left.metadata.namespace, right.metadata.namespace) ||
+    compareText(left.metadata.name, right.metadata.name)
+  );
 }

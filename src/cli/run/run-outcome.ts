@@ -3,11 +3,12 @@
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import { kinds } from '../../api/kinds.ts';
+import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderNextStep, type StepOptions, targetFlags } from '../render/next-steps.ts';
-import { counted, wrap } from '../render/text.ts';
+import { wrap } from '../render/text.ts';
 
 /**
  * Flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as named on the command line.

@@ -2,14 +2,15 @@
  * Finds the exports for `logfleet verify`: by a manifest file, a folder, or an address of an object store. A folder can be that of an
  * export, or contain the folders of several exports.
  */
+
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
-import { counted } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** At least one destination. Its root is the folder of an export. */

@@ -1,4 +1,5 @@
 /** Result of `logfleet verify`: a table of checks and a list of differences for people, a document for programs. */
+import { groupedText } from '../../base/number-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -7,16 +8,7 @@ import { type ProofLevel, type ProofRange, proofLevels } from '../../destination
 import { wayToSearchAnew } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
-import {
-  type Paint,
-  paintWith,
-  printable,
-  renderBytes,
-  renderCount,
-  renderMoment,
-  renderNumber,
-  wrap,
-} from '../render/text.ts';
+import { type Paint, paintWith, printable, renderBytes, renderCount, renderMoment, wrap } from '../render/text.ts';
 
 interface VerificationViewOptions {
   readonly width: number;
@@ -140,7 +132,7 @@ function checksOf(verification: Verification): readonly Check[] {
     {
       name: 'checksums',
       result: files < named && !differs.has('checksums') ? 'incomplete' : result('checksums'),
-      what: `size and SHA-256 of ${files < named ? `${renderNumber(files)} of ${renderCount(named, 'file')}` : 'each file'}, ${renderBytes(bytes)}`,
+      what: `size and SHA-256 of ${files < named ? `${groupedText(files)} of ${renderCount(named, 'file')}` : 'each file'}, ${renderBytes(bytes)}`,
     },
     {
       name: 'manifest',
@@ -185,7 +177,7 @@ function renderLevels(proof: readonly ProofRange[]): string {
 
 function renderRange({ fromMs, toMs, level, figures, repeated, wholeIntervals }: ProofRange, isOnly: boolean): string {
   const range = isOnly ? '' : `${renderMoment(fromMs)} to ${renderMoment(toMs)}: `;
-  const twice = repeated ? `; the service has ${renderNumber(repeated.rows)} of them twice` : '';
+  const twice = repeated ? `; the service has ${groupedText(repeated.rows)} of them twice` : '';
   const coarse = wholeIntervals ? ', for whole intervals only' : '';
   return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${coarse}${twice}`;
 }
@@ -210,15 +202,15 @@ function renderSources(intervals: readonly CommitRecord[]): string {
   return [...counts]
     .map(
       ([source, count], index) =>
-        `${index === 0 ? renderCount(count, 'interval') : renderNumber(count)} ${sourceNames[source]}`,
+        `${index === 0 ? renderCount(count, 'interval') : groupedText(count)} ${sourceNames[source]}`,
     )
     .join(', ');
 }
 
 function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   const parts = [
-    ...(duplicates > 0 ? [`${renderNumber(duplicates)} of them twice`] : []),
-    ...(outside > 0 ? [`${renderNumber(outside)} outside`] : []),
+    ...(duplicates > 0 ? [`${groupedText(duplicates)} of them twice`] : []),
+    ...(outside > 0 ? [`${groupedText(outside)} outside`] : []),
   ];
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
@@ -226,7 +218,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
 /** Clause about rows of the millisecond at which a search was cut. Another interval contains them (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
-  return left === 0 ? '' : `; ${renderNumber(left)} of them belong to another interval, which contains them`;
+  return left === 0 ? '' : `; ${groupedText(left)} of them belong to another interval, which contains them`;
 }
 
 function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
@@ -235,7 +227,7 @@ function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
 
 function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitRecord): string {
   const moment = (timeMs: number) => new Date(timeMs).toISOString();
-  const figures = `${renderNumber(received)} received, ${renderNumber(count.rows)} counted`;
+  const figures = `${groupedText(received)} received, ${groupedText(count.rows)} counted`;
   return `incomplete: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${figures})`;
 }
 
@@ -280,7 +272,7 @@ function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow
     .flatMap((text) => wrap(printable(text), Math.max(20, width)))
     .map((line) => paint(colour, line));
   const more = texts.length - toldOneByOne;
-  return more > 0 ? [...lines, `and ${renderNumber(more)} more; -o json has all of them`] : lines;
+  return more > 0 ? [...lines, `and ${groupedText(more)} more; -o json has all of them`] : lines;
 }
 
 function verdictOf({ manifest, differences, incomplete }: Verification, paint: Paint): string {

@@ -2,10 +2,12 @@
  * `logfleet verify MANIFEST`: reads the files of an export again and proves them against its manifest. For a folder with several exports,
  * it verifies one after the other. It writes nothing, and needs only the files and the manifest, wherever they are.
  */
+
 import { pathToFileURL } from 'node:url';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
+import { counted } from '../../base/number-text.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Destination } from '../../destination/destination.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -16,7 +18,7 @@ import { type CommandContext, exitStatus, type Output } from '../context.ts';
 import type { VerifyOptions } from '../options.ts';
 import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
-import { counted, paintWith, renderBytes } from '../render/text.ts';
+import { paintWith, renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
 import { problemDocument, renderVerification, verificationDocument } from './verification-view.ts';
 

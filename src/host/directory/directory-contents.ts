@@ -14,6 +14,7 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
@@ -22,7 +23,6 @@ import type { OwnerRef, ResourceKey } from '../host.ts';
 import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
-import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
@@ -145,7 +145,7 @@ export class DirectoryContents {
     return this.#exclusively(() =>
       crossing('status.write', async () => {
         const record = this.#expect(kind, resource);
-        if (isSameData(record.resource.status, resource.status)) return record.resource as ResourceOf<K>;
+        if (sameValue(record.resource.status, resource.status)) return record.resource as ResourceOf<K>;
         const written = await this.#change(record, {
           ...record.resource,
           ...(resource.status && { status: resource.status }),
@@ -188,7 +188,7 @@ export class DirectoryContents {
       return;
     }
     if (record.parkedSince !== undefined) this.#parked.set(id, record);
-    else if (!isSameData(this.cache.byIdentity(id), record)) this.cache.put(record);
+    else if (!sameValue(this.cache.byIdentity(id), record)) this.cache.put(record);
   }
 
   #read(takesUnfinished: boolean): Promise<Reading> {
@@ -260,10 +260,10 @@ export class DirectoryContents {
   ): Promise<void> {
     const { parkedSince, ...live } = record;
     const { resource } = live;
-    const isNewSpec = !isSameData(resource.spec, spec);
+    const isNewSpec = !sameValue(resource.spec, spec);
     const metadata = annotated(resource.metadata, asked);
-    if (!isNewSpec && parkedSince === undefined && isSameData(resource.metadata, metadata)) {
-      if (isSameData(live, before)) return;
+    if (!isNewSpec && parkedSince === undefined && sameValue(resource.metadata, metadata)) {
+      if (sameValue(live, before)) return;
       await this.#options.records.save(live);
       this.cache.put(live);
       return;
@@ -299,7 +299,7 @@ export class DirectoryContents {
       this.#absences.end(id);
       const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, asked);
-      if (!isSameData(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
+      if (!sameValue(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
       return;
     }
     if (!this.#isGone(id)) return;
@@ -403,7 +403,7 @@ export class DirectoryContents {
   }
 
   #report(problems: readonly Problem[]): void {
-    if (isSameData(problems, this.#problems)) return;
+    if (sameValue(problems, this.#problems)) return;
     this.#problems = problems;
     for (const listener of this.#problemListeners) listener();
   }

@@ -3,13 +3,13 @@
  * not. It takes no lock and writes nothing.
  */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import { isSameData } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { type RecordStore, type ResourceRecord, recordFiles } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
@@ -87,7 +87,7 @@ export class DirectoryView {
     while (!signal.aborted) {
       await this.refresh();
       const resources = [...this.resources(kind).list()];
-      if (!signal.aborted && !isSameData(resources, shown)) onChange(resources);
+      if (!signal.aborted && !sameValue(resources, shown)) onChange(resources);
       shown = resources;
       await sleep(this.#clock, lookEveryMs, signal).catch(() => {});
     }

@@ -14,9 +14,9 @@ import { type ManifestDocument, type Position, parseManifestFile } from '../../a
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { type Finding, kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
+import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
-import { isRecord } from './plain-data.ts';
 import type { Problem } from './problem.ts';
 import { isResourceName } from './state-directory.ts';
 

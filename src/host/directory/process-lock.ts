@@ -17,9 +17,9 @@ import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from 
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
 import type { Leadership } from '../host.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
-import { isRecord } from './plain-data.ts';
 import type { StateDirectory } from './state-directory.ts';
 import { createUid } from './uid.ts';
 

@@ -12,9 +12,9 @@
 import { join } from 'node:path';
 import type { AnnotationWriter, AnnotationWriters } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
+import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
-import { isRecord } from './plain-data.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 
 /** Annotations to set, or to remove (`null`). */

@@ -1,5 +1,7 @@
 /** In-memory cache of a directory's resources, as the `ResourceSource`s that controllers subscribe to. */
+
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 import type { ResourceRecord } from './resource-records.ts';
 
@@ -57,6 +59,6 @@ export class ResourceCache {
 }
 
 /** Returns one text for a kind and a key. */
-export function identify(kind: string, { namespace, name }: ResourceKey): string {
-  return `${kind}/${namespace}/${name}`;
+export function identify(kind: string, key: ResourceKey): string {
+  return `${kind}/${keyText(key)}`;
 }

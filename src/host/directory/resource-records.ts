@@ -10,8 +10,8 @@
 import { basename, join } from 'node:path';
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
+import { isRecord } from '../../base/record.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
-import { isRecord } from './plain-data.ts';
 import type { FileMemory, Problem } from './problem.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 

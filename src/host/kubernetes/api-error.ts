@@ -11,9 +11,11 @@
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
  * | `host.unreachable` | no answer, or an unreadable answer | backoff |
  */
+
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
+import { doubledMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
 
 /** Maximum delay in ms taken from a Retry-After header. */
@@ -94,8 +96,7 @@ interface BackoffOptions {
 
 /** Delay in ms after failure number `failures` (from 1), and at least the delay of a Retry-After header. */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
-  const ceilingMs = Math.min(options.capMs, options.firstMs * 2 ** Math.min(failures - 1, 30));
-  const delayMs = ceilingMs * (0.5 + random.next() / 2);
+  const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);
   const { handling } = asLogfleetError(error);
   return handling.kind === 'retryAfter' ? Math.max(delayMs, handling.delayMs) : delayMs;
 }

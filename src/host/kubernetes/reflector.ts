@@ -22,11 +22,11 @@ import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import type { CachedResource, ResourceCache } from './resource-cache.ts';
-import { isRecord } from './resource-decoding.ts';
 
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;

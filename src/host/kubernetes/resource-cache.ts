@@ -11,6 +11,7 @@
  * - The watch may report a write before its answer arrives. Calls for a resource are therefore delayed while a write of it is in flight.
  *   They are dropped if the write itself explains all changes.
  */
+import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 
@@ -58,7 +59,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   get(key: ResourceKey): R | undefined {
-    return this.#entries.get(textOf(key))?.resource;
+    return this.#entries.get(keyText(key))?.resource;
   }
 
   subscribe(listener: (key: ResourceKey) => void): () => void {
@@ -69,9 +70,9 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   /** Applies an addition or a change from the server. */
   put(resource: R): void {
     const { metadata } = resource;
-    const entry = this.#entries.get(textOf(metadata));
+    const entry = this.#entries.get(keyText(metadata));
     if (!entry) {
-      this.#entries.set(textOf(metadata), { resource, superseded: [], writes: 0 });
+      this.#entries.set(keyText(metadata), { resource, superseded: [], writes: 0 });
       this.#notify(metadata);
       return;
     }
@@ -99,9 +100,9 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
 
   /** Applies a complete list of a scope. Resources missing in the list are removed. */
   replace(scope: string | undefined, resources: readonly R[]): void {
-    const listed = new Set(resources.map(({ metadata }) => textOf(metadata)));
+    const listed = new Set(resources.map(({ metadata }) => keyText(metadata)));
     for (const { metadata } of [...this.list()]) {
-      if ((scope === undefined || metadata.namespace === scope) && !listed.has(textOf(metadata)))
+      if ((scope === undefined || metadata.namespace === scope) && !listed.has(keyText(metadata)))
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
@@ -110,7 +111,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
 
   /** Runs a write of this resource. The write calls `adopt` with its answer. */
   async write<T>(key: ResourceKey, send: () => Promise<T>): Promise<T> {
-    const entry = this.#entries.get(textOf(key));
+    const entry = this.#entries.get(keyText(key));
     if (!entry) return send();
     entry.writes++;
     try {
@@ -123,7 +124,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
 
   /** Takes over the answer to our own write, which was based on version `basedOn`. A newer version in the cache stays. */
   adopt(written: R, basedOn: string): void {
-    const entry = this.#entries.get(textOf(written.metadata));
+    const entry = this.#entries.get(keyText(written.metadata));
     if (entry?.resource.metadata.uid !== written.metadata.uid) return;
     entry.unheard?.delete(written.metadata.resourceVersion);
     if (entry.resource.metadata.resourceVersion !== basedOn) return;
@@ -137,12 +138,12 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   #hearOf(entry: Entry<R>): void {
     const { unheard, resource } = entry;
     delete entry.unheard;
-    const isKnown = this.#entries.get(textOf(resource.metadata)) === entry;
+    const isKnown = this.#entries.get(keyText(resource.metadata)) === entry;
     if (isKnown && unheard && unheard.size > 0) this.#notify(resource.metadata);
   }
 
   #remove(key: ResourceKey): void {
-    this.#entries.delete(textOf(key));
+    this.#entries.delete(keyText(key));
     this.#notify(key);
   }
 
@@ -155,9 +156,4 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
       }
     }
   }
-}
-
-/** Key text. Neither a namespace nor a name contains a slash. */
-function textOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

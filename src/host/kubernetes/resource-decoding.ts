@@ -3,8 +3,10 @@
  * apply` would make up most of the cache. Of the managed fields, only the writers of logfleet's annotations are kept. The spec is trusted,
  * since the server validated it with the CRD's schema.
  */
+
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
 import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { isRecord } from '../../base/record.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -51,8 +53,4 @@ function decodeAnnotations(value: unknown): Record<string, string> {
     if (typeof text === 'string' && name !== droppedAnnotation) annotations[name] = text;
   }
   return annotations;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,11 @@
 /** Reads Secrets by name from the API server each time. The operator may `get` Secrets, but neither list nor watch them. */
+
+import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { errorOfSilence, hasCode } from './api-error.ts';
 import { secretPath } from './api-paths.ts';
-import { isRecord } from './resource-decoding.ts';
 
 export class KubernetesSecretReader implements SecretReader {
   readonly #client: ApiClient;

@@ -12,13 +12,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
 import type { OperatorSettings } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { configMapPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';
-import { isRecord } from './resource-decoding.ts';
 
 interface SettingsWatchOptions {
   readonly client: ApiClient;

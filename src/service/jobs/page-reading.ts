@@ -6,8 +6,10 @@
  *
  * The caller handles the rows, keeps the job alive and compares the rows with the job's count.
  */
+
 import { type Clock, sleep } from '../../base/clock.ts';
 import { LogfleetError, mayPass } from '../../base/errors.ts';
+import { doubledMs } from '../../base/retry-delay.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
@@ -89,7 +91,7 @@ function passes(error: unknown): boolean {
 
 function delayAfter(error: unknown, tries: number): number {
   const namedMs = error instanceof ServiceError && error.handling.kind === 'retryAfter' ? error.handling.delayMs : 0;
-  return Math.min(longestDelayMs, Math.max(namedMs, firstDelayMs * 2 ** (tries - 1)));
+  return Math.max(Math.min(longestDelayMs, namedMs), doubledMs(firstDelayMs, tries - 1, longestDelayMs));
 }
 
 function nothingCame(offset: number, total: number): LogfleetError {

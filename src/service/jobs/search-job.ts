@@ -11,8 +11,10 @@
  * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may count the job.
  * The caller that opened a job must close it in any case. A job that ends because of a bug is deleted immediately.
  */
+
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import { doubledMs } from '../../base/retry-delay.ts';
 import type { JobPermit } from '../budget/job-admission.ts';
 import type { PageField } from '../pages/page-field.ts';
 import type { PageRows } from '../pages/page-row.ts';
@@ -293,7 +295,7 @@ export class SearchJob {
         const { code, handling } = asLogfleetError(thrown);
         const mostTries = code === notKnownYetCode ? earlyDeletionTries : deletionTries;
         if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) return false;
-        await sleep(this.#clock, deletionDelayMs * 2 ** (tries - 1));
+        await sleep(this.#clock, doubledMs(deletionDelayMs, tries - 1));
       }
     }
   }

@@ -2,7 +2,9 @@
  * Typed access to members of JSON documents of the service. `null` counts as missing. A wrong type is a `DecodeError` that contains
  * the JSON path, never the value.
  */
+
 import { LogfleetError } from '../../base/errors.ts';
+import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
 /** Answer that violates the specification. The message contains the JSON path, never a value. */
@@ -44,8 +46,8 @@ function placeOf(path: string, name: string): string {
 }
 
 export function membersAt(value: unknown, path: string): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw mismatch(path, 'an object', value);
-  return value as Members;
+  if (!isRecord(value)) throw mismatch(path, 'an object', value);
+  return value;
 }
 
 export function arrayIn(members: Members, name: string): readonly unknown[] {

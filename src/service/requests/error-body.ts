@@ -2,6 +2,7 @@
  * Reads the body of an error answer. The specification does not define its format (7). Known formats: an object with `code`, an
  * object with an array `errors`, the HTML page of a proxy, and an empty body. Reading never fails.
  */
+import { isRecord } from '../../base/record.ts';
 import { parseJson } from '../json/exact-json.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
@@ -19,14 +20,8 @@ const maxMessageLength = 300;
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
 
-type Members = Readonly<Record<string, unknown>>;
-
-function asMembers(value: unknown): Members | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
-}
-
-function textIn(members: Members | undefined, name: string): string | undefined {
-  const value = members?.[name];
+function textIn(document: unknown, name: string): string | undefined {
+  const value = isRecord(document) ? document[name] : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
@@ -46,9 +41,9 @@ function parse(body: Uint8Array): unknown {
 }
 
 export function decodeErrorBody(body: Uint8Array): ErrorBody {
-  const outer = asMembers(parse(body));
-  if (!outer) return nothing;
-  const first = Array.isArray(outer.errors) ? asMembers(outer.errors[0]) : undefined;
+  const outer = parse(body);
+  if (!isRecord(outer)) return nothing;
+  const first: unknown = Array.isArray(outer.errors) ? outer.errors[0] : undefined;
   const code = textIn(outer, 'code') ?? textIn(first, 'code');
   return {
     serviceCode: code === undefined ? undefined : normalizeServiceCode(code),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { groupedText } from '../../../src/base/number-text.ts';
 import { ExportPace } from '../../../src/export/export-pace.ts';
-import { amountText, countText, percentText } from '../../../src/export/figure-text.ts';
+import { amountText, percentText } from '../../../src/export/figure-text.ts';
 
 test.each([
   [0, '0'],
@@ -22,7 +23,7 @@ test.each([
   [1_000, '1,000'],
   [1_234_567, '1,234,567'],
 ])('%d in full is %s', (count, expected) => {
-  expect(countText(count)).toBe(expected);
+  expect(groupedText(count)).toBe(expected);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Health verdict: the result of each check, and their precedence. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { counted, type HealthInput, healthOf } from '../../../src/policy/health.ts';
+import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/health.ts';
 import { type Counts, outstanding } from '../../../src/policy/standing-counts.ts';
 import { counts, spec, target } from './builders.ts';
 
@@ -230,9 +230,9 @@ describe('of two that would say something, the first one does', () => {
 test('what is outstanding, and what counts', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
-  expect(counted({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
+  expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
   // Hosted collectors do not count. Refused collectors do, and need a person.
-  expect(counted({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
+  expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 
 test('a collector that was refused or left alone for good is no success', () => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sameValue } from '../../../../src/base/canonical-text.ts';
 import { seededRandom, systemRandom } from '../../../../src/base/random.ts';
 import { DirectoryView } from '../../../../src/host/directory/directory-view.ts';
 import {
@@ -9,7 +10,6 @@ import {
   removeLeftovers,
   writeDurably,
 } from '../../../../src/host/directory/durable-file.ts';
-import { isSameData } from '../../../../src/host/directory/plain-data.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { SerialTasks } from '../../../../src/host/directory/serial-tasks.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
@@ -289,16 +289,16 @@ test('uids have the form of version 4 and differ', () => {
 test('the same data is what is the same text, whatever the order of members', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
-      expect(isSameData(left, structuredClone(left))).toBe(true);
+      expect(sameValue(left, structuredClone(left))).toBe(true);
       const sameText = JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
-      expect(isSameData(left, right)).toBe(sameText);
+      expect(sameValue(left, right)).toBe(sameText);
     }),
   );
-  expect(isSameData({ a: 1, b: undefined }, { a: 1 })).toBe(true);
-  expect(isSameData({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true);
-  expect(isSameData([1, 2], [2, 1])).toBe(false);
-  expect(isSameData({ a: undefined }, { b: undefined })).toBe(true);
-  expect(isSameData([], {})).toBe(false);
+  expect(sameValue({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(sameValue({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true);
+  expect(sameValue([1, 2], [2, 1])).toBe(false);
+  expect(sameValue({ a: undefined }, { b: undefined })).toBe(true);
+  expect(sameValue([], {})).toBe(false);
 });
 
 function sorted(value: unknown): unknown {
