@@ -21,7 +21,7 @@ function sample(kind: FaultKind): FaultScenario {
   }
 }
 
-describe('the effect of a request', () => {
+describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
   /** Kinds that apply only to other operations. */
   const aboutOthers: readonly FaultKind[] = [
@@ -33,7 +33,7 @@ describe('the effect of a request', () => {
     'cancelJob',
   ];
   const kinds = faultKinds.filter((kind) => !aboutOthers.includes(kind));
-  test.each(kinds)('%s takes effect by default or by its rule', (kind) => {
+  test.each(kinds)('takes effect with the fault %s by default, or as the fault says', (kind) => {
     const tasksAfter = (effect?: boolean) => {
       const service = new SimulatedService(withFault({ ...sample(kind), ...(effect === undefined ? {} : { effect }) }));
       service.create(first, target);
@@ -44,13 +44,13 @@ describe('the effect of a request', () => {
     expect(tasksAfter(false)).toBe(0);
   });
 
-  test.each(aboutOthers)('%s never applies to a task', (kind) => {
+  test.each(aboutOthers)('for a task never gets the fault %s', (kind) => {
     const service = new SimulatedService(withFault({ ...sample(kind), effect: false }));
     expect(service.create(first, target).status).toBe(202);
     expect(service.journal[0]).toMatchObject({ fault: null });
   });
 
-  test('a creation with a lost answer has created the task, and the journal has its id', () => {
+  test('has created its task although the answer is lost, and the journal has the id', () => {
     const service = new SimulatedService(withFault({ kind: 'reset', effect: true }));
     const answer = service.hold('POST', root, { body: { collectorId: first, toVersion: target } });
     expect(answer.delivery).toEqual({ kind: 'reset' });
@@ -65,7 +65,7 @@ describe('the effect of a request', () => {
     expect(service.version('web-0001')).toBe(target);
   });
 
-  test('a POST is counted with or without effect', () => {
+  test('is counted with or without effect', () => {
     const service = new SimulatedService(withFault({ kind: 'reset' }));
     service.create(first, target);
     expect(service.state().counters).toMatchObject({ createTaskRequests: 1, tasksAccepted: 0 });
@@ -73,23 +73,23 @@ describe('the effect of a request', () => {
   });
 });
 
-describe('the answer of a fault', () => {
+describe('a fault', () => {
   const get = (fault: FaultScenario, path = 'collectors') => new SimulatedService(withFault(fault)).call('GET', path);
 
-  test.each(['reset', 'stall', 'truncate'] as const)('%s', (kind) => {
+  test.each(['reset', 'stall', 'truncate'] as const)('can %s the answer', (kind) => {
     expect(get({ kind }).answer.delivery).toEqual({ kind });
   });
 
-  test('a drip', () => {
+  test('can send the answer slowly in small pieces', () => {
     expect(get({ kind: 'drip', bytesPerSecond: 3 }).answer.delivery).toEqual({ kind: 'drip', bytesPerSecond: 3 });
   });
 
-  test('a delay', () => {
+  test('can delay the answer', () => {
     const { answer, status } = get({ kind: 'delay', delay: '7s' });
     expect([status, answer.delayMs, answer.delivery.kind]).toEqual([200, 7_000, 'whole']);
   });
 
-  test('a delay with a range applies before any kind', () => {
+  test('can delay the answer by a time in a range, with every kind', () => {
     const { answer, status } = get({ kind: 'status', status: 500, delay: ['1s', '2s'] });
     expect(status).toBe(500);
     expect(answer.delayMs).toBeGreaterThanOrEqual(1_000);
@@ -107,42 +107,42 @@ describe('the answer of a fault', () => {
     [503, 'service.unavailable'],
     [502, 'generic'],
   ];
-  test.each(statuses)('status %i with its code of 7.1', (status, code) => {
+  test.each(statuses)('can answer status %i with its code of 7.1', (status, code) => {
     expect(get({ kind: 'status', status }).json).toMatchObject({ status, code });
   });
 
-  test('a status may have its own code, message and Retry-After', () => {
+  test('can answer with its own code, message and Retry-After', () => {
     const reply = get({ kind: 'status', status: 429, code: 'slow.down', message: 'later', retryAfter: 30 });
     expect(reply.json).toMatchObject({ code: 'slow.down', message: 'later' });
     expect(reply.headers).toMatchObject({ 'retry-after': '30' });
   });
 
-  test('a status may have the page of a proxy or no body', () => {
+  test('can answer with the page of a proxy or without a body', () => {
     expect(get({ kind: 'status', status: 502, body: 'html' }).text).toContain('<html>');
     expect(get({ kind: 'status', status: 502, body: 'empty' })).toMatchObject({ status: 502, text: '' });
   });
 
-  test('a 429 by a fault is not counted as a limit', () => {
+  test('with status 429 is not counted as an exceeded limit', () => {
     const service = new SimulatedService(withFault({ kind: 'status', status: 429 }));
     service.call('GET', 'targets');
     expect(service.state().counters.rejected429).toBe(0);
   });
 
-  test('HTML with 200', () => {
+  test('can answer HTML with status 200', () => {
     expect(get({ kind: 'html' })).toMatchObject({ status: 200, text: expect.stringContaining('<html>') });
   });
 
-  test('an empty body', () => {
+  test('can answer with an empty body', () => {
     expect(get({ kind: 'empty' })).toMatchObject({ status: 200, text: '' });
   });
 
-  test('wrong types keep members and lists', () => {
+  test('can change the types of values, but keeps members and lists', () => {
     const { collectors } = get({ kind: 'wrongTypes' }).json;
     expect(collectors).toHaveLength(3);
     expect(collectors[0]).toMatchObject({ id: [String(first)], name: { text: 'web-0001' }, alive: 'maybe' });
   });
 
-  test('a lagging list applies once', () => {
+  test('can show an outdated list once', () => {
     const service = new SimulatedService(
       withFault({ kind: 'lag', lag: '10m', operations: ['listCollectors'], nth: [1] }),
     );
@@ -153,16 +153,16 @@ describe('the answer of a fault', () => {
   });
 });
 
-describe('redirects', () => {
+describe('a redirect', () => {
   const request = { headers: { host: 'logs.example:8443' } };
-  test('to another host keep path and query', () => {
+  test('to another host keeps path and query', () => {
     const service = new SimulatedService(withFault({ kind: 'redirect', to: 'https://eu.example/api/' }));
     const { status, json, headers } = service.call('GET', 'collectors?limit=5', request);
     expect([status, json.code]).toEqual([301, 'moved']);
     expect(headers['location']).toBe('https://eu.example/api/v1/collectors/upgrades/collectors?limit=5');
   });
 
-  test('to the same host end at another base path', () => {
+  test('to the same host leads to another base path', () => {
     const service = new SimulatedService({
       ...withFault({ kind: 'redirect', to: '/eu/api' }),
       basePaths: ['/api', '/eu/api'],
@@ -173,7 +173,7 @@ describe('redirects', () => {
   });
 });
 
-describe('the choice of requests', () => {
+describe('a fault selects requests', () => {
   const struck = (fault: Omit<FaultScenario, 'kind'>, requests: readonly [string, number][]) => {
     const service = new SimulatedService({
       ...threeCollectors,
@@ -190,7 +190,7 @@ describe('the choice of requests', () => {
   };
   const cases: readonly [string, Omit<FaultScenario, 'kind'>, readonly [string, number][], readonly boolean[]][] = [
     [
-      'all of them',
+      'of every kind by default',
       {},
       [
         ['targets', 0],
@@ -246,7 +246,7 @@ describe('the choice of requests', () => {
       [false, true, false],
     ],
     [
-      'the second and third',
+      'by their position: the second and third',
       { nth: [2, 3] },
       [
         ['targets', 0],
@@ -257,7 +257,7 @@ describe('the choice of requests', () => {
       [false, true, true, false],
     ],
     [
-      'counted among those that match',
+      'by their position among the requests that match otherwise',
       { nth: [2], operations: ['listBuilds'] },
       [
         ['targets', 0],
@@ -267,7 +267,7 @@ describe('the choice of requests', () => {
       [false, false, true],
     ],
     [
-      'so many times',
+      'a limited number of times',
       { times: 2 },
       [
         ['targets', 0],
@@ -277,7 +277,7 @@ describe('the choice of requests', () => {
       [true, true, false],
     ],
     [
-      'in a time, which is half-open',
+      'in a period, including its start and excluding its end',
       { from: '1s', until: '2s' },
       [
         ['targets', 999],
@@ -287,14 +287,14 @@ describe('the choice of requests', () => {
       ],
       [false, true, true, false],
     ],
-    ['never', { probability: 0 }, [['targets', 0]], [false]],
-    ['always', { probability: 1 }, [['targets', 0]], [true]],
+    ['never with probability 0', { probability: 0 }, [['targets', 0]], [false]],
+    ['always with probability 1', { probability: 1 }, [['targets', 0]], [true]],
   ];
   test.each(cases)('%s', (_, fault, requests, expected) => {
     expect(struck(fault, requests)).toEqual(expected);
   });
 
-  test('is random by the seed', () => {
+  test('at random, depending on the seed', () => {
     const outcome = (seed: number) => {
       const service = new SimulatedService({ ...withFault({ kind: 'status', status: 500, probability: 0.3 }), seed });
       return Array.from({ length: 300 }, () => service.call('GET', 'targets').status);
@@ -306,7 +306,7 @@ describe('the choice of requests', () => {
     expect(outcome(2)).not.toEqual(outcome(1));
   });
 
-  test('takes the first rule that matches', () => {
+  test('only if no earlier fault selects the request', () => {
     const service = new SimulatedService({
       ...threeCollectors,
       faults: { one: { kind: 'status', status: 500, times: 1 }, two: { kind: 'status', status: 503 } },
@@ -315,7 +315,7 @@ describe('the choice of requests', () => {
     expect(service.journal.map(({ fault }) => fault)).toEqual(['one', 'two']);
   });
 
-  test('excludes requests with wrong credentials, above a limit, or with an unknown path', () => {
+  test('only with valid credentials, within the limits, and with a known path', () => {
     const service = new SimulatedService({ ...withFault({ kind: 'reset' }), limits: { requestsPerSecond: 1 } });
     expect(service.call('GET', 'targets', { credentials: 'x:y' }).status).toBe(401);
     expect(service.call('GET', '/nowhere').status).toBe(404);
@@ -323,7 +323,7 @@ describe('the choice of requests', () => {
   });
 });
 
-test('a changed rule restarts its counter, other rules keep theirs', () => {
+test('a changed fault restarts its counter, and other faults keep theirs', () => {
   const service = new SimulatedService(withFault({ kind: 'status', status: 500, times: 1 }));
   const status = () => service.call('GET', 'targets').status;
   expect([status(), status()]).toEqual([500, 200]);

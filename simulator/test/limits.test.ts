@@ -7,7 +7,7 @@ import { SimulatedService, threeCollectors } from './simulated-service.ts';
 const users = { ann: { keys: { a1: 'k', a2: 'k' } }, bob: { keys: { b1: 'k' } } };
 const limited = (limits: LimitScenario = {}): Scenario => ({ ...threeCollectors, users, limits });
 
-describe('4 requests in any second of a user', () => {
+describe('the limit of 4 requests in any second', () => {
   const statuses = (service: SimulatedService, timesMs: readonly number[], credentials = 'a1:k') =>
     timesMs.map((elapsedMs) => {
       service.elapsedMs = elapsedMs;
@@ -15,38 +15,42 @@ describe('4 requests in any second of a user', () => {
     });
 
   const cases: readonly [string, readonly number[], readonly number[]][] = [
-    ['a burst of four is fine', [0, 0, 0, 0], [200, 200, 200, 200]],
-    ['the fifth is refused', [0, 0, 0, 0, 999], [200, 200, 200, 200, 429]],
-    ['a second after the first there is room again', [0, 0, 0, 0, 1_000], [200, 200, 200, 200, 200]],
-    ['a window slides', [0, 400, 600, 900, 999, 1_000, 1_001], [200, 200, 200, 200, 429, 200, 429]],
-    ['refused ones do not count', [0, 0, 0, 0, 500, 500, 1_000], [200, 200, 200, 200, 429, 429, 200]],
+    ['admits four requests at once', [0, 0, 0, 0], [200, 200, 200, 200]],
+    ['refuses the fifth request in a second', [0, 0, 0, 0, 999], [200, 200, 200, 200, 429]],
+    ['admits a fifth request one second after the first', [0, 0, 0, 0, 1_000], [200, 200, 200, 200, 200]],
+    [
+      'applies to every second, not only to whole ones',
+      [0, 400, 600, 900, 999, 1_000, 1_001],
+      [200, 200, 200, 200, 429, 200, 429],
+    ],
+    ['does not count refused requests', [0, 0, 0, 0, 500, 500, 1_000], [200, 200, 200, 200, 429, 429, 200]],
   ];
   test.each(cases)('%s', (_, times, expected) => {
     expect(statuses(new SimulatedService(limited()), times)).toEqual(expected);
   });
 
-  test('refused requests count, if the scenario says so', () => {
+  test('counts refused requests if the scenario says so', () => {
     const service = new SimulatedService(limited({ countRefused: true }));
     expect(statuses(service, [0, 0, 0, 0, 500, 1_000, 1_001, 1_002, 1_003])).toEqual([
       200, 200, 200, 200, 429, 200, 200, 200, 429,
     ]);
   });
 
-  test('the keys of a user share it, and other users have their own', () => {
+  test('is shared by the keys of a user, and each user has its own', () => {
     const service = new SimulatedService(limited());
     expect(statuses(service, [0, 0], 'a1:k')).toEqual([200, 200]);
     expect(statuses(service, [0, 0, 0], 'a2:k')).toEqual([200, 200, 429]);
     expect(statuses(service, [0], 'b1:k')).toEqual([200]);
   });
 
-  test('requests with errors count', () => {
+  test('counts requests with errors', () => {
     const service = new SimulatedService(limited());
     const paths = ['/nowhere', '1', 'collectors?limit=x', '/nowhere', 'targets'];
     const replies = paths.map((path) => service.call('GET', path, { credentials: 'a1:k' }).status);
     expect(replies).toEqual([404, 404, 400, 404, 429]);
   });
 
-  test('requests without valid credentials do not count', () => {
+  test('does not count requests without valid credentials', () => {
     const service = new SimulatedService(limited());
     for (let count = 0; count < 9; count++) {
       expect(service.call('GET', 'targets', { credentials: 'x:y' }).status).toBe(401);
@@ -54,7 +58,7 @@ describe('4 requests in any second of a user', () => {
     expect(service.state().counters).toMatchObject({ requests: 9, rejected429: 0, maxPerSecond: 0 });
   });
 
-  test('Retry-After is sent if the scenario says so', () => {
+  test('answers with Retry-After if the scenario says so', () => {
     const refused = (limits: LimitScenario) => {
       const service = new SimulatedService(limited({ requestsPerSecond: 1, ...limits }));
       service.call('GET', 'targets', { credentials: 'a1:k' });
@@ -68,7 +72,7 @@ describe('4 requests in any second of a user', () => {
     });
   });
 
-  test('no second of admitted requests exceeds the limit, and every request below it is admitted', () => {
+  test('is never exceeded, and admits every request below it, for any arrivals', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 6 }), (gapsMs, requestsPerSecond) => {
@@ -88,9 +92,9 @@ describe('4 requests in any second of a user', () => {
   });
 });
 
-describe('10 requests at once per access key', () => {
+describe('the limit of 10 concurrent requests of an access key', () => {
   const lifted = { requestsPerSecond: 0 };
-  test('the eleventh is refused until one of the ten ends', () => {
+  test('refuses the eleventh request until one of the ten ends', () => {
     const service = new SimulatedService(limited(lifted));
     const held = Array.from({ length: 10 }, () => service.hold('GET', 'targets', { credentials: 'a1:k' }));
     expect(held.map(({ status }) => status)).toEqual(Array(10).fill(200));
@@ -101,7 +105,7 @@ describe('10 requests at once per access key', () => {
     expect(service.state().counters).toMatchObject({ maxInFlight: 11, rejected429: 1 });
   });
 
-  test('the scenario can change the limit', () => {
+  test('can be changed by the scenario', () => {
     const service = new SimulatedService(limited({ ...lifted, concurrentRequests: 1 }));
     const held = service.hold('GET', 'targets', { credentials: 'a1:k' });
     expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(429);

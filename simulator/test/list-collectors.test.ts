@@ -41,7 +41,7 @@ test('a collector has all members of 2.7', () => {
   expect(collector.lastSeenAlive).toBeGreaterThan(startMs - 15_000);
 });
 
-test('members can be absent', () => {
+test('members of a collector can be missing, if the scenario says so', () => {
   const omit = ['osName', 'alive', 'lastSeenAlive', 'links'] as const;
   const service = new SimulatedService({ builds, groups: { web: { count: 1, version: oldVersion, omit } } });
   const [collector] = service.call('GET', 'collectors').json.collectors;
@@ -54,7 +54,7 @@ test('ids above 2^53 are exact', () => {
   expect(service.call('GET', 'collectors').text).toContain('{"id":9007199254740993,');
 });
 
-describe('pages', () => {
+describe('the pages of the list', () => {
   test('have 50 collectors by default', () => {
     const names = new SimulatedService(fleet(120)).names();
     expect(names).toHaveLength(50);
@@ -62,10 +62,10 @@ describe('pages', () => {
   });
 
   const cases: readonly [string, string, readonly string[]][] = [
-    ['an offset', '?offset=118', ['web-0119', 'web-0120']],
-    ['an offset and a limit', '?offset=2&limit=2', ['web-0003', 'web-0004']],
-    ['the end', '?offset=120', []],
-    ['beyond the end', '?offset=99999', []],
+    ['begin at the offset', '?offset=118', ['web-0119', 'web-0120']],
+    ['end at the limit', '?offset=2&limit=2', ['web-0003', 'web-0004']],
+    ['are empty at the end of the list', '?offset=120', []],
+    ['are empty beyond the end of the list', '?offset=99999', []],
   ];
   test.each(cases)('%s', (_, query, names) => {
     expect(new SimulatedService(fleet(120)).names(query)).toEqual(names);

@@ -24,14 +24,14 @@ describe('problems have file, line, column, path and remedy', () => {
   const cases: readonly [string, string, string][] = [
     ['an unknown member', 'seed: 1\nseeed: 2', 's.yaml:2:8: seeed: is not known here; write one of seed, timeScale, '],
     [
-      'an unknown member further down',
+      'an unknown member of a nested object',
       'groups:\n  web: {count: 1, version: 1.2-3, colour: red}',
       's.yaml:2:43: groups.web.colour: is not known here',
     ],
     ['no map', '- 1', 's.yaml:1:1: the scenario: [1] does not fit; write a map with members among seed, '],
     ['a wrong type', 'seed: many', 's.yaml:1:7: seed: "many" does not fit; write a whole number'],
     [
-      'no duration',
+      'a text that is not a duration',
       'upgrade: {duration: 3 minutes}',
       's.yaml:1:21: upgrade.duration: "3 minutes" does not fit; write a duration, as in 3m, or two',
     ],
@@ -40,14 +40,14 @@ describe('problems have file, line, column, path and remedy', () => {
       'list: {lag: 5}',
       's.yaml:1:13: list.lag: 5 does not fit; write a duration, as in 90s, 3m or 1h30m',
     ],
-    ['one value of few', 'list: {order: random}', 'write one of id, name, version, shuffled'],
+    ['a value that is not in the list of values', 'list: {order: random}', 'write one of id, name, version, shuffled'],
     [
-      'something missing',
+      'a required member that is missing',
       'groups:\n  web: {version: 1.2-3}',
       's.yaml:2:8: groups.web.count: is missing; write a whole number from 0 to 1000000',
     ],
     [
-      'more collectors than the memory holds',
+      'too many collectors',
       'groups: {web: {count: 99999999999, version: 1.2-3}}',
       's.yaml:1:23: groups.web.count: 99999999999 does not fit; write a whole number from 0 to 1000000',
     ],
@@ -57,12 +57,16 @@ describe('problems have file, line, column, path and remedy', () => {
       's.yaml:1:40: faults.a.probability: 2 does not fit; write a number from 0 to 1',
     ],
     [
-      'a status without one',
+      'a fault of kind status without a status',
       'faults: {a: {kind: status}}',
       'faults.a.status: is missing; write an HTTP status from 200 to 599',
     ],
-    ['a redirect to nowhere', 'faults: {a: {kind: redirect}}', 'faults.a.to: is missing; write a path, as in /eu/api'],
-    ['a lag of nothing', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write a duration, as in 90s'],
+    [
+      'a redirect without a target',
+      'faults: {a: {kind: redirect}}',
+      'faults.a.to: is missing; write a path, as in /eu/api',
+    ],
+    ['a lag without a duration', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write a duration, as in 90s'],
     ['a state that is none', 'faults: {a: {kind: unknownState}}', 'faults.a.state: is missing; write a text'],
     [
       'a rounded id',
@@ -85,12 +89,12 @@ describe('problems have file, line, column, path and remedy', () => {
       's.yaml:3:6: groups.b: x-1 is in group a too; write another name, as in b-####',
     ],
     [
-      'shares above 1 together',
+      'shares with a sum above 1',
       'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang}]}',
       'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
     ],
     [
-      'shares above 1 together to one build',
+      'shares for one build with a sum above 1',
       'upgrade: {outcomes: [{share: 0.7, end: fail}, {share: 0.7, end: hang, toVersion: 19.5-1}]}',
       'upgrade.outcomes: the shares add up to 1.4; write shares that add up to 1 at most',
     ],
@@ -106,18 +110,18 @@ describe('problems have file, line, column, path and remedy', () => {
       'users.b.keys.k: belongs to a already; write another access id',
     ],
     [
-      'an organisation that is none',
+      'an organisation that does not exist',
       'users: {a: {keys: {k: s}, organisation: nowhere}}\norganisations: {big: {}}',
       's.yaml:1:41: users.a.organisation: there is no organisation nowhere; write one of big',
     ],
     ['a group that is none', 'users: {a: {keys: {k: s}, groups: [web]}}', 'users.a.groups.0: there is no group web'],
     [
-      'an event for nobody',
+      'an event without collectors',
       'events: {a: {setVersion: 1.2-3}}',
       "events.a: names no collectors; write collectors: ['*'] for all of them",
     ],
     [
-      'a patch that does not fit',
+      'a patch with a wrong type',
       'events: {a: {patch: {seed: x}}}',
       's.yaml:1:28: events.a.patch.seed: "x" does not fit; write a whole number',
     ],
@@ -133,31 +137,35 @@ describe('problems have file, line, column, path and remedy', () => {
   });
 });
 
-describe('faults that can never apply are refused', () => {
+describe('a fault that can never apply is refused, for example', () => {
   const cases: readonly [string, string, string][] = [
     [
-      'a kind that is about other operations',
+      'with operations to which its kind never applies',
       'faults: {a: {kind: shortPage, operations: [getJob]}}',
       's.yaml:1:44: faults.a.operations.0: shortPage never applies to getJob; write one of listMessages, listRecords',
     ],
     [
-      'one of several operations',
+      'with one such operation among several',
       'faults: {a: {kind: lag, lag: 5s, operations: [getJob, createTask], times: 1}}',
       's.yaml:1:55: faults.a.operations.1: lag never applies to createTask; write one of listCollectors, getJob, ',
     ],
     [
-      'an end before the beginning',
+      'with an end before its start',
       'faults: {a: {kind: reset, from: 10s, until: 5s}}',
       's.yaml:1:45: faults.a.until: 5s is not later than from, 10s; write a later time',
     ],
-    ['no time at all', 'faults: {a: {kind: reset, until: 0s}}', 'faults.a.until: 0s is not later than from, 0s; write'],
     [
-      'a user that is none',
+      'with an end at its start',
+      'faults: {a: {kind: reset, until: 0s}}',
+      'faults.a.until: 0s is not later than from, 0s; write',
+    ],
+    [
+      'with a user that does not exist',
       'users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: reset, users: [nobody]}}',
       's.yaml:2:35: faults.a.users.0: there is no user nobody; write one of ann',
     ],
     [
-      'a user where the scenario names none',
+      'with a user in a scenario without users',
       'faults: {a: {kind: reset, users: [nobody]}}',
       'faults.a.users.0: there is no user nobody; write one of simulator',
     ],
@@ -166,30 +174,38 @@ describe('faults that can never apply are refused', () => {
       'faults: {a: {kind: reset, users: []}}',
       'faults.a.users: is empty; write at least one, or leave it out',
     ],
-    ['nothing', 'faults: {a: {kind: reset, operations: []}}', 'faults.a.operations: is empty; write at least one, or'],
-    ['never', 'faults: {a: {kind: reset, nth: []}}', 'faults.a.nth: is empty; write at least one, or leave it out'],
     [
-      'collectors of other operations',
+      'with an empty list of operations',
+      'faults: {a: {kind: reset, operations: []}}',
+      'faults.a.operations: is empty; write at least one, or',
+    ],
+    [
+      'with an empty list of positions',
+      'faults: {a: {kind: reset, nth: []}}',
+      'faults.a.nth: is empty; write at least one, or leave it out',
+    ],
+    [
+      'with collectors for operations without one',
       'faults: {a: {kind: reset, operations: [listCollectors, getJob], collectors: [web-*]}}',
       'faults.a.collectors: only requests for tasks have one; write operations among getTask, createTask',
     ],
     [
-      'collectors of a kind that is about jobs',
+      'with collectors for a kind that applies to jobs',
       'faults: {a: {kind: cancelJob, collectors: [web-*]}}',
       'faults.a.collectors: only requests for tasks have one, which cancelJob never applies to; leave it out',
     ],
     [
-      'queries of other operations',
+      'with queries for operations without one',
       "faults: {a: {kind: reset, operations: [listBuilds], queries: ['*']}}",
       'faults.a.queries: only requests for search jobs have one; write operations among createJob, getJob, ',
     ],
     [
-      'queries and collectors',
+      'with both queries and collectors',
       "faults: {a: {kind: reset, collectors: [web-*], queries: ['*']}}",
       'faults.a.queries: no request has both a collector and a query; leave one of them out',
     ],
     [
-      'a redirect to where the service is',
+      'with a redirect to the base path of the service',
       'faults: {a: {kind: redirect, to: /api}}',
       'faults.a.to: is the base path of the service; write another path, or add one to basePaths',
     ],
@@ -200,7 +216,7 @@ describe('faults that can never apply are refused', () => {
     expect(found).toHaveLength(1);
   });
 
-  test('by the control address, too', () => {
+  test('with a patch through the control address', () => {
     const service = new SimulatedService({});
     const fault = { kind: 'lag', lag: '5s', operations: ['createTask'] };
     expect(() => service.patch({ faults: { a: fault } })).toThrow('faults.a.operations.0: lag never applies to');
@@ -211,7 +227,7 @@ describe('faults that can never apply are refused', () => {
     "users: {ann: {keys: {k: s}}}\nfaults: {a: {kind: cancelJob, users: [ann], queries: ['*'], probability: 0}}",
     'faults: {a: {kind: stall, collectors: [web-*], operations: [listCollectors, getTask]}}',
     'basePaths: [/api, /eu/api]\nfaults: {a: {kind: redirect, to: /api}}',
-  ])('others are let through: %s', (text) => {
+  ])('but not others: %s', (text) => {
     expect(problems(text)).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ import {
 
 const withUpgrade = (upgrade: UpgradeScenario): Scenario => ({ ...threeCollectors, upgrade });
 
-describe('4.7 builds', () => {
+describe('the builds (4.7)', () => {
   const latest = (scenario: Scenario['builds']) =>
     new SimulatedService({ ...threeCollectors, ...(scenario ? { builds: scenario } : {}) }).call('GET', 'targets').json
       .targets;
@@ -26,43 +26,43 @@ describe('4.7 builds', () => {
     ]);
   });
 
-  test('an entry may set another latest build', () => {
+  test('an entry of the scenario can make another build the latest', () => {
     expect(latest([{ version: '19.300-7', latest: true }, '19.400-1'])[1]).toEqual({
       version: '19.400-1',
       latest: false,
     });
   });
 
-  test('a scenario may have no latest build', () => {
+  test('the scenario can say that no build is the latest', () => {
     expect(latest([{ version: '19.300-7', latest: false }])).toEqual([{ version: '19.300-7', latest: false }]);
   });
 });
 
-describe('4.9 creation', () => {
+describe('the creation of a task (4.9)', () => {
   test('answers 202 with a string id and a relative link (2.10)', () => {
     const reply = new SimulatedService(threeCollectors).create(first, target);
     expect(reply.status).toBe(202);
     expect(reply.json).toEqual({ id: '200001', link: { rel: 'self', href: '/v1/collectors/upgrades/200001' } });
   });
 
-  test('a task without toVersion gets the latest build', () => {
+  test('upgrades to the latest build without toVersion', () => {
     const service = new SimulatedService(threeCollectors);
     expect(service.task(service.accepted(first)).toVersion).toBe(target);
   });
 
-  test('null counts as absent', () => {
+  test('treats null as an absent member', () => {
     const service = new SimulatedService(threeCollectors);
     expect(service.task(service.accepted(first, null)).toVersion).toBe(target);
   });
 
-  test('a downgrade is accepted like an upgrade', () => {
+  test('accepts a downgrade like an upgrade', () => {
     const service = new SimulatedService(threeCollectors);
     service.accepted(first, '19.300-7');
     service.elapsedMs = 3 * minute;
     expect(service.version('web-0001')).toBe('19.300-7');
   });
 
-  test('ids above 2^53 are exact', () => {
+  test('keeps ids above 2^53 exact', () => {
     const service = new SimulatedService({
       ...threeCollectors,
       ids: { firstCollector: '9007199254740993', firstTask: '9007199254740995' },
@@ -72,12 +72,12 @@ describe('4.9 creation', () => {
     expect(service.task('9007199254740995')).toMatchObject({ id: 9007199254740995n, collectorId: 9007199254740995n });
   });
 
-  test('an id may be a string', () => {
+  test('accepts an id as a string', () => {
     expect(new SimulatedService(threeCollectors).create(String(first), target).status).toBe(202);
   });
 });
 
-describe('7.5 refusals', () => {
+describe('a task is refused (7.5)', () => {
   const scenario: Scenario = {
     builds,
     groups: {
@@ -89,19 +89,19 @@ describe('7.5 refusals', () => {
   };
   const [web, , cloud, away, gone] = [0, 1, 2, 3, 4].map((offset) => first + offset);
   const cases: readonly [string, unknown, string | undefined | null | number, string][] = [
-    ['no collector', undefined, target, 'collector.invalid'],
-    ['null for a collector', null, target, 'collector.invalid'],
-    ['a name for a collector', 'web-0001', target, 'collector.invalid'],
-    ['a fraction for a collector', 1.5, target, 'collector.invalid'],
-    ['an unknown collector', 42, target, 'collector.invalid'],
-    ['a collector that is not there', gone, target, 'collector.invalid'],
-    ['a hosted collector', cloud, target, 'collector.type.invalid'],
-    ['a collector that does not run', away, target, 'collector.not.alive'],
-    ['an unknown version', web, '19.999-1', 'collector.version.invalid'],
-    ['an empty version', web, '', 'collector.version.invalid'],
-    ['a version that is no text', web, 19.5, 'collector.version.invalid'],
-    ['first of two reasons: hosted before version', cloud, '19.999-1', 'collector.type.invalid'],
-    ['first of two reasons: not alive before version', away, '19.999-1', 'collector.not.alive'],
+    ['without a collector', undefined, target, 'collector.invalid'],
+    ['with null as collector', null, target, 'collector.invalid'],
+    ['with a name as collector', 'web-0001', target, 'collector.invalid'],
+    ['with a fraction as collector', 1.5, target, 'collector.invalid'],
+    ['with an unknown collector', 42, target, 'collector.invalid'],
+    ['for a collector that was removed', gone, target, 'collector.invalid'],
+    ['for a hosted collector', cloud, target, 'collector.type.invalid'],
+    ['for a collector that does not run', away, target, 'collector.not.alive'],
+    ['with an unknown version', web, '19.999-1', 'collector.version.invalid'],
+    ['with an empty version', web, '', 'collector.version.invalid'],
+    ['with a version that is not a text', web, 19.5, 'collector.version.invalid'],
+    ['with the first of two reasons: the type before the version', cloud, '19.999-1', 'collector.type.invalid'],
+    ['with the first of two reasons: not alive before the version', away, '19.999-1', 'collector.not.alive'],
   ];
   test.each(cases)('%s', (_, collectorId, toVersion, code) => {
     const service = new SimulatedService(scenario);
@@ -109,7 +109,7 @@ describe('7.5 refusals', () => {
     expect(service.state().tasks).toEqual([]);
   });
 
-  test('a collector with an upgrade in progress is refused', () => {
+  test('for a collector with an upgrade in progress', () => {
     const service = new SimulatedService(scenario);
     service.accepted(web, target);
     expect(service.create(web, '19.999-1').json).toMatchObject({ status: 400, code: 'collector.in.upgrading' });
@@ -117,18 +117,18 @@ describe('7.5 refusals', () => {
     expect(service.create(web, target).status).toBe(202);
   });
 
-  test('a missing version is refused if the scenario says so', () => {
+  test('without a version, if the scenario says so', () => {
     const service = new SimulatedService({ ...scenario, upgrade: { withoutVersion: 'refuse' } });
     expect(service.create(web).json.code).toBe('collector.version.invalid');
   });
 
-  test('the running version is accepted, or refused if the scenario says so', () => {
+  test('for the version that already runs, if the scenario says so', () => {
     expect(new SimulatedService(scenario).create(web, oldVersion).status).toBe(202);
     const strict = new SimulatedService({ ...scenario, upgrade: { toRunningVersion: 'refuse' } });
     expect(strict.create(web, oldVersion).json.code).toBe('collector.version.invalid');
   });
 
-  test('with a late lock, a second task is accepted', () => {
+  test('only after a while for a second task, if the scenario says so', () => {
     const service = new SimulatedService({ ...scenario, upgrade: { lockDelay: '500ms' } });
     service.accepted(web, target);
     service.elapsedMs = 499;
@@ -140,7 +140,7 @@ describe('7.5 refusals', () => {
   });
 });
 
-describe('4.8 status', () => {
+describe('the status of a task (4.8)', () => {
   test('has the members of 2.9, with an integer id', () => {
     const service = new SimulatedService(threeCollectors);
     const id = service.accepted(first, target);
@@ -154,11 +154,11 @@ describe('4.8 status', () => {
     });
   });
 
-  test.each(['1', 'x', '99999999999999999999'])('an unknown task is 404: %s', (id) => {
+  test.each(['1', 'x', '99999999999999999999'])('is 404 for the unknown task %s', (id) => {
     expect(new SimulatedService(threeCollectors).call('GET', id).json).toMatchObject({ status: 404, code: 'notfound' });
   });
 
-  test('requestTime may be in seconds and have its other name', () => {
+  test('can have requestTime in seconds and under its other name', () => {
     const task = { requestTimeUnit: 's', requestTimeMember: 'requestedTime' } as const;
     const service = new SimulatedService({ ...threeCollectors, task });
     service.elapsedMs = 1_500;
@@ -167,7 +167,7 @@ describe('4.8 status', () => {
     expect(answer).not.toHaveProperty('requestTime');
   });
 
-  test('members may be absent', () => {
+  test('can lack members', () => {
     const service = new SimulatedService({ ...threeCollectors, task: { omit: ['message', 'requestTime'] } });
     expect(Object.keys(service.task(service.accepted(first, target)))).toEqual([
       'id',
@@ -178,7 +178,7 @@ describe('4.8 status', () => {
   });
 });
 
-describe('3.2 the course of a task', () => {
+describe('the status codes of a task over time (3.2)', () => {
   /** Returns the status at each of these times after acceptance. */
   const course = (upgrade: UpgradeScenario, timesMs: readonly number[], scenario: Scenario = {}) => {
     const service = new SimulatedService({ ...withUpgrade(upgrade), ...scenario });
@@ -191,22 +191,52 @@ describe('3.2 the course of a task', () => {
   };
   const fail = [{ end: 'fail', message: 'no space' }] as const;
   const cases: readonly [string, UpgradeScenario, readonly number[], readonly string[]][] = [
-    ['0, 1, 6, 2', {}, [999, 1_000, 6_000, 179_999, 180_000], ['0', '1', '6', '6', '2 upgraded']],
-    ['a failure', { outcomes: fail }, [6_000, 180_000], ['6', '3']],
-    ['a hang is failed by the time-out', { outcomes: [{ end: 'hang' }] }, [30 * minute - 1, 30 * minute], ['6', '3']],
-    ['increments lengthen', { increments: 3 }, [9 * minute - 1, 9 * minute], ['6', '2 upgraded']],
     [
-      'success after the time-out: the task stays failed',
+      'are 0, 1, 6 and 2 when it succeeds',
+      {},
+      [999, 1_000, 6_000, 179_999, 180_000],
+      ['0', '1', '6', '6', '2 upgraded'],
+    ],
+    ['end with 3 when it fails', { outcomes: fail }, [6_000, 180_000], ['6', '3']],
+    [
+      'end with 3 at the timeout when it hangs',
+      { outcomes: [{ end: 'hang' }] },
+      [30 * minute - 1, 30 * minute],
+      ['6', '3'],
+    ],
+    [
+      'change later when the upgrade has several increments',
+      { increments: 3 },
+      [9 * minute - 1, 9 * minute],
+      ['6', '2 upgraded'],
+    ],
+    [
+      'stay 3 when the collector succeeds after the timeout',
       { duration: '40m' },
       [30 * minute, 40 * minute - 1, 40 * minute],
       ['3', '3', '3 upgraded'],
     ],
-    ['failure after the time-out', { duration: '40m', outcomes: fail }, [30 * minute, 40 * minute], ['3', '3']],
-    ['another time-out', { timeout: '1m' }, [minute - 1, minute, 3 * minute], ['6', '3', '3 upgraded']],
-    ['an undocumented status on the way', { progressingStatus: 4 }, [6_000, 180_000], ['4', '2 upgraded']],
-    ['an undocumented status at the end', { outcomes: [{ end: 'succeed', status: 5 }] }, [180_000], ['5 upgraded']],
-    ['no time at all', { duration: '0s' }, [0], ['2 upgraded']],
-    ['shortly', { duration: '9s' }, [999, 1_000, 3_999, 4_000, 9_000], ['0', '1', '1', '6', '2 upgraded']],
+    [
+      'stay 3 when the collector fails after the timeout',
+      { duration: '40m', outcomes: fail },
+      [30 * minute, 40 * minute],
+      ['3', '3'],
+    ],
+    [
+      'follow the timeout of the scenario',
+      { timeout: '1m' },
+      [minute - 1, minute, 3 * minute],
+      ['6', '3', '3 upgraded'],
+    ],
+    ['can be undocumented in progress', { progressingStatus: 4 }, [6_000, 180_000], ['4', '2 upgraded']],
+    ['can be undocumented at the end', { outcomes: [{ end: 'succeed', status: 5 }] }, [180_000], ['5 upgraded']],
+    ['are 2 at once when the upgrade takes no time', { duration: '0s' }, [0], ['2 upgraded']],
+    [
+      'leave each state after at most a third of a short upgrade',
+      { duration: '9s' },
+      [999, 1_000, 3_999, 4_000, 9_000],
+      ['0', '1', '1', '6', '2 upgraded'],
+    ],
   ];
   test.each(cases)('%s', (_, upgrade, times, statuses) => {
     expect(course(upgrade, times)).toEqual(statuses);

@@ -91,7 +91,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       }
     });
 
-    test('finds and shows the same as a plain search, however it is asked', () => {
+    test('finds and shows the same as a plain search, for any sequence of calls', () => {
       fc.assert(
         fc.property(range, filter, steps, pageOf, (searched, [, wanted], course, page) => {
           const search = data.search(searched, wanted);
@@ -208,7 +208,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       expect(kept.every(({ piece, copy }) => copy.equals(piece))).toBe(true);
     });
 
-    test('makes the same page in memory that is used again', () => {
+    test('makes the same page in reused memory', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       search.advance(fromMs, infinite);
       const memory = new PieceMemory();
@@ -227,7 +227,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       expect(buffers.size).toBe(1);
     });
 
-    test('hands out rows with the fields that pages show, in any case of letters', () => {
+    test('has rows with the fields that pages show, in any case of letters', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       const rows: Row[] = [];
       search.advance(fromMs, 300, { each: (row) => void rows.push(row) });
@@ -245,7 +245,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       }
     });
 
-    test('adds up the same whether matches come one by one or as many at once', () => {
+    test('gives the same sums whether matches are reported one by one or together', () => {
       const sums = fc.constantFrom('_sourcecategory', '_raw', '_collector', '_messagetime');
       fc.assert(
         fc.property(range, filter, sums, steps, (searched, [, wanted], field, course) => {
@@ -266,7 +266,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       );
     });
 
-    test('adds up the same for each slice of the message time, counted from the epoch', () => {
+    test('gives the same sums for each slice of the message time, counted from the epoch', () => {
       const sums = fc.constantFrom('_sourcecategory', '_raw', '_receipttime', '_format');
       const slices = fc.constantFrom(1, 7, 500, 1_000, 60_000, 3_600_000);
       fc.assert(

@@ -64,7 +64,7 @@ function mapsOf(data: LogData): readonly Fields[] {
 }
 
 describe('a line', () => {
-  test('needs no more than a text and a time; everything else is filled in', () => {
+  test('needs only a text and a time; all other fields get defaults', () => {
     const data = dataOf([ndjson([{ _raw: 'héllo', _messagetime: fromMs }])]);
     expect(mapsOf(data)).toEqual([
       {
@@ -87,7 +87,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('is filled in the same for the same files, with ids that do not repeat and some that are negative', () => {
+  test('gets the same defaults for the same files, with unique ids of which some are negative', () => {
     const texts = [0, 1].map((file) =>
       ndjson(Array.from({ length: 500 }, (_, index) => ({ _raw: `${file} ${index}`, _messagetime: fromMs + index }))),
     );
@@ -99,7 +99,7 @@ describe('a line', () => {
     expect(ids.some((id) => id.startsWith('-'))).toBe(true);
   });
 
-  test('keeps what it says, as texts (2.5), whatever the case of the names (10.3)', () => {
+  test('keeps its own values as texts (2.5), in any case of the names (10.3)', () => {
     const line =
       '{"_MESSAGEID":-6917529027641081856,"_blockId":9007199254740993,"_messageTime":"1767225600000","_receiptTime":"2026-01-01T01:00:00.5+01:00",' +
       '"_raw":"text","_size":4096,"_sourceHost":"","_collector":null,"ratio":1.50,"big":1e400,"deep":{"a": [1, 9007199254740993]},"ok":true,"none":null}';
@@ -121,7 +121,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('may have fields of its own, which pages name behind those of 2.5, and other lines do without', () => {
+  test('can have other fields, which pages list after those of 2.5 and other lines lack', () => {
     const data = dataOf([
       ndjson([
         { _raw: 'a', _messagetime: fromMs + 1, user: 'u1' },
@@ -141,7 +141,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('stands behind those of its millisecond that came before it', () => {
+  test('comes after earlier lines of the same millisecond', () => {
     const texts = ['abc', 'def'].map((letters) => ndjson([...letters].map((_raw) => ({ _raw, _messagetime: fromMs }))));
     expect(mapsOf(dataOf(texts)).map(({ _raw }) => _raw)).toEqual([...'abcdef']);
   });
@@ -150,7 +150,7 @@ describe('a line', () => {
 describe('a file', () => {
   const text = ndjson(variedLines(3, 40));
 
-  test('comes in pieces that end anywhere, in memory that is used again', () => {
+  test('can arrive in pieces that end anywhere, in memory that is reused', () => {
     const bytes = Buffer.from(text);
     const whole = mapsOf(dataOf([text]));
     fc.assert(
@@ -163,7 +163,7 @@ describe('a file', () => {
     );
   });
 
-  test('may end its lines as on Windows, have empty ones and a byte order mark, and end without a break', () => {
+  test('can have Windows line ends, empty lines and a byte order mark, and no line break at its end', () => {
     const files = new LogFiles();
     files.add('logs/a.ndjson', [Buffer.from(`\ufeff${text.replaceAll('\n', '\r\n').trimEnd()}`)]);
     expect(mapsOf(files.data())).toEqual(mapsOf(dataOf([text])));
@@ -206,18 +206,18 @@ describe('a file', () => {
     expect(() => dataOf([line])).toThrow(`logs/a.ndjson:${problem}`);
   });
 
-  test('is refused where it is nested too deeply to tell what is wrong', () => {
+  test('is refused if a line is nested too deeply', () => {
     const problem = 'logs/a.ndjson:1:506: the line is not JSON; write less nesting here, not [';
     expect(() => dataOf([`{"a":${'['.repeat(2_000)}`])).toThrow(problem);
   });
 
-  test('is refused where it is no UTF-8', () => {
+  test('is refused if it is not UTF-8', () => {
     const files = new LogFiles();
     files.add('latin1.ndjson', [Buffer.from('{"_raw":"caf\u00e9","_messagetime":1}', 'latin1')]);
     expect(() => files.data()).toThrow('latin1.ndjson:1:1: the line is not UTF-8; write the file in UTF-8');
   });
 
-  test('has its first twenty problems named, with those of other files', () => {
+  test('has its first twenty problems reported, including those of other files', () => {
     const files = new LogFiles();
     files.add('one', [Buffer.from('x\n'.repeat(5))]);
     files.add('two', [Buffer.from('y\n'.repeat(1_000))]);

@@ -91,13 +91,13 @@ describe('the number of messages', () => {
   ];
 
   test.each<[string, Partial<MadeUpOptions>, number]>([
-    ['a rate', { amount: { perSecond: 10 } }, 600],
-    ['a number in all', { amount: { messages: 12_345 } }, 12_345],
-    ['one', { amount: { messages: 1 } }, 1],
-    ['none', { amount: { messages: 0 } }, 0],
-    ['a number in all, with dense milliseconds among them', { amount: { messages: 200_000 }, dense }, 200_000],
-    ['a rate, and dense milliseconds besides', { amount: { perSecond: 1_000 }, dense }, 210_001],
-    ['nothing but dense milliseconds', { amount: { messages: 150_003 }, dense }, 150_003],
+    ['follows a rate', { amount: { perSecond: 10 } }, 600],
+    ['is the stated total', { amount: { messages: 12_345 } }, 12_345],
+    ['can be one', { amount: { messages: 1 } }, 1],
+    ['can be zero', { amount: { messages: 0 } }, 0],
+    ['is the stated total, including dense milliseconds', { amount: { messages: 200_000 }, dense }, 200_000],
+    ['follows a rate, plus dense milliseconds', { amount: { perSecond: 1_000 }, dense }, 210_001],
+    ['can be that of the dense milliseconds alone', { amount: { messages: 150_003 }, dense }, 150_003],
   ])('%s', (_, options, count) => {
     const range = { fromMs: fromMs - hour, toMs: toMs + hour };
     expect(searched(options, range).found).toBe(count);
@@ -125,7 +125,7 @@ describe('the number of messages', () => {
     expect(Math.max(...beside)).toBeLessThanOrEqual(3);
   });
 
-  test('crowds share their milliseconds', () => {
+  test('includes the stated groups with a common millisecond', () => {
     const largest = (options: Partial<MadeUpOptions>) => {
       const counts = new Map<string, number>();
       for (const { _messagetime = '' } of maps(options)) counts.set(_messagetime, (counts.get(_messagetime) ?? 0) + 1);

@@ -18,7 +18,7 @@ test.each<[string, Partial<MadeUpOptions>]>([
     'the earliest and the latest times',
     { fromMs: 1_000_000_000_000, toMs: 9_999_900_000_000, amount: { messages: 1 } },
   ],
-])('nothing is wrong with %s', (_, options) => {
+])('%s is valid', (_, options) => {
   expect(settingsProblems(madeUpSettings({ ...good, ...options }))).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ test.each<[string, Partial<MadeUpOptions>, string]>([
   ['half a message', { amount: { messages: 1.5 } }, 'amount'],
   ['a negative rate', { amount: { perSecond: -1 } }, 'amount'],
   ['a rate that is no number', { amount: { perSecond: Number.NaN } }, 'amount'],
-])('%s is refused, with what to write', (_, options, member) => {
+])('%s is refused with a remedy', (_, options, member) => {
   const problems = settingsProblems(madeUpSettings({ ...good, ...options }));
   expect(problems.map((problem) => problem.member)).toEqual([member]);
   expect(problems[0]?.text).toMatch(/; write /);

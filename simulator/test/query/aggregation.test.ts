@@ -235,7 +235,7 @@ describe('an aggregation above its memory', () => {
     '* | count by _source',
     '* | count by _source, _sourceHost',
     '* | count_distinct(_source), sum(_size), max(_size) by _sourceHost',
-  ])('is what several keep together, until they end: %s', (text) => {
+  ])('counts the memory of all aggregations together, until they end: %s', (text) => {
     const query = parseQuery(text);
     const memory = new AggregationMemory(3);
     const shared = () => query.aggregate?.(memory) as Aggregation;

@@ -40,24 +40,28 @@ describe('the answer (2.2)', () => {
   });
 });
 
-describe('times', () => {
+describe('the range of a job can have', () => {
   const at = Date.UTC(2026, 5, 15, 12);
   const cases: readonly [string, Order, unknown][] = [
-    ['ms as numbers', { from: 1_000, to: 2_000 }, [1_000, 2_000]],
-    ['ms as texts', { from: '1000', to: '2000' }, [1_000, 2_000]],
-    ['an empty range', { from: 1_000, to: 1_000 }, [1_000, 1_000]],
+    ['milliseconds as numbers', { from: 1_000, to: 2_000 }, [1_000, 2_000]],
+    ['milliseconds as texts', { from: '1000', to: '2000' }, [1_000, 2_000]],
+    ['no length', { from: 1_000, to: 1_000 }, [1_000, 1_000]],
     ['local times', { from: '2026-06-15T12:00:00', to: '2026-06-15T12:00:01' }, [at, at + 1_000]],
     [
-      'one of each',
+      'one local time, and one in milliseconds',
       { from: '2026-06-15T12:00:00', to: at + 5, timeZone: 'Europe/Berlin' },
       [at - 2 * 3_600_000, at + 5],
     ],
     [
-      'a zone by its other spelling',
+      'a zone under the other spelling of its member',
       { from: '2026-06-15T12:00:00', to: at, timeZone: undefined, timezone: 'Europe/Berlin' },
       [at - 2 * 3_600_000, at],
     ],
-    ['a code', { from: '2026-06-15T05:00:00', to: '2026-06-15T06:00:00', timeZone: 'PST' }, [at, at + 3_600_000]],
+    [
+      'a zone by its code',
+      { from: '2026-06-15T05:00:00', to: '2026-06-15T06:00:00', timeZone: 'PST' },
+      [at, at + 3_600_000],
+    ],
     [
       'null in place of the first spelling',
       { from: '2026-06-15T17:30:00', to: at + 1, timeZone: null, timezone: 'IST' },
@@ -77,14 +81,14 @@ describe('times', () => {
   });
 });
 
-describe('accepted bodies', () => {
+describe('a job is accepted with', () => {
   const cases: readonly [string, Order][] = [
-    ['AutoParse', { autoParsingMode: 'AutoParse' }],
-    ['Manual', { autoParsingMode: 'Manual' }],
-    ['performance, which is old (9.2)', { autoParsingMode: 'performance' }],
-    ['intelligent, which is old (9.2)', { autoParsingMode: 'intelligent' }],
-    ['verbose, which is old (9.2)', { autoParsingMode: 'verbose' }],
-    ['switches', { byReceiptTime: true, requiresRawMessages: true }],
+    ['the parsing mode AutoParse', { autoParsingMode: 'AutoParse' }],
+    ['the parsing mode Manual', { autoParsingMode: 'Manual' }],
+    ['the former parsing mode performance (9.2)', { autoParsingMode: 'performance' }],
+    ['the former parsing mode intelligent (9.2)', { autoParsingMode: 'intelligent' }],
+    ['the former parsing mode verbose (9.2)', { autoParsingMode: 'verbose' }],
+    ['true or false for its options', { byReceiptTime: true, requiresRawMessages: true }],
     ['null in each optional member', { byReceiptTime: null, requiresRawMessages: null, autoParsingMode: null }],
     ['unknown members', { colour: 'red' }],
     ['a query of blanks around words', { query: ' \n message ' }],
@@ -94,33 +98,33 @@ describe('accepted bodies', () => {
   });
 });
 
-describe('7.2', () => {
+describe('a job is refused with (7.2)', () => {
   const cases: readonly [string, Order, string][] = [
     ['no query', { query: undefined }, 'no.query'],
-    ['null for a query', { query: null }, 'no.query'],
+    ['null as query', { query: null }, 'no.query'],
     ['a blank query', { query: ' ' }, 'no.query'],
-    ['a query that is no text', { query: 7 }, 'generic'],
+    ['a query that is not a text', { query: 7 }, 'generic'],
     ['a query that cannot be parsed', { query: '* |' }, 'parse.error'],
-    ['no from', { from: undefined }, 'invalid.timestamp.from'],
-    ['no to', { to: null }, 'invalid.timestamp.to'],
-    ['ISO with milliseconds', { from: '2026-06-15T12:00:00.000' }, 'invalid.timestamp.from'],
-    ['ISO with an offset', { to: '2026-06-15T12:00:00Z' }, 'invalid.timestamp.to'],
+    ['no start', { from: undefined }, 'invalid.timestamp.from'],
+    ['null as end', { to: null }, 'invalid.timestamp.to'],
+    ['an ISO time with milliseconds', { from: '2026-06-15T12:00:00.000' }, 'invalid.timestamp.from'],
+    ['an ISO time with an offset', { to: '2026-06-15T12:00:00Z' }, 'invalid.timestamp.to'],
     ['a day without a time', { from: '2026-06-15' }, 'invalid.timestamp.from'],
-    ['a day that is in no calendar', { from: '2026-02-29T00:00:00' }, 'invalid.timestamp.from'],
-    ['an hour that is on no clock', { from: '2026-02-28T24:00:00' }, 'invalid.timestamp.from'],
+    ['a day that does not exist', { from: '2026-02-29T00:00:00' }, 'invalid.timestamp.from'],
+    ['an hour that does not exist', { from: '2026-02-28T24:00:00' }, 'invalid.timestamp.from'],
     ['a fraction of a millisecond', { to: startMs + 0.5 }, 'invalid.timestamp.to'],
     ['a time before the epoch', { from: -1 }, 'invalid.timestamp.from'],
     ['a time beyond all calendars', { to: '99999999999999999999' }, 'invalid.timestamp.to'],
-    ['a word', { from: 'yesterday' }, 'invalid.timestamp.from'],
+    ['a word as time', { from: 'yesterday' }, 'invalid.timestamp.from'],
     ['a time that is neither text nor number', { from: true }, 'unknown.time.type'],
     ['a time that is a list', { to: [1] }, 'unknown.time.type'],
-    ['a range the wrong way round', { from: hour.to, to: hour.from }, 'to.smaller.than.from'],
+    ['an end before the start', { from: hour.to, to: hour.from }, 'to.smaller.than.from'],
     ['no time zone', { timeZone: undefined }, 'empty.timezone'],
     ['a blank time zone', { timeZone: ' ' }, 'empty.timezone'],
     ['an unknown time zone', { timeZone: 'Mars/Base' }, 'unknown.timezone'],
-    ['a time zone that is no text', { timeZone: 1 }, 'unknown.timezone'],
-    ['a switch that is none', { byReceiptTime: 'yes' }, 'generic'],
-    ['another switch that is none', { requiresRawMessages: 1 }, 'generic'],
+    ['a time zone that is not a text', { timeZone: 1 }, 'unknown.timezone'],
+    ['a text for byReceiptTime', { byReceiptTime: 'yes' }, 'generic'],
+    ['a number for requiresRawMessages', { requiresRawMessages: 1 }, 'generic'],
     ['an unknown parsing mode', { autoParsingMode: 'Guess' }, 'generic'],
   ];
   test.each(cases)('%s', (_, order, code) => {

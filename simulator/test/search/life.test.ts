@@ -33,7 +33,7 @@ describe('a time without requests', () => {
   });
 
   const keepsAlive: readonly [string, string, boolean][] = [
-    ['a status', '', true],
+    ['a request for the status', '', true],
     ['a page of messages', page, true],
     ['a page of records', '/records?offset=0&limit=1', true],
     ['a page that is refused for its parameters', '/messages?limit=1', true],
@@ -51,7 +51,7 @@ describe('a time without requests', () => {
     ['a request without the cookies', {}, ''],
     ['one that a fault swallows', { swallow: { kind: 'reset', operations: ['getJob'] } }, undefined],
   ];
-  test.each(unheard)('is not ended by %s', (_, faults, cookie) => {
+  test.each(unheard)('is not interrupted by %s', (_, faults, cookie) => {
     const { service, job } = start({ keepAlive: '25s' }, {}, { faults: faults ?? {} });
     service.after(20 * second);
     job.ask('GET', '', cookie);
@@ -90,7 +90,7 @@ test('a job is cancelled after eight hours, however often it is requested', () =
   expect(service.state()).toMatchObject({ jobs: [{ ended: 'timeout' }], counters: { jobsLostToSilence: 0 } });
 });
 
-describe('4.5 deletion', () => {
+describe('the deletion of a job (4.5)', () => {
   test('answers 200 with the id once (10.2)', () => {
     const { service, job } = start();
     expect(job.ask('DELETE')).toMatchObject({ status: 200, json: { id: job.id } });
@@ -99,7 +99,7 @@ describe('4.5 deletion', () => {
     expect(service.state()).toMatchObject({ jobs: [{ ended: 'deleted' }], counters: { jobsActive: 0 } });
   });
 
-  test('of a job that never existed is 404', () => {
+  test('answers 404 for a job that never existed', () => {
     const service = new SearchingService();
     expect(new JobClient(service, '0000000000000000', '').ask('DELETE')).toMatchObject(gone);
   });
@@ -149,7 +149,7 @@ describe('a replica that does not know a new job (10.2)', () => {
   });
 });
 
-describe('5.3 cookies', () => {
+describe('the cookies of a job (5.3)', () => {
   const names = ['node', 'balancer'];
 
   test('are set by the creation and required from then on', () => {
@@ -165,7 +165,7 @@ describe('5.3 cookies', () => {
     expect(answer.cookies).toEqual([expect.stringMatching(/^search-session=[^;]+; Path=\/; Secure; HttpOnly$/)]);
   });
 
-  test('may be several, which are all required', () => {
+  test('can be several, and all of them are required', () => {
     const { job } = start({ cookies: { names } });
     const [node = '', balancer = ''] = job.cookie.split('; ');
     expect(job.ask('GET').status).toBe(200);
@@ -175,13 +175,13 @@ describe('5.3 cookies', () => {
     }
   });
 
-  test('may answer 500 when they are missing, as in one report (10.2)', () => {
+  test('get status 500 when they are missing, if the scenario says so (10.2)', () => {
     const { job } = start({ cookies: { missing: 500 } });
     expect(job.ask('GET', '', '')).toMatchObject({ status: 500, code: 'internal.error' });
     expect(job.ask('GET', page, '')).toMatchObject({ status: 500, code: 'internal.error' });
   });
 
-  test('may be absent', () => {
+  test('can be switched off by the scenario', () => {
     const { job } = start({ cookies: { names: [] } });
     expect(job.cookie).toBe('');
     expect(job.ask('GET').status).toBe(200);
@@ -193,7 +193,7 @@ describe('5.3 cookies', () => {
     expect(one.ask('GET', '', two.cookie)).toMatchObject(gone);
   });
 
-  test('of a creation are those of its job, too', () => {
+  test('that a creation already sends become those of its job', () => {
     const service = new SearchingService();
     const one = service.job();
     const reply = service.createJob({}, { headers: { cookie: one.cookie } });
@@ -215,7 +215,7 @@ describe('5.3 cookies', () => {
   });
 });
 
-describe('7.3, 7.4: an unavailable job', () => {
+describe('an unavailable job (7.3, 7.4)', () => {
   const never = '0123456789ABCDEF';
   const statuses = (id: string, search: SearchScenario = {}) => {
     const { service } = start(search);
@@ -223,12 +223,12 @@ describe('7.3, 7.4: an unavailable job', () => {
     return [job.ask('GET').status, job.ask('GET', page).status, job.ask('GET', '/records?offset=0&limit=1').status];
   };
 
-  test.each([never, 'x', '0123456789abcdef', '%20'])('%s never existed: 404, pages 400', (id) => {
+  test.each([never, 'x', '0123456789abcdef', '%20'])('with the unknown id %s gets 404, and its pages get 400', (id) => {
     expect(statuses(id)).toEqual([404, 400, 400]);
     expect(statuses(id, { pages: { unknownJob: 404 } })).toEqual([404, 404, 404]);
   });
 
-  test('an ended job is 404, and its pages are 404, or 400 if the scenario says so', () => {
+  test('that has ended gets 404, and its pages get 404, or 400 if the scenario says so', () => {
     const lost = (search: SearchScenario = {}) => {
       const { job } = start(search);
       job.ask('DELETE');
@@ -238,7 +238,7 @@ describe('7.3, 7.4: an unavailable job', () => {
     expect(lost({ pages: { lostJob: 400 } })).toEqual([404, 400]);
   });
 
-  test('a job of another user never existed', () => {
+  test('of another user is answered like one that never existed', () => {
     const users = { ann: { keys: { a: 'k' } }, bob: { keys: { b: 'k' } } };
     const service = new SearchingService({ users });
     const job = service.job({}, { credentials: 'a:k' });
@@ -249,7 +249,7 @@ describe('7.3, 7.4: an unavailable job', () => {
     expect(job.ask('GET').status).toBe(200);
   });
 
-  test('a job that is not stored any more is recognized by its id', () => {
+  test('that is not stored any more is recognized by its id', () => {
     const service = new SearchingService({}, []);
     const first = service.job();
     first.ask('DELETE');
@@ -259,7 +259,7 @@ describe('7.3, 7.4: an unavailable job', () => {
   });
 });
 
-describe('section 8: active jobs of an organisation', () => {
+describe('the active jobs of an organisation (section 8)', () => {
   const limits = (activeJobs?: number) => ({
     requestsPerSecond: 0,
     ...(activeJobs === undefined ? {} : { activeJobs }),
@@ -274,7 +274,7 @@ describe('section 8: active jobs of an organisation', () => {
       (status) => status === 202,
     ).length;
 
-  test('are at most 200, done or not, for all users together; one more is 429', () => {
+  test('are at most 200 for all its users together, done or not, and one more gets 429', () => {
     const service = new SearchingService({ limits: limits(), search: { duration: '0s' } });
     const jobs = Array.from({ length: 200 }, () => service.job());
     expect(service.createJob()).toMatchObject({ status: 429, code: 'rate.limit.exceeded' });

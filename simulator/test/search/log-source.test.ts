@@ -94,41 +94,61 @@ describe('a patch', () => {
   });
 });
 
-describe('problems', () => {
+describe('logs are refused with', () => {
   const cases: readonly [string, string, string][] = [
-    ['no time', 'logs: {from: yesterday}', 's.yaml:1:14: logs.from: "yesterday" does not fit; write a time, as in'],
-    ['an empty range', 'logs: {from: -1h, to: -2h}', 's.yaml:1:23: logs.to: is not later than the beginning'],
-    ['two amounts', 'logs: {messages: 5, perSecond: 1}', 'logs.perSecond: cannot be combined with messages'],
     [
-      'files and more',
+      'a text that is not a time',
+      'logs: {from: yesterday}',
+      's.yaml:1:14: logs.from: "yesterday" does not fit; write a time, as in',
+    ],
+    ['an empty range', 'logs: {from: -1h, to: -2h}', 's.yaml:1:23: logs.to: is not later than the beginning'],
+    [
+      'both messages and perSecond',
+      'logs: {messages: 5, perSecond: 1}',
+      'logs.perSecond: cannot be combined with messages',
+    ],
+    [
+      'both files and settings of generated messages',
       'logs: {files: [a], messages: 5}',
       'logs.messages: applies only to generated messages; leave it or',
     ],
-    ['no files', 'logs: {files: []}', 'logs.files: [] does not fit; write a list'],
+    ['an empty list of files', 'logs: {files: []}', 'logs.files: [] does not fit; write a list'],
     ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 does not fit; write a number from 0 to 1'],
-    ['more than fits', 'logs: {from: -1s, messages: 2000000000}', 'logs.messages: is too much for so short a range'],
-    ['a dense millisecond elsewhere', 'logs: {dense: [{at: -48h, count: 1}]}', 'logs.dense: has a time outside'],
     [
-      'messages that are too short',
+      'more messages than fit into the range',
+      'logs: {from: -1s, messages: 2000000000}',
+      'logs.messages: is too much for so short a range',
+    ],
+    [
+      'a dense millisecond outside the range',
+      'logs: {dense: [{at: -48h, count: 1}]}',
+      'logs.dense: has a time outside',
+    ],
+    [
+      'messages that are shorter than possible',
       'logs: {size: {largeShare: 0.1, typicalBytes: 400}}',
       's.yaml:1:46: logs.size.typicalBytes: is 400; write 600 to 65536 bytes',
     ],
     [
-      'large messages that are none',
+      'a maximum size that is too small for large messages',
       'logs: {size: {largestBytes: 2000}}',
       's.yaml:1:29: logs.size.largestBytes: is 2000; write 16384 to 1048576 bytes',
     ],
     [
-      'messages that are too late',
+      'messages that are received too late',
       'logs: {receipt: {lateFor: 25h}}',
       's.yaml:1:27: logs.receipt.lateFor: is too long; write 24h at most',
     ],
     [
-      'prompt messages that are late',
+      'prompt messages that are later than late ones',
       'logs: {receipt: {promptFor: 2h, lateFor: 1h}}',
       's.yaml:1:29: logs.receipt.promptFor: is longer than late ones take; write less',
     ],
-    ['crowds too large', 'logs: {crowds: {count: 1001}}', 's.yaml:1:24: logs.crowds.count: is 1001; write 1 to 1000'],
+    [
+      'groups of messages that are too large',
+      'logs: {crowds: {count: 1001}}',
+      's.yaml:1:24: logs.crowds.count: is 1001; write 1 to 1000',
+    ],
     ['too many sources', 'logs: {sources: 10001}', 's.yaml:1:17: logs.sources: is 10001; write 1 to 10000'],
     ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" does not fit; write one of'],
     ['an event that reads files', 'events: {a: {patch: {logs: {files: [a]}}}}', 'events.a.patch.logs.files: is read'],

@@ -16,7 +16,7 @@ const hosts: readonly Message[] = ['a', 'b', 'a', 'c', 'a', 'b'].map((host, inde
   fields: { _sourceHost: host },
 }));
 
-describe('7.4', () => {
+describe('a request for a page (7.4)', () => {
   const cases: readonly [string, string][] = [
     ['limit=1', 'searchjob.offset.missing'],
     ['', 'searchjob.offset.missing'],
@@ -30,22 +30,22 @@ describe('7.4', () => {
     ['offset=0&limit=1.5', 'parameter.invalid'],
     ['offset=0&limit=99999999999999999999', 'parameter.invalid'],
   ];
-  test.each(cases)('?%s is %s, for messages and for records', (query, code) => {
+  test.each(cases)('with ?%s gets %s, for messages and for records', (query, code) => {
     expect(done().page(query)).toMatchObject({ status: 400, code });
     expect(done(counted).records(query)).toMatchObject({ status: 400, code });
   });
 
-  test('records of a query without aggregation are refused', () => {
+  test('is refused for records of a query without aggregation', () => {
     expect(done().records()).toMatchObject({ status: 400, code: 'searchjob.no.records.not.an.aggregation.query' });
   });
 
-  test('parameters are checked before the kind of query', () => {
+  test('is checked for its parameters before the kind of query', () => {
     expect(done().records('limit=1').code).toBe('searchjob.offset.missing');
     expect(done(counted).page('limit=1').code).toBe('searchjob.offset.missing');
   });
 });
 
-describe('2.5 messages', () => {
+describe('the messages of a page (2.5)', () => {
   test('are ordered newest first, as maps of texts, with descriptors of their fields', () => {
     const { status, json, headers } = done().page('offset=0&limit=2');
     expect(status).toBe(200);
@@ -67,12 +67,12 @@ describe('2.5 messages', () => {
   });
 
   const pages: readonly [string, PageScenario, string, readonly [number, number]][] = [
-    ['from the offset on', {}, 'offset=50&limit=5', [50, 5]],
-    ['the last of them', {}, 'offset=58&limit=10', [58, 2]],
-    ['none behind the last', {}, 'offset=60&limit=10', [60, 0]],
-    ['as many as the service gives, in silence', { maxMessages: 20 }, 'offset=10&limit=30', [10, 20]],
-    ['as many as fit', { maxBytes: 500 }, 'offset=0&limit=30', [0, 4]],
-    ['one where none fits', { maxBytes: 1 }, 'offset=3&limit=30', [3, 1]],
+    ['begin at the offset', {}, 'offset=50&limit=5', [50, 5]],
+    ['end with the last message', {}, 'offset=58&limit=10', [58, 2]],
+    ['are none after the last message', {}, 'offset=60&limit=10', [60, 0]],
+    ['are at most the maximum of the service, without an error', { maxMessages: 20 }, 'offset=10&limit=30', [10, 20]],
+    ['are as many as fit into the maximum bytes', { maxBytes: 500 }, 'offset=0&limit=30', [0, 4]],
+    ['are one if none fits into the maximum bytes', { maxBytes: 1 }, 'offset=3&limit=30', [3, 1]],
   ];
   test.each(pages)('%s', (_, scenario, query, [offset, rows]) => {
     const expected = Array.from({ length: rows }, (_row, index) => `message ${59 - offset - index}`);
@@ -104,7 +104,7 @@ describe('2.5 messages', () => {
     expect(done({}, { messageLimit: 7 }).raws()).toHaveLength(7);
   });
 
-  test('the length of the body is known before it is sent', () => {
+  test('have a total length that is known before they are sent', () => {
     const { answer, text } = done().page();
     expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
   });
@@ -128,29 +128,39 @@ describe('raw messages', () => {
   };
   const aggregation = { query: '* | count' };
   const cases: readonly [string, Order, PageScenario, unknown][] = [
-    ['a search has them', {}, {}, true],
-    ['a search has them where it requires them, as a switch', {}, { rawOfMessages: 'whereRequired' }, false],
+    ['come with a search', {}, {}, true],
     [
-      'a search has them where it requires them',
+      'do not come with a search that does not require them, if the scenario says so',
+      {},
+      { rawOfMessages: 'whereRequired' },
+      false,
+    ],
+    [
+      'come with a search that requires them, if the scenario says so',
       { requiresRawMessages: true },
       { rawOfMessages: 'whereRequired' },
       true,
     ],
-    ['an aggregation without them has no messages (10.5)', aggregation, {}, 'searchjob.raw.messages.not.available'],
     [
-      'an aggregation without them has messages that lack them, as a switch (10.5)',
+      'that an aggregation does not require are an error (10.5)',
+      aggregation,
+      {},
+      'searchjob.raw.messages.not.available',
+    ],
+    [
+      'that an aggregation does not require are missing in its messages, if the scenario says so (10.5)',
       aggregation,
       { messagesOfAggregation: 'withoutRaw' },
       false,
     ],
-    ['an aggregation with them has them (4.4)', { ...aggregation, requiresRawMessages: true }, {}, true],
+    ['come with an aggregation that requires them (4.4)', { ...aggregation, requiresRawMessages: true }, {}, true],
   ];
   test.each(cases)('%s', (_, order, pages, expected) => {
     expect(hasRaw(order, pages)).toBe(expected);
   });
 });
 
-describe('messages of a query that parses', () => {
+describe('the messages of a query with parse operators', () => {
   const parse = { query: '* | parse regex "size\\": (?<size>\\d+)"' };
 
   test('have the parsed fields', () => {
@@ -160,7 +170,7 @@ describe('messages of a query that parses', () => {
     expect(json.messages[0].map).toMatchObject({ _raw: '{"size": 5}', _sourceHost: 'b' });
   });
 
-  test('lack the hidden fields', () => {
+  test('lack the fields that the query hides', () => {
     const { json } = done({ query: `${parse.query} | fields size` }, {}, {}, hosts).page('offset=0&limit=1');
     expect(json.fields.map(({ name }: { name: string }) => name)).toContain('size');
     expect(json.fields.map(({ name }: { name: string }) => name)).not.toContain('_sourceHost');
@@ -172,7 +182,7 @@ describe('messages of a query that parses', () => {
     );
   });
 
-  test('are not found if it drops them', () => {
+  test('are not found if an operator drops them', () => {
     const job = done({ query: `${parse.query} | where size > 3` }, {}, {}, hosts);
     expect(job.status()).toMatchObject({ messageCount: 2 });
     expect(job.raws()).toEqual(['{"size": 5}', '{"size": 4}']);
@@ -196,7 +206,7 @@ describe('messages of a query that parses', () => {
     expect(sizes).toEqual(many.map((_, index) => String(999 - index)));
   });
 
-  test('are on a page of one if none fits', () => {
+  test('have a page with one message if none fits', () => {
     const { json } = done(parse, { pages: { maxBytes: 1 } }, {}, many).page('offset=3&limit=9');
     expect(json.messages.map(({ map }: { map: { size: string } }) => map.size)).toEqual(['996']);
   });
@@ -212,7 +222,7 @@ describe('messages of a query that parses', () => {
     });
   };
 
-  test('have the fields of each other, with "" for a missing one (10.3)', () => {
+  test('have all fields that any message of the page has, with "" for a missing one (10.3)', () => {
     const expected = [
       { a: '', b: '' },
       { a: '', b: 'ü"' },
@@ -222,7 +232,7 @@ describe('messages of a query that parses', () => {
     expect(members('*', { autoParsingMode: 'AutoParse' })).toEqual(expected);
   });
 
-  test('have all fields that may be parsed, with "" for a missing one', () => {
+  test('have all fields that the query can parse, with "" for a missing one', () => {
     expect(members('* | parse regex "(?<figure>\\d)" nodrop')).toEqual([
       { figure: '' },
       { figure: '' },
@@ -239,7 +249,7 @@ describe('messages of a query that parses', () => {
   });
 });
 
-describe('2.6 records', () => {
+describe('the records of a page (2.6)', () => {
   test('have the schema of the aggregation, and texts as values', () => {
     const { status, json } = done(counted, {}, {}, hosts).records();
     expect(status).toBe(200);

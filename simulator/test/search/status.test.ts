@@ -23,10 +23,10 @@ const statesAt = (service: SearchingService, job: JobClient, timesMs: readonly n
     return job.status().state;
   });
 
-describe('3.1 states', () => {
+describe('the states of a job (3.1)', () => {
   const cases: readonly [string, SearchScenario, readonly [number, string][]][] = [
     [
-      'from the beginning to the end',
+      'lead from NOT STARTED to DONE GATHERING RESULTS',
       { notStartedFor: '2s', duration: '10s' },
       [
         [0, 'NOT STARTED'],
@@ -38,7 +38,7 @@ describe('3.1 states', () => {
       ],
     ],
     [
-      'with subqueries',
+      'include one for subqueries, if the scenario says so',
       { notStartedFor: '1s', subqueriesFor: '2s', duration: '3s' },
       [
         [1_000, 'GATHERING RESULTS FROM SUBQUERIES'],
@@ -48,7 +48,7 @@ describe('3.1 states', () => {
       ],
     ],
     [
-      'with the histogram first',
+      'include one for a histogram that is complete first, if the scenario says so',
       { duration: '10s', histogramFirst: true },
       [
         [4_999, 'GATHERING RESULTS'],
@@ -58,7 +58,7 @@ describe('3.1 states', () => {
       ],
     ],
     [
-      'at the message limit',
+      'end with FORCE PAUSED at the message limit',
       { duration: '60s', messageLimit: 20 },
       [
         [19_999, 'GATHERING RESULTS'],
@@ -67,7 +67,7 @@ describe('3.1 states', () => {
       ],
     ],
     [
-      'done at the message limit',
+      'end with DONE at the message limit, if the scenario says so',
       { duration: '60s', messageLimit: 20, atMessageLimit: 'done' },
       [
         [19_999, 'GATHERING RESULTS'],
@@ -75,14 +75,14 @@ describe('3.1 states', () => {
       ],
     ],
     [
-      'so much of the range in a second',
+      'follow the speed of the search, if the scenario sets one',
       { rangePerSecond: '30m', duration: '9h' },
       [
         [1_999, 'GATHERING RESULTS'],
         [2_000, 'DONE GATHERING RESULTS'],
       ],
     ],
-    ['at once', { duration: '0s' }, [[0, 'DONE GATHERING RESULTS']]],
+    ['end at once with a duration of 0s', { duration: '0s' }, [[0, 'DONE GATHERING RESULTS']]],
   ];
   test.each(cases)('%s', (_, search, expected) => {
     const { service, job } = start(search);
