@@ -8,8 +8,8 @@
  */
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
-import { denseMs, fromMs, toMs, truth } from './corpus.ts';
-import { type JobStatus, type Lie, type Row, timeOf } from './lying-service.ts';
+import { type Corpus, denseMs, fromMs, large, type Row, small, toMs } from './corpus.ts';
+import { type JobStatus, type Lie, timeOf } from './lying-service.ts';
 
 export type Outcome = 'whole' | 'noticed' | 'undetectable';
 
@@ -19,17 +19,22 @@ export interface LieCase {
   /** Members of the export's spec. */
   readonly spec?: object;
   readonly search?: Scenario['search'];
+  /** The small corpus, if undefined. */
+  readonly corpus?: Corpus;
 }
 
 type Rows = readonly Row[];
 type Cases = Readonly<Record<string, LieCase>>;
 
+const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
 /** A search returns this many rows and reports a cut. */
-const cutting: Scenario['search'] = { messageLimit: 5_000 };
+const cutting: Scenario['search'] = { messageLimit: 500 };
+/** For lies whose outcome depends on the number of rows: the operator recognizes only large searches as cut in silence. */
+const inLarge = { corpus: large };
 
 /** Three true rows: in the middle of a page, in the dense millisecond, and at a position that no search start changes. */
-const certain = truth[3_000] as Row;
+const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const oldest = truth[0] as Row;
 const newest = truth.findLast((row) => timeOf(row) !== denseMs) as Row;
@@ -100,7 +105,7 @@ function sameSized(row: Row): Row {
 
 function isNear(left: Row, right: Row): boolean {
   const distanceMs = timeOf(left) - timeOf(right);
-  return distanceMs > 0 && distanceMs < minuteMs / 2;
+  return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
 
 function ofRows(change: (status: JobStatus) => JobStatus): NonNullable<Lie['status']> {
@@ -178,8 +183,11 @@ const leftOut: Cases = {
     agreed((rows) => rows.filter((row) => timeOf(row) < fromMs + minuteMs || timeOf(row) >= fromMs + 6 * minuteMs)),
   ),
   'a search lacks one of ten rows': noticed(agreed((rows) => rows.filter((_, index) => index % 10 !== 3))),
-  'a search lacks its first page': noticed(agreed((rows) => rows.slice(10_000))),
-  'a search lacks its second page': whole(agreed((rows) => rows.slice(0, 10_000))),
+  'a search lacks its first page': noticed(agreed((rows) => rows.slice(pageRows))),
+  'a search lacks its second page': whole(
+    agreed((rows) => rows.slice(0, large.pageRows)),
+    inLarge,
+  ),
   'a search has no rows': noticed(agreed(() => [])),
   'the first search alone lacks a row': whole({
     rows: (rows, { number }) => (number === 0 ? without(certain)(rows) : rows),
@@ -188,15 +196,15 @@ const leftOut: Cases = {
 };
 
 const doubled: Cases = {
-  'a row is given in the place of the next, each time': noticed({ rows: (rows) => inPlaceOfNext(rows, 3_000) }),
+  'a row is given in the place of the next, each time': noticed({ rows: (rows) => inPlaceOfNext(rows, 300) }),
   'a row is given in the place of the next, another at each reading': noticed({
     page: (rows, { reading }) => inPlaceOfNext(rows, 100 * reading),
   }),
   'a row is given in the place of the next, and searches are cut': noticed(
-    { rows: (rows) => inPlaceOfNext(rows, 3_000) },
+    { rows: (rows) => inPlaceOfNext(rows, 300) },
     { search: cutting },
   ),
-  'a row is given in the place of the next at a seam': noticed({ rows: (rows) => inPlaceOfNext(rows, 9_999) }),
+  'a row is given in the place of the next at a seam': noticed({ rows: (rows) => inPlaceOfNext(rows, pageRows - 1) }),
   'a row is given in the place of another of the same size': noticed({
     rows: inPlaceOf(certain, sameSized(certain)),
   }),
@@ -206,9 +214,13 @@ const doubled: Cases = {
   'each second row is given in the place of the next': noticed({
     rows: (rows) => rows.map((row, index) => (index % 2 === 1 ? (rows[index - 1] ?? row) : row)),
   }),
-  'the second page begins with the last row of the first': whole({
-    page: (rows, { offset }) => (offset === 10_000 ? [truth.toReversed()[9_999] as Row, ...rows] : rows),
-  }),
+  'the second page begins with the last row of the first': whole(
+    {
+      page: (rows, { offset }) =>
+        offset === large.pageRows ? [large.truth.toReversed()[large.pageRows - 1] as Row, ...rows] : rows,
+    },
+    inLarge,
+  ),
   'a row is there twice, and counted twice': whole(agreed(withRow(certain, (row) => [row, row]))),
   'the newest row comes again at the end': whole(agreed((rows) => [...rows, ...rows.slice(0, 1)])),
 };
@@ -236,12 +248,13 @@ const shiftedCases: Cases = {
   'the oldest row is exactly before the range': noticed({
     rows: withRow(oldest, (row) => [{ ...row, _messagetime: String(fromMs - 1) }]),
   }),
-  'rows behind the first ten thousand are a day late': noticed({
-    rows: (rows) => rows.map((row, index) => (index < 10_000 ? row : shifted(row, dayMs))),
+  'rows behind the first thousand are a day late': noticed({
+    rows: (rows) => rows.map((row, index) => (index < pageRows ? row : shifted(row, dayMs))),
   }),
-  'the page at row 10,000 is a day late': whole({
-    page: (rows, { offset }) => (offset === 10_000 ? rows.map((row) => shifted(row, dayMs)) : rows),
-  }),
+  'the page at row 10,000 is a day late': whole(
+    { page: (rows, { offset }) => (offset === large.pageRows ? rows.map((row) => shifted(row, dayMs)) : rows) },
+    inLarge,
+  ),
 };
 
 /** Times inside an interval. */
@@ -255,7 +268,7 @@ const movedInside: Cases = {
     rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)),
   }),
   'two rows of different sizes have the time of each other': noticed({
-    rows: (rows) => sorted(swapped(certain, truth[3_010] as Row)(rows)),
+    rows: (rows) => sorted(swapped(certain, truth[310] as Row)(rows)),
   }),
   'two rows of the same size have the time of each other': undetectable({
     rows: (rows) => sorted(swapped(certain, sameSized(certain))(rows)),
@@ -273,12 +286,21 @@ const movedInside: Cases = {
 };
 
 const cut: Cases = {
-  'searches are cut in silence at 12,345 rows': whole(agreed((rows) => rows.slice(0, 12_345))),
-  'searches are cut in silence at 10,000 rows': whole(agreed((rows) => rows.slice(0, 10_000))),
-  'searches are cut in silence at 5,000 rows': whole(agreed((rows) => rows.slice(0, 5_000))),
+  'searches are cut in silence at 12,345 rows': whole(
+    agreed((rows) => rows.slice(0, 12_345)),
+    inLarge,
+  ),
+  'searches are cut in silence at 10,000 rows': whole(
+    agreed((rows) => rows.slice(0, 10_000)),
+    inLarge,
+  ),
+  'searches are cut in silence at 5,000 rows': whole(
+    agreed((rows) => rows.slice(0, 5_000)),
+    inLarge,
+  ),
   'searches are cut in silence at 1 row': noticed(agreed((rows) => rows.slice(0, 1))),
-  'searches are cut in silence at 3,333 rows, where the limit is 5,000': whole(
-    agreed((rows) => rows.slice(0, 3_333)),
+  'searches are cut in silence at 333 rows, where the limit is 500': whole(
+    agreed((rows) => rows.slice(0, 333)),
     { search: cutting },
   ),
   'searches that are cut are said to be done': whole(
@@ -288,17 +310,17 @@ const cut: Cases = {
         state: status.state.replace('FORCE PAUSED', 'DONE GATHERING RESULTS'),
       })),
     },
-    { search: { messageLimit: 4_321 } },
+    { search: { messageLimit: 4_321 }, ...inLarge },
   ),
 };
 
 const reordered: Cases = {
-  'pages come in another order': whole({ rows: (rows) => [...rows.slice(10_000), ...rows.slice(0, 10_000)] }),
+  'pages come in another order': whole({ rows: (rows) => [...rows.slice(pageRows), ...rows.slice(0, pageRows)] }),
   'rows come oldest first': whole({ rows: (rows) => rows.toReversed() }),
   'two neighbours change places': whole({
     rows: (rows) => {
-      const [first, second] = rows.slice(2_000, 2_002);
-      return first && second ? rows.with(2_000, second).with(2_001, first) : rows;
+      const [first, second] = rows.slice(200, 202);
+      return first && second ? rows.with(200, second).with(201, first) : rows;
     },
   }),
 };
@@ -333,7 +355,7 @@ const changed: Cases = {
 const counted: Cases = {
   'the status counts a row more': noticed({ status: countedMore(1) }),
   'the status counts a row less': noticed({ status: countedMore(-1) }),
-  'the status counts a thousand rows less': noticed({ status: countedMore(-1_000) }),
+  'the status counts a hundred rows less': noticed({ status: countedMore(-100) }),
   'the histogram has half of the rows': whole({ status: histogramWith((count) => Math.floor(count / 2)) }),
   'the histogram of cut searches has a row more in each bucket': whole(
     { status: histogramWith((count) => count + 1) },

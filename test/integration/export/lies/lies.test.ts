@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { ExportWorld, minuteMs } from '../export-world.ts';
-import { messages, truth } from './corpus.ts';
+import { type Corpus, small } from './corpus.ts';
 import { type LieCase, lies, type Outcome } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
@@ -14,13 +14,13 @@ describe('a lying service', () => {
   });
 });
 
-async function exported({ lie, spec = {}, search = {} }: Omit<LieCase, 'outcome'>) {
+async function exported({ lie, corpus = small, spec = {}, search = {} }: Omit<LieCase, 'outcome'>) {
   let service: LyingService | undefined;
   const world = new ExportWorld({
-    messages,
-    scenario: { search: { duration: '1s', ...search } },
+    messages: corpus.messages,
+    scenario: { search: { duration: '1s', pages: { maxMessages: corpus.pageRows }, ...search } },
     service: (...options) => {
-      service = new LyingService(lie, truth, ...options);
+      service = new LyingService(lie, corpus, ...options);
       return service;
     },
   });
@@ -28,10 +28,10 @@ async function exported({ lie, spec = {}, search = {} }: Omit<LieCase, 'outcome'
   world.start();
   const isOver = () => world.reason === 'Exported' || world.condition('Stalled')?.status === 'True';
   await world.world.until(isOver, 10 * minuteMs);
-  return { outcome: outcomeOf(world), hasLied: service?.hasLied };
+  return { outcome: outcomeOf(world, corpus), hasLied: service?.hasLied };
 }
 
-function outcomeOf(world: ExportWorld): Outcome {
+function outcomeOf(world: ExportWorld, { truth }: Corpus): Outcome {
   if (world.reason !== 'Exported') return 'noticed';
   const written = world.writtenRows().map(textOf).sort();
   return JSON.stringify(written) === JSON.stringify(truth.map(textOf).sort()) ? 'whole' : 'undetectable';

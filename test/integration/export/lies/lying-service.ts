@@ -12,9 +12,7 @@ import {
 } from '../../../../simulator/in-process.ts';
 import type { ServiceModel } from '../../../../simulator/model.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
-
-/** The `map` of a message or a record. */
-export type Row = Readonly<Record<string, string>>;
+import type { Corpus, Row } from './corpus.ts';
 
 export interface LyingJob {
   readonly query: string;
@@ -71,12 +69,14 @@ export class LyingService extends InProcessService {
   hasLied = false;
   readonly #lie: Lie;
   readonly #truth: readonly Row[];
+  readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** `truth`: all rows of the service. */
-  constructor(lie: Lie, truth: readonly Row[], model: ServiceModel, clock: VirtualClock, network: Network) {
+  /** `corpus`: all rows of the service. */
+  constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;
+    this.#pageRows = pageRows;
     this.#truth = truth.toSorted((left, right) => timeOf(right) - timeOf(left));
   }
 
@@ -123,7 +123,7 @@ export class LyingService extends InProcessService {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
     // A running job has only the rows found so far.
-    const end = job.isDone ? offset + limit : Math.min(offset + limit, offset + page.messages.length);
+    const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
     const messages = (maps: readonly Row[]) => ({ ...page, messages: maps.map((map) => ({ map })) });
