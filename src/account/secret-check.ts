@@ -3,7 +3,7 @@
  * tell whether the credentials are valid.
  */
 import { nearest } from '../api/did-you-mean.ts';
-import type { Finding } from '../api/finding.ts';
+import { error, explained, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { readSecretMembers } from '../api/secret-manifest.ts';
 import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
@@ -22,7 +22,7 @@ export function checkCredentialsSecret(secret: object): readonly Finding[] {
   const section = 'stringData' in secret ? 'stringData' : 'data';
   for (const name of requiredMembers) {
     if (members.has(name)) continue;
-    findings.push(error([section, name], `is missing; write it under stringData, as in ${name}: ${examples[name]}`));
+    findings.push(error([section, name], 'Required', 'is missing', `write it under stringData, as in ${name}: ${examples[name]}`));
   }
   for (const [name, { path, text }] of members) {
     if (!isKnown(name)) findings.push(unknownMember(name, path));
@@ -37,19 +37,18 @@ function isKnown(name: string): name is Member {
 
 function unknownMember(name: string, path: JsonPath): Finding {
   const meant = nearest(name, knownMembers);
-  const message = `logfleet has no such key; ${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`;
-  return { severity: 'warning', path, part: 'key', message };
+  return warning(path, 'Unknown', 'logfleet has no such key', `${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`, 'key');
 }
 
 function* checkMember(name: Member, text: string, path: JsonPath): Generator<Finding> {
   if (text === '') {
     // An optional member may be empty.
-    if (requiredMembers.some((required) => required === name)) yield error(path, 'is empty; write its value');
+    if (requiredMembers.some((required) => required === name)) yield error(path, 'Required', 'is empty', 'write its value');
     return;
   }
   const rule: Rule<unknown> = memberRules[name];
   const parsed = rule(text);
-  if (parsed.kind === 'problem') yield error(path, parsed.problem);
+  if (parsed.kind === 'problem') yield error(path, 'Invalid', ...explained(parsed.problem));
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
@@ -57,10 +56,5 @@ function* checkMember(name: Member, text: string, path: JsonPath): Generator<Fin
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = defaultBudgetSettings[name];
   if (Number(text) <= limit) return;
-  const message = `is more than the service allows, so the limit of the service applies; write up to ${limit}, or leave it out`;
-  yield { severity: 'warning', path, part: 'value', message } satisfies Finding;
-}
-
-function error(path: JsonPath, message: string): Finding {
-  return { severity: 'error', path, part: 'value', message };
+  yield warning(path, 'OutOfRange', 'is more than the service allows, so the limit of the service applies', `write up to ${limit}, or leave it out`);
 }

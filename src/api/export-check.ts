@@ -3,7 +3,7 @@
  * a surprising effect. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
 import { parseDuration } from '../base/duration.ts';
-import { type Finding, warning } from './finding.ts';
+import { error, explained, type Finding, warning } from './finding.ts';
 import type {
   DestinationSpec,
   OutputSpec,
@@ -49,7 +49,7 @@ export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Findi
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
   if (!('problem' in range)) return [];
-  return [{ severity: 'error', path: ['spec', 'timeRange', range.member], part: 'value', message: range.problem }];
+  return [error(['spec', 'timeRange', range.member], 'Invalid', ...explained(range.problem))];
 }
 
 function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<Finding> {
@@ -61,7 +61,7 @@ function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<F
     yield* checkRange(spec);
     return;
   }
-  for (const { member, note } of clockChangesIn(text)) yield warning([...path, member], note);
+  for (const { member, note } of clockChangesIn(text)) yield warning([...path, member], 'Risky', ...explained(note));
   if (wallMs !== undefined) yield* checkAgainstNow(spec, range, wallMs);
 }
 
@@ -69,20 +69,36 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settleDelayMs = parseDuration(spec.settleDelay ?? '3m') ?? 0;
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
-    const message = `is in the future, so nothing is searched before ${iso(fromMs)}; write an earlier time unless this is intended`;
-    yield warning(['spec', 'timeRange', 'from'], message);
+    yield warning(
+      ['spec', 'timeRange', 'from'],
+      'Risky',
+      `is in the future, so nothing is searched before ${iso(fromMs)}`,
+      'write an earlier time unless this is intended',
+    );
   } else if (toMs > wallMs) {
-    const message = `is in the future, so the export cannot complete before ${iso(settledMs)}; write an earlier time unless this is intended`;
-    yield warning(['spec', 'timeRange', 'to'], message);
+    yield warning(
+      ['spec', 'timeRange', 'to'],
+      'Risky',
+      `is in the future, so the export cannot complete before ${iso(settledMs)}`,
+      'write an earlier time unless this is intended',
+    );
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
-    const message = `is over before ${iso(settledMs)}, when the end of the range can be searched, so the export would fail; write a larger value`;
-    yield warning(['spec', 'activeDeadlineSeconds'], message);
+    yield warning(
+      ['spec', 'activeDeadlineSeconds'],
+      'Risky',
+      `is over before ${iso(settledMs)}, when the end of the range can be searched, so the export would fail`,
+      'write a larger value',
+    );
   }
   if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
-    const message = `messages that arrive later than ${spec.settleDelay} after their time are missed; write 3m or more`;
-    yield warning(['spec', 'settleDelay'], message);
+    yield warning(
+      ['spec', 'settleDelay'],
+      'Risky',
+      `messages that arrive later than ${spec.settleDelay} after their time are missed`,
+      'write 3m or more',
+    );
   }
 }
 
@@ -90,32 +106,45 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   const split = splittability(query);
   if (results === 'Records') {
     if (split.isSplittable) {
-      const message =
-        'the query has no aggregation, so it produces no records; write Messages as results, or an aggregation such as | count by _sourceHost';
-      yield warning(['spec', 'results'], message);
+      yield warning(
+        ['spec', 'results'],
+        'Risky',
+        'the query has no aggregation, so it produces no records',
+        'write Messages as results, or an aggregation such as | count by _sourceHost',
+      );
     }
     if (requiresRawMessages === true) {
-      const message = 'records do not need raw messages, which slow down the search; leave it out';
-      yield warning(['spec', 'requiresRawMessages'], message);
+      yield warning(
+        ['spec', 'requiresRawMessages'],
+        'NoEffect',
+        'records do not need raw messages, which slow down the search',
+        'leave it out',
+      );
     }
     return;
   }
   const rewritten = rewrittenField(query);
   if (rewritten !== undefined) {
-    const message = rewrittenProblem(rewritten);
-    yield { severity: 'error', path: ['spec', 'query'], part: 'value', message };
+    yield error(['spec', 'query'], 'Invalid', ...explained(rewrittenProblem(rewritten)));
   }
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
       : 'write Records as results if you want its aggregation, else use only row-wise operators such as where and parse';
-    const message = `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit; ${instead}`;
-    yield warning(['spec', 'query'], message);
+    yield warning(
+      ['spec', 'query'],
+      'Risky',
+      `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit`,
+      instead,
+    );
   }
   if (requiresRawMessages === false) {
-    const message =
-      'without raw messages the service leaves _raw out, or returns no messages at all; leave it out, or write true';
-    yield warning(['spec', 'requiresRawMessages'], message);
+    yield warning(
+      ['spec', 'requiresRawMessages'],
+      'Risky',
+      'without raw messages the service leaves _raw out, or returns no messages at all',
+      'leave it out, or write true',
+    );
   }
 }
 
@@ -125,11 +154,17 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
     if (fields?.indexOf(field) !== index) {
       yield warning(
         [...path, index],
-        `${JSON.stringify(field)} is listed twice, but makes only one column; write it once`,
+        'Duplicate',
+        `${JSON.stringify(field)} is listed twice, but makes only one column`,
+        'write it once',
       );
     } else if (field.trim() !== field) {
-      const message = `${JSON.stringify(field)} has spaces around it, which no field name has; write ${field.trim() || 'a name'}`;
-      yield warning([...path, index], message);
+      yield warning(
+        [...path, index],
+        'Risky',
+        `${JSON.stringify(field)} has spaces around it, which no field name has`,
+        `write ${field.trim() || 'a name'}`,
+      );
     }
   }
 }
@@ -141,35 +176,53 @@ function* checkDestination({ s3 }: Written<DestinationSpec>): Generator<Finding>
 
 function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
   if (!s3.credentialsSecretRef) {
-    const message =
-      'has no credentials, and fails unless the operator runs with --allow-ambient-credentials; write credentialsSecretRef, as in {name: export-store}';
-    yield { severity: 'warning', path, part: 'key', message };
+    yield warning(
+      path,
+      'Required',
+      'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
+      'write credentialsSecretRef, as in {name: export-store}',
+      'key',
+    );
   }
   yield* checkEndpoint(s3, path);
   if (s3.storageClass && isFrozen(s3.storageClass)) {
-    const message = `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them; write GLACIER_IR, or use a lifecycle rule of the bucket`;
-    yield warning([...path, 'storageClass'], message);
+    yield warning(
+      [...path, 'storageClass'],
+      'Risky',
+      `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
+      'write GLACIER_IR, or use a lifecycle rule of the bucket',
+    );
   }
 }
 
 function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
   if (endpoint && !url) {
-    const message = `${JSON.stringify(endpoint)} is not an address; write one such as https://store.example.com`;
-    yield { severity: 'error' as const, path: [...path, 'endpoint'], part: 'value' as const, message };
+    yield error(
+      [...path, 'endpoint'],
+      'Invalid',
+      `${JSON.stringify(endpoint)} is not an address`,
+      'write one such as https://store.example.com',
+    );
     return;
   }
   if (insecure && url?.protocol !== 'http:') {
-    yield warning([...path, 'insecure'], 'has no effect without an endpoint of http://; leave it out');
+    yield warning([...path, 'insecure'], 'NoEffect', 'has no effect without an endpoint of http://', 'leave it out');
   } else if (insecure) {
     yield warning(
       [...path, 'endpoint'],
-      'sends rows unencrypted over the network; write https:// if the store supports it',
+      'Risky',
+      'sends rows unencrypted over the network',
+      'write https:// if the store supports it',
     );
   }
   if (url && !forcePathStyle && isClusterName(url.hostname)) {
-    const message = `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}; set forcePathStyle for path-style addresses`;
-    yield warning([...path, 'endpoint'], message);
+    yield warning(
+      [...path, 'endpoint'],
+      'Risky',
+      `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,
+      'set forcePathStyle for path-style addresses',
+    );
   }
 }
 
@@ -185,8 +238,12 @@ function isFrozen(storageClass: string): boolean {
 
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
-  const message = `in a cluster the resource is deleted ${ttl === 0 ? 'immediately' : `${ttl}s`} after its end, before anyone can read the result; write 604800 for a week, or leave it out`;
-  yield warning(['spec', 'ttlSecondsAfterFinished'], message);
+  yield warning(
+    ['spec', 'ttlSecondsAfterFinished'],
+    'Risky',
+    `in a cluster the resource is deleted ${ttl === 0 ? 'immediately' : `${ttl}s`} after its end, before anyone can read the result`,
+    'write 604800 for a week, or leave it out',
+  );
 }
 
 function iso(wallMs: number): string {

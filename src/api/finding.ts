@@ -1,5 +1,34 @@
-/** Errors and warnings about a resource. */
-import type { JsonPath } from './json-path.ts';
+/** Errors and warnings about a resource: the field, the reason for programs, and the problem and the remedy for people. */
+import { type JsonPath, renderPath } from './json-path.ts';
+
+/** Line and column, both counted from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Reason of a finding, for programs:
+ * - `Required`: a value is missing or empty.
+ * - `Unknown`: no such field, kind, version or key exists.
+ * - `WrongType`: the value has another type than the field.
+ * - `OutOfRange`: a number, a length or a count is too small or too large.
+ * - `Duplicate`: the value occurs twice.
+ * - `Unreadable`: the text cannot be parsed.
+ * - `Invalid`: the value breaks another rule of the field.
+ * - `NoEffect`: the value changes nothing.
+ * - `Risky`: the value works, but probably not as intended.
+ */
+export type FindingReason =
+  | 'Required'
+  | 'Unknown'
+  | 'WrongType'
+  | 'OutOfRange'
+  | 'Duplicate'
+  | 'Unreadable'
+  | 'Invalid'
+  | 'NoEffect'
+  | 'Risky';
 
 export interface Finding {
   /** `error`: an API server, or logfleet, rejects the resource. `warning`: the resource works, but probably not as intended. */
@@ -7,22 +36,68 @@ export interface Finding {
   readonly path: JsonPath;
   /** Whether the finding is about the name of the member or about its value. */
   readonly part: 'key' | 'value';
-  /** `Problem; fix`: the text before the first `; ` is the problem, the text after it is the fix. */
-  readonly message: string;
-}
-
-/** Creates a warning about the value at a path. */
-export function warning(path: JsonPath, message: string): Finding {
-  return { severity: 'warning', path, part: 'value', message };
-}
-
-export interface Explanation {
+  readonly reason: FindingReason;
+  /** Clause that follows the field. */
   readonly problem: string;
-  readonly fix: string;
+  /** Clause with an imperative. */
+  readonly remedy: string;
 }
 
-/** Splits a message into problem and fix. */
-export function explain({ message }: Pick<Finding, 'message'>): Explanation {
-  const end = message.indexOf('; ');
-  return end === -1 ? { problem: message, fix: '' } : { problem: message.slice(0, end), fix: message.slice(end + 2) };
+/** A finding with its place in a file. */
+export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
+  readonly file: string;
+  /** Path of the field. Empty if the finding is about a whole file or document. */
+  readonly path: string;
+}
+
+export function error(
+  path: JsonPath,
+  reason: FindingReason,
+  problem: string,
+  remedy: string,
+  part: Finding['part'] = 'value',
+): Finding {
+  return { severity: 'error', path, part, reason, problem, remedy };
+}
+
+export function warning(
+  path: JsonPath,
+  reason: FindingReason,
+  problem: string,
+  remedy: string,
+  part: Finding['part'] = 'value',
+): Finding {
+  return { severity: 'warning', path, part, reason, problem, remedy };
+}
+
+/** Adds the place of a finding. */
+export function placeFinding(
+  file: string,
+  document: { locate(path: JsonPath, part: Finding['part']): Position },
+  { path, part, ...finding }: Finding,
+): PlacedFinding {
+  return { ...finding, file, ...document.locate(path, part), path: renderPath(path) };
+}
+
+/** Error about a whole file. */
+export function fileError(file: string, reason: FindingReason, problem: string, remedy: string): PlacedFinding {
+  return { severity: 'error', file, line: 1, column: 1, path: '', reason, problem, remedy };
+}
+
+/** Problem and remedy of a text that has both, separated by `; `, as parsers of values write it. */
+export function explained(text: string): readonly [problem: string, remedy: string] {
+  const end = text.indexOf('; ');
+  return end === -1 ? [text, ''] : [text.slice(0, end), text.slice(end + 2)];
+}
+
+/** Renders problem and remedy. */
+export function renderExplanation({ problem, remedy }: Pick<Finding, 'problem' | 'remedy'>): string {
+  return remedy === '' ? problem : `${problem}; ${remedy}`;
+}
+
+/** Renders `file:line:column: path: problem; remedy`. */
+export function renderFinding(finding: PlacedFinding): string {
+  const { file, line, column, path, severity } = finding;
+  const what = `${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}`;
+  return `${file}:${line}:${column}: ${what}${renderExplanation(finding)}`;
 }

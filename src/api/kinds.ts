@@ -73,4 +73,4 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
 export const ledgerKind = 'Ledger';
 export const ledgerPlural = 'ledgers';
 /** Finding about a Ledger in manifests. */
-export const ledgerAmongManifests = 'only the operator writes Ledgers: remove it from the manifests';
+export const ledgerAmongManifests = 'only the operator writes Ledgers; remove it from the manifests';

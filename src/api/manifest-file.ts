@@ -22,14 +22,9 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
+import { explained, type Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 import { decodeManifestText } from './manifest-text.ts';
-
-/** Line and column, both counted from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
 
 export interface ManifestDocument {
   /** Plain JSON data. Never null, since empty documents are dropped. */
@@ -41,10 +36,9 @@ export interface ManifestDocument {
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
 
-export interface TextProblem {
-  readonly position: Position;
-  /** Problem and fix, separated by `; `. */
-  readonly message: string;
+export interface TextProblem extends Position {
+  readonly problem: string;
+  readonly remedy: string;
 }
 
 export interface ManifestFile {
@@ -74,8 +68,12 @@ export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   return misplaced ? { documents: [], problems: [misplaced], isRefused: true } : parseDocuments(decoded.text);
 }
 
-function refused(message: string): ManifestFile {
-  return { documents: [], problems: [{ position: start, message }], isRefused: true };
+function refused(text: string): ManifestFile {
+  return { documents: [], problems: [problemAt(start, ...explained(text))], isRefused: true };
+}
+
+function problemAt(position: Position, problem: string, remedy: string): TextProblem {
+  return { ...position, problem, remedy };
 }
 
 /** YAML that the parser of Kubernetes' tools does not accept, with the message for each. */
@@ -91,7 +89,7 @@ function unreadText(text: string): TextProblem | undefined {
     if (!found) continue;
     const before = text.slice(0, found.index + (message.startsWith('a directive') ? found[0].length - 1 : 0));
     const line = before.split('\n').length;
-    return { position: { line, column: before.length - before.lastIndexOf('\n') }, message };
+    return problemAt({ line, column: before.length - before.lastIndexOf('\n') }, ...explained(message));
   }
   return undefined;
 }
@@ -121,7 +119,7 @@ function parseDocuments(text: string): ManifestFile {
       problems.push(
         ...parsed.errors.map((error) =>
           isOpenQuote(error) && openedAt !== undefined
-            ? { position: positionAt(lines, openedAt), message: 'the quote that opens here has no end; close it' }
+            ? problemAt(positionAt(lines, openedAt), 'the quote that opens here has no end', 'close it')
             : textProblem(error.code, error.message, positionAt(lines, error.pos[0])),
         ),
       );
@@ -129,8 +127,9 @@ function parseDocuments(text: string): ManifestFile {
     }
     const escapeAt = isJson ? undefined : jsonEscape(parsed, text);
     if (escapeAt !== undefined) {
-      const message = 'an escape that only JSON has; write the character itself';
-      problems.push({ position: positionAt(lines, escapeAt), message });
+      problems.push(
+        problemAt(positionAt(lines, escapeAt), 'an escape that only JSON has', 'write the character itself'),
+      );
       continue;
     }
     try {
@@ -138,8 +137,8 @@ function parseDocuments(text: string): ManifestFile {
       if (value !== null && value !== undefined) documents.push(...unfoldList(documentOf(parsed, value, lines)));
     } catch (error) {
       // The only errors left here are aliases that expand to too many nodes or that name no anchor.
-      const message = `${lowerFirst((error as Error).message)}; write out what the aliases stand for`;
-      problems.push({ position: positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0), message });
+      const position = positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0);
+      problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
     }
   }
   return { documents, problems, isRefused: false };
@@ -158,7 +157,7 @@ function parseText(text: string, lines: LineCounter, problems: TextProblem[]): D
     return 'empty' in parsed ? [] : parsed;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    problems.push({ position: start, message: nestedTooDeeply });
+    problems.push(problemAt(start, ...explained(nestedTooDeeply)));
     return [];
   }
 }
@@ -199,13 +198,13 @@ function kubernetesTags(tags: Tags): Tags {
 function textProblem(code: string, message: string, position: Position): TextProblem {
   switch (code) {
     case 'DUPLICATE_KEY':
-      return { position, message: 'this member occurs twice; write it once' };
+      return problemAt(position, 'this member occurs twice', 'write it once');
     case 'TAB_AS_INDENT':
-      return { position, message: 'a tab as indentation; write spaces' };
+      return problemAt(position, 'a tab as indentation', 'write spaces');
     case 'RESOURCE_EXHAUSTION':
-      return { position, message: nestedTooDeeply };
+      return problemAt(position, ...explained(nestedTooDeeply));
     default:
-      return { position, message: `${lowerFirst(message)}; write valid YAML or JSON` };
+      return problemAt(position, lowerFirst(message), 'write valid YAML or JSON');
   }
 }
 

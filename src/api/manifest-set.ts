@@ -4,28 +4,21 @@
  *
  * Documents of other kinds are skipped, since repositories mix them with ours.
  */
-import { isRecord } from '../base/record.ts';
-import { renderPath, valueAt } from './json-path.ts';
 
-import { type ManifestDocument, type Position, parseManifestFile } from './manifest-file.ts';
+import { isRecord } from '../base/record.ts';
+import { error, type Finding, fileError, type PlacedFinding, placeFinding, warning } from './finding.ts';
+import { valueAt } from './json-path.ts';
+
+import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
 import { checkStoreSecret } from './store-secret.ts';
-import { type Finding, kindOf, misnamedKind, validateResource } from './validation.ts';
+import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
   /** Name as shown to people. */
   readonly name: string;
   /** Bytes or text of the file. */
   readonly text: string | Uint8Array;
-}
-
-export interface PlacedFinding {
-  readonly file: string;
-  readonly position: Position;
-  /** Empty if the file could not be parsed. */
-  readonly path: string;
-  readonly severity: Finding['severity'];
-  readonly message: string;
 }
 
 export interface ManifestReport {
@@ -58,9 +51,7 @@ export function checkManifests(
   const others: Placed[] = [];
   for (const { name: file, text } of files) {
     const { documents, problems } = parseManifestFile(text);
-    for (const { position, message } of problems) {
-      findings.push({ file, position, path: '', severity: 'error', message });
-    }
+    for (const problem of problems) findings.push({ ...fileError(file, 'Unreadable', '', ''), ...problem });
     for (const document of documents) {
       const placed: Placed = { file, document, members: isRecord(document.value) ? document.value : {} };
       (isOurs(placed) ? resources : others).push(placed);
@@ -68,8 +59,7 @@ export function checkManifests(
   }
   const [first] = files;
   if (first && findings.length + resources.length + others.length === 0) {
-    const message = 'no document in any file, only comments; write a manifest';
-    findings.push({ file: first.name, position: { line: 1, column: 1 }, path: '', severity: 'error', message });
+    findings.push(fileError(first.name, 'Required', 'no document in any file, only comments', 'write a manifest'));
   }
   for (const resource of resources) findings.push(...checkResource(resource, wallMs));
   const settings = others.filter(({ members }) => isSettingsManifest(members));
@@ -105,8 +95,8 @@ function checkResource(placed: Placed, wallMs: number | undefined): readonly Pla
   return validateResource(kind, placed.members, undefined, wallMs).map((finding) => place(placed, finding));
 }
 
-function place({ file, document }: Placed, { path, part, severity, message }: Finding): PlacedFinding {
-  return { file, position: document.locate(path, part), path: renderPath(path), severity, message };
+function place({ file, document }: Placed, finding: Finding): PlacedFinding {
+  return placeFinding(file, document, finding);
 }
 
 function checkDuplicates(resources: readonly Placed[]): readonly PlacedFinding[] {
@@ -120,8 +110,17 @@ function checkDuplicates(resources: readonly Placed[]): readonly PlacedFinding[]
     seen.set(key, first ?? resource);
     if (first === undefined) continue;
     const { line } = first.document.locate([]);
-    const message = `${name} is already in ${first.file}, line ${line}; write another name, or delete one of the two`;
-    findings.push(place(resource, { severity: 'error', path: ['metadata', 'name'], part: 'value', message }));
+    findings.push(
+      place(
+        resource,
+        error(
+          ['metadata', 'name'],
+          'Duplicate',
+          `${name} is already in ${first.file}, line ${line}`,
+          'write another name, or delete one of the two',
+        ),
+      ),
+    );
   }
   return findings;
 }
@@ -147,8 +146,12 @@ function findSecrets(resources: readonly Placed[], others: readonly Placed[]): F
       for (const secret of reachable) found[use].add(secret);
       if (sameName.length === 0 || reachable.length > 0) continue;
       const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
-      const message = `the Secret ${String(reference)} here is in another namespace; write it ${wanted}`;
-      findings.push(place(resource, { severity: 'warning', path, part: 'value', message }));
+      findings.push(
+        place(
+          resource,
+          warning(path, 'Risky', `the Secret ${String(reference)} here is in another namespace`, `write it ${wanted}`),
+        ),
+      );
     }
   }
   return { ...found, findings };
@@ -172,8 +175,6 @@ function namesOf({ members }: Placed): { readonly name: string | undefined; read
 
 function compareFindings(left: PlacedFinding, right: PlacedFinding, order: ReadonlyMap<string, number>): number {
   return (
-    (order.get(left.file) ?? 0) - (order.get(right.file) ?? 0) ||
-    left.position.line - right.position.line ||
-    left.position.column - right.position.column
+    (order.get(left.file) ?? 0) - (order.get(right.file) ?? 0) || left.line - right.line || left.column - right.column
   );
 }

@@ -5,7 +5,7 @@
 import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
-import type { Finding } from './finding.ts';
+import { error, explained, type Finding, warning } from './finding.ts';
 import { apiGroup, apiVersionName } from './kinds.ts';
 
 const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -48,24 +48,38 @@ function checkApiVersion(apiVersion: unknown): readonly Finding[] {
   const known = `${apiGroup}/${apiVersionName}`;
   return apiVersion === known
     ? []
-    : [error(['apiVersion'], `this kind has no version ${String(apiVersion)}; write ${known}`)];
+    : [error(['apiVersion'], 'Unknown', `this kind has no version ${String(apiVersion)}`, `write ${known}`)];
 }
 
 function checkMembers(metadata: unknown, known: readonly string[]): readonly Finding[] {
-  if (!isRecord(metadata)) return [error(['metadata'], 'is missing; write it, as in metadata: {name: production}')];
+  if (!isRecord(metadata))
+    return [error(['metadata'], 'Required', 'is missing', 'write it, as in metadata: {name: production}')];
   const findings = [...checkNames(metadata)];
   for (const name of Object.keys(metadata)) {
     if (metadataFields.includes(name)) continue;
     const meant = nearest(name, metadataFields);
-    const message = `there is no such field; ${meant ? `did you mean ${meant}?` : 'write it as a label or an annotation'}`;
-    findings.push(error(['metadata', name], message, 'key'));
+    findings.push(
+      error(
+        ['metadata', name],
+        'Unknown',
+        'there is no such field',
+        `${meant ? `did you mean ${meant}?` : 'write it as a label or an annotation'}`,
+        'key',
+      ),
+    );
   }
   findings.push(...checkForms(metadata), ...checkSize(metadata['annotations']));
   findings.push(...checkTexts('labels', metadata['labels']), ...checkTexts('annotations', metadata['annotations']));
   for (const [name, value] of isRecord(metadata['labels']) ? Object.entries(metadata['labels']) : []) {
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
-    const message = 'is not a label value; write up to 63 letters, digits, "-", "_" and ".", or make it an annotation';
-    findings.push(error(['metadata', 'labels', name], message));
+    findings.push(
+      error(
+        ['metadata', 'labels', name],
+        'Invalid',
+        'is not a label value',
+        'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
+      ),
+    );
   }
   return [...findings, ...checkOwnAnnotations(metadata['annotations'], known)];
 }
@@ -73,16 +87,18 @@ function checkMembers(metadata: unknown, known: readonly string[]): readonly Fin
 function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
   const rule = 'lower-case letters, digits, "-" and "."';
   if (name === undefined && generateName === undefined) {
-    yield error(['metadata', 'name'], 'is missing; write it, as in name: production');
+    yield error(['metadata', 'name'], 'Required', 'is missing', 'write it, as in name: production');
   } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
     yield error(
       ['metadata', 'name'],
-      `${JSON.stringify(name)} is not a name; write at most 253 ${rule}, as in production`,
+      'Invalid',
+      `${JSON.stringify(name)} is not a name`,
+      `write at most 253 ${rule}, as in production`,
     );
   }
   if (namespace === undefined) return;
   const problem = namespaceProblem(namespace);
-  if (problem !== undefined) yield error(['metadata', 'namespace'], problem);
+  if (problem !== undefined) yield error(['metadata', 'namespace'], 'Invalid', ...explained(problem));
 }
 
 /** Returns the problem of an invalid namespace, or undefined. */
@@ -114,7 +130,7 @@ function* checkForms(metadata: Members): Generator<Finding> {
   for (const [name, isValid, form] of memberForms) {
     const value = metadata[name];
     if (value === undefined || value === null || isValid(value)) continue;
-    yield error(['metadata', name], `must be ${form}; write it so, or leave it out`);
+    yield error(['metadata', name], 'WrongType', `must be ${form}`, 'write it so, or leave it out');
   }
 }
 
@@ -128,24 +144,38 @@ function* checkSize(annotations: unknown): Generator<Finding> {
     0,
   );
   if (bytes <= maxAnnotationBytes) return;
-  yield error(['metadata', 'annotations'], `have ${bytes} bytes; write at most ${maxAnnotationBytes} bytes in total`);
+  yield error(
+    ['metadata', 'annotations'],
+    'OutOfRange',
+    `have ${bytes} bytes`,
+    `write at most ${maxAnnotationBytes} bytes in total`,
+  );
 }
 
 function* checkTexts(field: string, texts: unknown): Generator<Finding> {
   if (texts === undefined || texts === null) return;
   if (!isRecord(texts)) {
-    yield error(['metadata', field], 'must be a mapping; write names and texts');
+    yield error(['metadata', field], 'WrongType', 'must be a mapping', 'write names and texts');
     return;
   }
   for (const [name, value] of Object.entries(texts)) {
     if (!isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) {
-      const message = `${JSON.stringify(name)} is not a valid name; write up to 63 letters, digits, "-", "_" and ".", as in team`;
-      yield error(['metadata', field, name], message, 'key');
+      yield error(
+        ['metadata', field, name],
+        'Invalid',
+        `${JSON.stringify(name)} is not a valid name`,
+        'write up to 63 letters, digits, "-", "_" and ".", as in team',
+        'key',
+      );
     }
     // An API server treats null as an empty text.
     if (typeof value === 'string' || value === null) continue;
-    const message = `must be a text, not ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
-    yield error(['metadata', field, name], message);
+    yield error(
+      ['metadata', field, name],
+      'WrongType',
+      `must be a text, not ${JSON.stringify(value)}`,
+      `write it in quotes, as in "${String(value)}"`,
+    );
   }
 }
 
@@ -162,15 +192,19 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
     if (!name.startsWith(`${apiGroup}/`)) continue;
     const path = ['metadata', 'annotations', name];
     if (ownAnnotations.includes(name) && !known.includes(name)) {
-      const message = `applies to rollouts, and an export has none; write ${known.join(' or ')}, or leave it out`;
-      yield { severity: 'warning', path, part: 'key', message };
+      yield warning(
+        path,
+        'NoEffect',
+        'applies to rollouts, and an export has none',
+        `write ${known.join(' or ')}, or leave it out`,
+        'key',
+      );
     } else if (!known.includes(name)) {
       const meant = nearest(name, known) ?? known.join(' or ');
-      const message = `logfleet has no such annotation; did you mean ${meant}?`;
-      yield { severity: 'warning', path, part: 'key', message };
+      yield warning(path, 'Unknown', 'logfleet has no such annotation', `did you mean ${meant}?`, 'key');
     } else if (typeof value === 'string') {
-      const message = oddValue(name, value);
-      if (message !== undefined) yield { severity: 'warning', path, part: 'value', message };
+      const odd = oddValue(name, value);
+      if (odd !== undefined) yield warning(path, 'NoEffect', ...explained(odd));
     }
   }
 }
@@ -191,8 +225,4 @@ function oddValue(name: string, value: string): string | undefined {
     default:
       return undefined;
   }
-}
-
-function error(path: readonly string[], message: string, part: 'key' | 'value' = 'value'): Finding {
-  return { severity: 'error', path, part, message };
 }

@@ -6,7 +6,7 @@
  */
 import { isRecord } from '../base/record.ts';
 import { nearest } from './did-you-mean.ts';
-import type { Finding } from './finding.ts';
+import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
@@ -41,7 +41,7 @@ export function checkSettings(manifest: Readonly<Record<string, unknown>>): read
   const data = manifest['data'];
   if (data === undefined || data === null) return [];
   if (!isRecord(data)) {
-    return [finding('error', ['data'], 'must be a mapping; write names and texts, as in paused: "true"')];
+    return [error(['data'], 'WrongType', 'must be a mapping', 'write names and texts, as in paused: "true"')];
   }
   return Object.entries(data).flatMap(([name, value]) => checkMember(name, value));
 }
@@ -51,24 +51,15 @@ function checkMember(name: string, value: unknown): readonly Finding[] {
   if (name !== pausedMember) {
     const meant = nearest(name, [pausedMember]);
     const fix = meant === undefined ? `write ${pausedMember}, or leave it out` : `did you mean ${meant}?`;
-    return [finding('warning', path, `logfleet has no such setting; ${fix}`, 'key')];
+    return [warning(path, 'Unknown', 'logfleet has no such setting', fix, 'key')];
   }
   if (typeof value !== 'string') {
-    const message = `must be a text, not ${JSON.stringify(value)}; write it in quotes, as in "${String(value)}"`;
-    return [finding('error', path, message)];
+    const remedy = `write it in quotes, as in "${String(value)}"`;
+    return [error(path, 'WrongType', `must be a text, not ${JSON.stringify(value)}`, remedy)];
   }
   const oddValue = readPause(value)?.oddValue;
   if (oddValue === undefined) return [];
   return [
-    finding('warning', path, `${JSON.stringify(oddValue)} has the same effect as "true"; write "true" or "false"`),
+    warning(path, 'Risky', `${JSON.stringify(oddValue)} has the same effect as "true"`, 'write "true" or "false"'),
   ];
-}
-
-function finding(
-  severity: Finding['severity'],
-  path: readonly string[],
-  message: string,
-  part: Finding['part'] = 'value',
-): Finding {
-  return { severity, path, part, message };
 }

@@ -3,7 +3,7 @@
  * probably mistakes. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
-import { type Finding, warning } from './finding.ts';
+import { error, type Finding, warning } from './finding.ts';
 import type { CollectorExpression, CollectorSelector, Target } from './generated/collector-version-policy.ts';
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
@@ -35,21 +35,32 @@ function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   if (versionPattern && !/[*?]/.test(versionPattern) && !parseBuildVersion(versionPattern)) {
     yield warning(
       ['spec', 'target', 'versionPattern'],
-      `no version can be ${versionPattern}; write a glob, as in 19.*`,
+      'Risky',
+      `no version can be ${versionPattern}`,
+      'write a glob, as in 19.*',
     );
   }
   const parts = version ? parseBuildVersion(version) : undefined;
   if (!version || !parts) return;
   const plain = `${parts.major}.${parts.minor}-${parts.build}`;
   if (plain !== version) {
-    const message = `has leading zeros, but the service compares versions as texts; write ${plain}`;
-    yield warning(['spec', 'target', 'version'], message);
+    yield warning(
+      ['spec', 'target', 'version'],
+      'Risky',
+      'has leading zeros, but the service compares versions as texts',
+      `write ${plain}`,
+    );
   }
 }
 
 function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   if (Object.keys(selector).length === 0) {
-    yield warning(path, 'excludes every collector; write matchNames, matchFields or matchExpressions, or delete it');
+    yield warning(
+      path,
+      'NoEffect',
+      'excludes every collector',
+      'write matchNames, matchFields or matchExpressions, or delete it',
+    );
   }
   yield* checkSelector(selector, path);
 }
@@ -57,8 +68,13 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
 function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   for (const [name, member] of Object.entries(selector) as [string, unknown][]) {
     if (member !== null) continue;
-    const message = 'is null, which counts as absent and so matches every collector; write its items, or delete it';
-    yield { severity: 'error', path: [...path, name], part: 'key', message };
+    yield error(
+      [...path, name],
+      'Invalid',
+      'is null, which counts as absent and so matches every collector',
+      'write its items, or delete it',
+      'key',
+    );
   }
   for (const [index, glob] of (selector.matchNames ?? []).entries()) {
     yield* checkGlob(glob, [...path, 'matchNames', index]);
@@ -76,8 +92,12 @@ const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]
 /** Names are matched by globs. A regular expression used as a glob matches almost no name. */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
-  const message = `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs; write * for any characters and ? for one, as in web-*`;
-  yield warning(path, message);
+  yield warning(
+    path,
+    'Risky',
+    `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs`,
+    'write * for any characters and ? for one, as in web-*',
+  );
 }
 
 function* checkExpression({ key, operator, values }: CollectorExpression, path: JsonPath): Generator<Finding> {
@@ -87,15 +107,29 @@ function* checkExpression({ key, operator, values }: CollectorExpression, path: 
 
 function* checkFieldValue(field: string, value: string, path: JsonPath): Generator<Finding> {
   if (field === 'collectorVersion' && parseBuildVersion(value) === undefined) {
-    yield warning(path, `no collector has the version ${JSON.stringify(value)}; write one as in 19.253-26`);
+    yield warning(path, 'Risky', `no collector has the version ${JSON.stringify(value)}`, 'write one as in 19.253-26');
   }
   if (field === 'collectorType' && value === 'Hosted') {
-    yield warning(path, 'hosted collectors have no version and are never upgraded; write Installable, or leave it out');
+    yield warning(
+      path,
+      'Risky',
+      'hosted collectors have no version and are never upgraded',
+      'write Installable, or leave it out',
+    );
   }
   if (field !== 'name' && /[*?]/.test(value)) {
-    const message = `${JSON.stringify(value)} is compared literally; only matchNames takes globs, so write the whole value`;
-    yield warning(path, message);
+    yield warning(
+      path,
+      'Risky',
+      `${JSON.stringify(value)} is compared literally`,
+      'only matchNames takes globs, so write the whole value',
+    );
   } else if (field === 'name' && /[*?]/.test(value)) {
-    yield warning(path, `${JSON.stringify(value)} is compared literally; write it under matchNames, which takes globs`);
+    yield warning(
+      path,
+      'Risky',
+      `${JSON.stringify(value)} is compared literally`,
+      'write it under matchNames, which takes globs',
+    );
   }
 }

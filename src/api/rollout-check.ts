@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration, renderDuration } from '../base/duration.ts';
-import { type Finding, warning } from './finding.ts';
+import { error, explained, type Finding, warning } from './finding.ts';
 import type {
   Exclusion,
   FailurePolicy,
@@ -53,8 +53,12 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
   }
   yield* checkCanary(stages, [...path, 0]);
   if (stages.length > 0 && !takeAll(stages)) {
-    const message = `collectors that no stage takes are skipped; write a last stage without size and selector, as in {name: rest}`;
-    yield warning(path, message);
+    yield warning(
+      path,
+      'Risky',
+      'collectors that no stage takes are skipped',
+      'write a last stage without size and selector, as in {name: rest}',
+    );
   }
 }
 
@@ -65,8 +69,12 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
 function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
-  const message = `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended`;
-  yield warning(path, message);
+  yield warning(
+    path,
+    'Risky',
+    `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards`,
+    'write soakDuration: 35m or more, or 0s if this is intended',
+  );
 }
 
 function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
@@ -76,16 +84,26 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   if (greedy) {
     yield warning(
       path,
-      `stays empty, since the earlier stage ${greedy.name} takes all remaining collectors; write it before that stage`,
+      'NoEffect',
+      `stays empty, since the earlier stage ${greedy.name} takes all remaining collectors`,
+      'write it before that stage',
     );
   } else if (twin) {
-    const message = `has the selector of the earlier stage ${twin.name}, so the stage stays empty; write another selector, or leave the stage out`;
-    yield warning([...path, 'selector'], message);
+    yield warning(
+      [...path, 'selector'],
+      'Duplicate',
+      `has the selector of the earlier stage ${twin.name}, so the stage stays empty`,
+      'write another selector, or leave the stage out',
+    );
   }
   const soakMs = parseDuration(soakDuration ?? '0s') ?? 0;
   if (soakMs > 0 && soakMs < shortestUsefulSoakMs) {
-    const message = `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour; write 35m or more`;
-    yield warning([...path, 'soakDuration'], message);
+    yield warning(
+      [...path, 'soakDuration'],
+      'Risky',
+      `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour`,
+      'write 35m or more',
+    );
   }
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
 }
@@ -113,12 +131,19 @@ function* checkTolerances(
   const isWhole = isWritten(failurePolicy?.maxFailures);
   if (!isWhole && silent.length > 0 && silent.length < stages.length) {
     const names = silent.map(({ name }) => name).join(', ');
-    const message = `no limit of failures is set for ${names}; write maxFailures there, too, or for the whole rollout in failurePolicy`;
-    yield warning(ofStages, message);
+    yield warning(
+      ofStages,
+      'Risky',
+      `no limit of failures is set for ${names}`,
+      'write maxFailures there, too, or for the whole rollout in failurePolicy',
+    );
   } else if (!isWhole && silent.length > 0 && !failurePolicy) {
-    const message =
-      'no limit of failures is set; write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%';
-    yield warning(ofStages, message);
+    yield warning(
+      ofStages,
+      'Risky',
+      'no limit of failures is set',
+      'write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
+    );
   }
   if (isWritten(failurePolicy?.minSamples)) return;
   const shares: readonly (readonly [unknown, JsonPath])[] = [
@@ -127,16 +152,22 @@ function* checkTolerances(
   ];
   const hasty = shares.find(([share]) => typeof share === 'string' && share !== '0%' && share !== '100%');
   if (!hasty) return;
-  const message =
-    'a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50';
-  yield warning(hasty[1], message);
+  yield warning(
+    hasty[1],
+    'Risky',
+    'a percentage applies from the first attempt, so a single failure can stop the rollout',
+    'write minSamples in failurePolicy, as in minSamples: 50',
+  );
 }
 
 function* checkTolerance(maxFailures: number | string | null | undefined, path: JsonPath): Generator<Finding> {
   if (maxFailures !== '0%') return;
-  const message =
-    '0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure';
-  yield warning(path, message);
+  yield warning(
+    path,
+    'Risky',
+    '0% applies like any percentage only after minSamples attempts have ended',
+    'write 0 to stop at the first failure',
+  );
 }
 
 function* checkFailurePolicy(
@@ -147,11 +178,19 @@ function* checkFailurePolicy(
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
   const tolerances = [maxFailures, ...stages.map((stage) => stage.maxFailures)].filter((one) => isWritten(one));
   if (tolerances.length === 0) {
-    yield warning(path, 'has no effect without maxFailures, here or in a stage; write it, as in maxFailures: 2%');
+    yield warning(
+      path,
+      'NoEffect',
+      'has no effect without maxFailures, here or in a stage',
+      'write it, as in maxFailures: 2%',
+    );
   } else if (isWritten(minSamples) && !tolerances.some((one) => typeof one === 'string')) {
-    const message =
-      'has no effect, since absolute numbers of failures apply from the first attempt; write a percentage for maxFailures, or leave it out';
-    yield warning([...path, 'minSamples'], message);
+    yield warning(
+      [...path, 'minSamples'],
+      'NoEffect',
+      'has no effect, since absolute numbers of failures apply from the first attempt',
+      'write a percentage for maxFailures, or leave it out',
+    );
   }
 }
 
@@ -170,10 +209,19 @@ function* checkMaintenance(
   if (!isWritten(cutoff)) return;
   const hasEnds = Boolean(windows?.length || exclusions?.length);
   if (!hasEnds && cutoffMs !== undefined && cutoffMs > 0) {
-    yield warning([...path, 'cutoff'], 'has no effect without windows and exclusions; write one, or leave it out');
+    yield warning(
+      [...path, 'cutoff'],
+      'NoEffect',
+      'has no effect without windows and exclusions',
+      'write one, or leave it out',
+    );
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
-    const message = `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window; write 30m or more`;
-    yield warning([...path, 'cutoff'], message);
+    yield warning(
+      [...path, 'cutoff'],
+      'Risky',
+      `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window`,
+      'write 30m or more',
+    );
   }
 }
 
@@ -183,23 +231,28 @@ function* checkWindow(
   path: JsonPath,
 ): Generator<Finding> {
   const unreadable = isWritten(schedule) ? scheduleProblem(schedule) : undefined;
-  if (unreadable !== undefined) yield error([...path, 'schedule'], unreadable);
+  if (unreadable !== undefined) yield error([...path, 'schedule'], 'Invalid', ...explained(unreadable));
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
-  if (unknown !== undefined) yield error([...path, 'timeZone'], unknown);
+  if (unknown !== undefined) yield error([...path, 'timeZone'], 'Invalid', ...explained(unknown));
   // An API server already rejects windows that the cutoff leaves empty.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
-  const message = `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration`;
-  yield warning([...path, 'duration'], message);
+  yield warning(
+    [...path, 'duration'],
+    'Risky',
+    `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end`,
+    'write a longer duration',
+  );
 }
 
 function* checkExclusion({ endTime }: Exclusion, wallMs: number, path: JsonPath): Generator<Finding> {
   if (Date.parse(endTime) > wallMs) return;
-  yield warning([...path, 'endTime'], `ended at ${endTime}; leave the exclusion out, or write a later endTime`);
-}
-
-function error(path: JsonPath, message: string): Finding {
-  return { severity: 'error', path, part: 'value', message };
+  yield warning(
+    [...path, 'endTime'],
+    'Risky',
+    `ended at ${endTime}`,
+    'leave the exclusion out, or write a later endTime',
+  );
 }
 
 function isWritten<T>(value: T | null | undefined): value is T {

@@ -9,7 +9,7 @@
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { nearest } from './did-you-mean.ts';
-import type { Finding } from './finding.ts';
+import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 import type { KindName } from './kinds.ts';
 import { schemaOf } from './schemas.ts';
@@ -58,8 +58,12 @@ function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Ge
   for (const index of list.keys()) {
     const member = valueAt(list, [index, key]);
     if (member !== undefined && seen.has(member)) {
-      const message = `an earlier item has the same ${key}, ${JSON.stringify(member)}; write another ${key}`;
-      yield { severity: 'error', path: [...path, index, key], part: 'value', message };
+      yield error(
+        [...path, index, key],
+        'Duplicate',
+        `an earlier item has the same ${key}, ${JSON.stringify(member)}`,
+        `write another ${key}`,
+      );
     }
     seen.add(member);
   }
@@ -101,55 +105,63 @@ function toJsonSchema(schema: StructuralSchema): object {
   });
 }
 
-function findingOf(error: ErrorObject, root: StructuralSchema, resource: unknown): readonly Finding[] {
-  const path = pathOf(error.instancePath);
+function findingOf(
+  { instancePath, params, keyword, message }: ErrorObject,
+  root: StructuralSchema,
+  resource: unknown,
+): readonly Finding[] {
+  const path = pathOf(instancePath);
   const schema = schemaAt(root, path);
   const value = valueAt(resource, path);
-  const at = (message: string, ...member: string[]): readonly Finding[] => [
-    { severity: 'error', path: [...path, ...member], part: 'value', message },
+  const at = (reason: FindingReason, problem: string, remedy: string, ...member: string[]): readonly Finding[] => [
+    error([...path, ...member], reason, problem, remedy),
   ];
-  const { params, keyword } = error;
   switch (keyword) {
     case 'additionalProperties':
       return [unknownMember(path, String(params['additionalProperty']), Object.keys(schema?.properties ?? {}))];
     case 'required': {
       const name = String(params['missingProperty']);
-      return at(`is missing; ${whatToWrite(name, schema?.properties?.[name])}`, name);
+      return at('Required', 'is missing', whatToWrite(name, schema?.properties?.[name]), name);
     }
     case 'type':
-      return at(`must be ${typeName(schema)}, not ${valueName(value)}; ${howToType(schema, value, path.at(-1))}`);
+      return at(
+        'WrongType',
+        `must be ${typeName(schema)}, not ${valueName(value)}`,
+        howToType(schema, value, path.at(-1)),
+      );
     case 'enum':
       // A value of the wrong type is already reported as that.
       if (typeof value !== 'string') return [];
-      return at(`${valueName(value)} is not allowed; ${choice(String(value), schema?.enum ?? [])}`);
+      return at('Invalid', `${valueName(value)} is not allowed`, choice(String(value), schema?.enum ?? []));
     case 'minimum':
-      return at(`${value} is too small; write ${schema?.minimum} or more`);
+      return at('OutOfRange', `${value} is too small`, `write ${schema?.minimum} or more`);
     case 'maximum':
-      return at(`${value} is too large; write ${schema?.maximum} or less`);
+      return at('OutOfRange', `${value} is too large`, `write ${schema?.maximum} or less`);
     case 'format':
-      return at(
-        typeof value === 'string'
-          ? `${JSON.stringify(value)} is not a valid time; write date, time and offset, as in 2026-12-20T00:00:00Z`
-          : `${value} is out of range; write a smaller number`,
-      );
+      return typeof value === 'string'
+        ? at(
+            'Invalid',
+            `${JSON.stringify(value)} is not a valid time`,
+            'write date, time and offset, as in 2026-12-20T00:00:00Z',
+          )
+        : at('OutOfRange', `${value} is out of range`, 'write a smaller number');
     case 'minLength':
-      return at('is empty; write a value or leave it out');
+      return at('Required', 'is empty', 'write a value or leave it out');
     case 'maxLength':
-      return at(`is too long; write at most ${schema?.maxLength} characters`);
+      return at('OutOfRange', 'is too long', `write at most ${schema?.maxLength} characters`);
     case 'minItems':
-      return at(`is empty; write ${schema?.minItems} item or more, or leave it out`);
+      return at('Required', 'is empty', `write ${schema?.minItems} item or more, or leave it out`);
     case 'maxItems':
-      return at(`has ${(value as unknown[]).length} items; write at most ${schema?.maxItems}`);
+      return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${schema?.maxItems}`);
     case 'maxProperties':
-      return at(`has too many members; write at most ${schema?.maxProperties}`);
+      return at('OutOfRange', 'has too many members', `write at most ${schema?.maxProperties}`);
     default:
-      return at(`${error.message ?? keyword}; write what the reference page says`);
+      return at('Invalid', message ?? keyword, 'write what the reference page says');
   }
 }
 
 function unknownMember(path: JsonPath, name: string, known: readonly string[]): Finding {
-  const message = `there is no such field; ${choice(name, known)}`;
-  return { severity: 'error', path: [...path, name], part: 'key', message };
+  return error([...path, name], 'Unknown', 'there is no such field', choice(name, known), 'key');
 }
 
 function choice(written: string, known: readonly string[]): string {

@@ -3,8 +3,9 @@
  *
  * Invariant: no finding contains a secret value. Callers decide which members are required.
  */
+
 import { isRecord } from '../base/record.ts';
-import type { Finding } from './finding.ts';
+import { error, type Finding, type FindingReason } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
@@ -23,20 +24,20 @@ export interface SecretMembers {
 export function readSecretMembers(secret: Readonly<Record<string, unknown>>): SecretMembers {
   const members = new Map<string, SecretMember>();
   const findings: Finding[] = [];
-  const refuse = (path: JsonPath, message: string) => {
-    findings.push({ severity: 'error', path, part: 'value', message });
+  const refuse = (path: JsonPath, reason: FindingReason, problem: string, remedy: string) => {
+    findings.push(error(path, reason, problem, remedy));
     return undefined;
   };
   for (const section of ['data', 'stringData'] as const) {
     const values = secret[section];
     if (values === undefined || values === null) continue;
     if (!isRecord(values)) {
-      refuse([section], 'must be a mapping; write names and texts');
+      refuse([section], 'WrongType', 'must be a mapping', 'write names and texts');
       continue;
     }
     for (const [name, value] of Object.entries(values)) {
       const path = [section, name];
-      members.set(name, { path, text: textOf(section, value, (message) => refuse(path, message)) });
+      members.set(name, { path, text: textOf(section, value, (...explanation) => refuse(path, ...explanation)) });
     }
   }
   return { members, findings };
@@ -45,11 +46,11 @@ export function readSecretMembers(secret: Readonly<Record<string, unknown>>): Se
 function textOf(
   section: 'data' | 'stringData',
   value: unknown,
-  refuse: (message: string) => undefined,
+  refuse: (reason: FindingReason, problem: string, remedy: string) => undefined,
 ): string | undefined {
-  if (typeof value !== 'string') return refuse('must be a text; write it in quotes');
+  if (typeof value !== 'string') return refuse('WrongType', 'must be a text', 'write it in quotes');
   if (section === 'stringData') return value;
-  return decodeBase64(value) ?? refuse('is not base64; write the plain text under stringData instead');
+  return decodeBase64(value) ?? refuse('Invalid', 'is not base64', 'write the plain text under stringData instead');
 }
 
 function decodeBase64(text: string): string | undefined {

@@ -3,7 +3,7 @@
  * store can tell whether the credentials are valid.
  */
 import { nearest } from './did-you-mean.ts';
-import { type Finding, warning } from './finding.ts';
+import { error, type Finding, warning } from './finding.ts';
 import { readSecretMembers } from './secret-manifest.ts';
 
 /** Members that must be present. */
@@ -19,16 +19,17 @@ export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): rea
   const section = 'stringData' in secret ? 'stringData' : 'data';
   for (const name of requiredStoreMembers) {
     if (members.has(name)) continue;
-    const message = 'is missing; write it under stringData, with the value from the store';
-    findings.push({ severity: 'error', path: [section, name], part: 'value', message });
+    findings.push(
+      error([section, name], 'Required', 'is missing', 'write it under stringData, with the value from the store'),
+    );
   }
   for (const [name, { path, text }] of members) {
     if (!knownMembers.includes(name)) {
       const meant = nearest(name, knownMembers);
       const fix = meant === undefined ? `the known keys are ${knownMembers.join(', ')}` : `did you mean ${meant}?`;
-      findings.push({ ...warning(path, `logfleet has no such key; ${fix}`), part: 'key' });
+      findings.push(warning(path, 'Unknown', 'logfleet has no such key', fix, 'key'));
     } else if (text?.trim() === '' && name !== sessionTokenMember) {
-      findings.push({ severity: 'error', path, part: 'value', message: 'is empty; write its value' });
+      findings.push(error(path, 'Required', 'is empty', 'write its value'));
     }
   }
   return findings;

@@ -11,7 +11,7 @@ import { evaluateRules } from './cel.ts';
 import { applyDefaults } from './defaults.ts';
 import { nearest } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
-import type { Finding } from './finding.ts';
+import { error, explained, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
 import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
@@ -19,8 +19,6 @@ import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
 import { schemaOf } from './schemas.ts';
-
-export type { Finding };
 
 /** Kind of a logfleet document in any version. Undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {
@@ -38,28 +36,28 @@ const kindNames = Object.keys(kinds);
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
-    const message = 'is not a manifest, since it is not a mapping; write apiVersion, kind and metadata';
-    return { severity: 'error', path: [], part: 'value', message };
+    return error([], 'Invalid', 'is not a manifest, since it is not a mapping', 'write apiVersion, kind and metadata');
   }
   const { apiVersion, kind } = document;
   // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
   if (apiVersion === 'v1' && kind === 'List') {
-    const message = 'is a List without items, or inside another List; write its items as documents';
-    return { severity: 'error', path: [], part: 'value', message };
+    return error([], 'Invalid', 'is a List without items, or inside another List', 'write its items as documents');
   }
   const isOurGroup = String(apiVersion).split('/')[0] === apiGroup;
   const isOurKind = kindNames.includes(String(kind));
   if (isOurGroup === isOurKind) return undefined;
   if (isOurKind) {
-    const message = `${String(kind)} is a kind of ${apiGroup}; write apiVersion: ${apiGroup}/v1alpha1`;
-    return { severity: 'error', path: ['apiVersion'], part: 'value', message };
+    return error(
+      ['apiVersion'],
+      'Unknown',
+      `${String(kind)} is a kind of ${apiGroup}`,
+      `write apiVersion: ${apiGroup}/v1alpha1`,
+    );
   }
   const written = String(kind ?? '');
-  if (written === ledgerKind)
-    return { severity: 'error', path: ['kind'], part: 'value', message: ledgerAmongManifests };
+  if (written === ledgerKind) return error(['kind'], 'Unknown', ...explained(ledgerAmongManifests));
   const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
-  const message = `${apiGroup} has no kind ${JSON.stringify(written)}; did you mean ${meant}?`;
-  return { severity: 'error', path: ['kind'], part: 'value', message };
+  return error(['kind'], 'Unknown', `${apiGroup} has no kind ${JSON.stringify(written)}`, `did you mean ${meant}?`);
 }
 
 /**
@@ -79,14 +77,14 @@ export function validateResource(
   const violations = evaluateRules(schemaOf(kind), resource, older, (path) => overlaps(path, refused));
   for (const { path, message } of violations) {
     const value = valueAt(resource, path);
-    const exact = scheduleMessage(path, value) ?? problemAndFix(message, value);
-    // Several rules about one schedule lead to the same message.
-    if (findings.some((known) => known.message === exact && overlaps(path, [known.path]))) continue;
-    findings.push({ severity: 'error', path, part: 'value', message: exact });
+    const exact = scheduleMessage(path, value);
+    const [problem, remedy] = exact === undefined ? explainRule(message, value) : explained(exact);
+    // Several rules about one schedule lead to the same problem.
+    if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
+    findings.push(error(path, 'Invalid', problem, remedy));
   }
   if ('status' in document) {
-    const message = 'is ignored, since only logfleet writes it; leave it out';
-    findings.push({ severity: 'warning', path: ['status'], part: 'key', message });
+    findings.push(warning(['status'], 'NoEffect', 'is ignored, since only logfleet writes it', 'leave it out', 'key'));
   }
   const errors = findings.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) {
@@ -131,10 +129,10 @@ function scheduleMessage(path: JsonPath, value: unknown): string | undefined {
   return undefined;
 }
 
-/** Converts the message of a CEL rule to `problem; fix`. If the message has no problem part, the value is the problem. */
-function problemAndFix(message: string, value: unknown): string {
-  const [, what, fix] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
-  if (fix === undefined) return message;
+/** Problem and remedy in the message of a CEL rule. If the message has no problem part, the value is the problem. */
+function explainRule(message: string, value: unknown): readonly [problem: string, remedy: string] {
+  const [, what, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
+  if (remedy === undefined) return explained(message);
   const isShort = typeof value === 'string' || typeof value === 'number';
-  return `${what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is invalid')}; ${fix}`;
+  return [what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is invalid'), remedy];
 }

@@ -8,8 +8,9 @@ import { readFile } from 'node:fs/promises';
 import path, { isAbsolute, join, relative, resolve } from 'node:path';
 import { variables } from '../account/credential-place.ts';
 import { checkCredentialsSecret } from '../account/secret-check.ts';
+import { type PlacedFinding, renderFinding } from '../api/finding.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
-import { checkManifests, type PlacedFinding, type SourceFile } from '../api/manifest-set.ts';
+import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { SecretText } from '../base/secret-text.ts';
@@ -29,7 +30,12 @@ export function areValid(
   render: (finding: PlacedFinding) => string | undefined = renderFinding,
 ): boolean {
   const { findings } = checkManifests(sources, checkCredentialsSecret, systemClock.now());
-  stderr.write(findings.map((finding) => render(finding) ?? '').join(''));
+  stderr.write(
+    findings
+      .map((finding) => render(finding))
+      .map((line) => (line === undefined ? '' : `${line}\n`))
+      .join(''),
+  );
   return !findings.some(({ severity }) => severity === 'error');
 }
 
@@ -94,11 +100,6 @@ export async function secretsOf(
 
 export function nameOf({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
-}
-
-export function renderFinding({ file, position, path, severity, message }: PlacedFinding): string {
-  const place = `${file}:${position.line}:${position.column}: `;
-  return `${place}${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}${message}\n`;
 }
 
 /** Texts in the order of their names. Throws a `UsageError` if a file cannot be read. */

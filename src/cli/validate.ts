@@ -4,12 +4,12 @@
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';
-import { explain } from '../api/finding.ts';
-import { checkManifests, type ManifestReport, type PlacedFinding } from '../api/manifest-set.ts';
+import { type PlacedFinding, renderFinding } from '../api/finding.ts';
+import { checkManifests, type ManifestReport } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
 import { counted } from '../base/number-text.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { readSources, renderFinding } from './given-manifests.ts';
+import { readSources } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
 
 /** Resolves to 2 if a manifest is invalid. Warnings alone are no failure. */
@@ -20,15 +20,19 @@ export async function validateCommand(
 ): Promise<number> {
   const sources = await readSources(files, context);
   const report = checkManifests(sources, checkCredentialsSecret, systemClock.now());
-  context.stdout.write(output === 'json' ? renderJson(report.findings) : report.findings.map(renderFinding).join(''));
+  context.stdout.write(
+    output === 'json'
+      ? renderJson(report.findings)
+      : report.findings.map((finding) => `${renderFinding(finding)}\n`).join(''),
+  );
   context.stderr.write(`${renderSummary(report, sources.length)}\n`);
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
 /** The parts of each line as JSON, for programs. */
 function renderJson(findings: readonly PlacedFinding[]): string {
-  const list = findings.map(({ file, position, path, severity, message }) => {
-    return { file, ...position, path, severity, ...explain({ message }) };
+  const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
+    return { file, line, column, path, severity, reason, problem, fix: remedy };
   });
   return `${JSON.stringify(list, undefined, 2)}\n`;
 }

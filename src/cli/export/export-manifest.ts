@@ -3,11 +3,11 @@
  * name the flag.
  */
 import path from 'node:path';
+import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import type { PlacedFinding, SourceFile } from '../../api/manifest-set.ts';
+import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
 import type { CommandContext } from '../context.ts';
-import { renderFinding } from '../given-manifests.ts';
 import type { ExportOptions, ExportRequestOptions, Volumes } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
@@ -133,17 +133,18 @@ export function fixedRangeFlags({ from = '', to = '' }: ExportRequestOptions, { 
 
 /** Line for one finding. It names the flag, or the place in a file. Undefined for a finding that does not apply to `logfleet export`. */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
-  const { file, path: place, severity, message } = finding;
+  const { file, path: place, severity, problem, remedy } = finding;
   // The process uses the credentials of its user, so a store needs no Secret.
   if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
   const isTime = severity === 'error' && (flag === '--from' || flag === '--to');
-  return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${message}${isTime ? shortTimes : ''}\n`;
+  const explanation = renderExplanation({ problem, remedy: isTime ? `${remedy}; ${shortTimes}` : remedy });
+  return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${explanation}`;
 }
 
 /** Forms of a time that a flag takes and a manifest does not. */
-const shortTimes = '; the flag also takes a date, now, or a time before now such as -24h';
+const shortTimes = 'the flag also takes a date, now, or a time before now such as -24h';
 
 /** Flag for a field or for anything below it. Undefined if no flag sets the field. */
 export function flagOf(path: string): string | undefined {

@@ -1,9 +1,9 @@
 /** Opens the place of the resources that exist already: a directory, a cluster (`plan-cluster.ts`), or nowhere. */
+import { renderFinding } from '../../api/finding.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
-import { renderProblem } from '../../host/directory/problem.ts';
 import { notPaused } from '../alone.ts';
 import type { CommandContext } from '../context.ts';
 import { existingDirectory } from '../resources/directory-access.ts';
@@ -42,7 +42,7 @@ async function openPlanDirectory(
   const directory = await existingDirectory(dir, context);
   const view = await DirectoryView.open({ directories: [directory], clock: systemClock, random: systemRandom });
   for (const problem of view.problems()) {
-    if (problem.severity === 'error') context.stderr.write(`${renderProblem(problem)}\n`);
+    if (problem.severity === 'error') context.stderr.write(`${renderFinding(problem)}\n`);
   }
   return {
     namespace: namespace ?? defaultNamespace,

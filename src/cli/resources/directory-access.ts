@@ -6,12 +6,12 @@
 import { stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
+import { renderFinding } from '../../api/finding.ts';
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
-import { renderProblem } from '../../host/directory/problem.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
 import { keptUntil } from '../../host/directory/resource-records.ts';
@@ -38,7 +38,7 @@ export async function openDirectory(
   const directory = await existingDirectory(dir, context);
   const view = await DirectoryView.open({ directories: [directory], ...ports });
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
-  if (first) context.stderr.write(`${renderProblem(first)}\n`);
+  if (first) context.stderr.write(`${renderFinding(first)}\n`);
   // One error is enough: the command is usually about another manifest.
   if (others.length > 0) {
     const rest = `${counted(others.length, 'more error')} in the manifests`;

@@ -4,14 +4,13 @@
  */
 
 import path from 'node:path';
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { renderFinding } from '../../api/finding.ts';
+import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createDirectoryHost } from '../../host/directory/directory-host.ts';
-import { renderProblem } from '../../host/directory/problem.ts';
 import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
@@ -97,7 +96,7 @@ export async function runOnDirectories(
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   if (problems.length > 0 && tellsWarnings(options, context.stderr)) {
     context.stderr.write(`logfleet run: ${counted(problems.length, 'error')} in the manifests, see above\n`);
-  } else for (const problem of problems) context.stderr.write(`${renderProblem(problem)}\n`);
+  } else for (const problem of problems) context.stderr.write(`${renderFinding(problem)}\n`);
   if (!tellsWarnings(options, context.stderr)) {
     for (const notice of host.notices()) context.stderr.write(`logfleet run: ${notice}\n`);
   }

@@ -10,8 +10,15 @@
  * - Invalid input removes nothing: when a manifest becomes invalid, its resource stays as it was, also across a restart (D1, D2).
  * - Reads and writes run one after the other.
  */
-import type { AnyResource } from '../../api/kinds.ts';
-import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { fileError, type PlacedFinding } from '../../api/finding.ts';
+import {
+  type AnyResource,
+  apiGroup,
+  apiVersionName,
+  type KindName,
+  type ObjectMeta,
+  type ResourceOf,
+} from '../../api/kinds.ts';
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -23,7 +30,6 @@ import type { OwnerRef, ResourceKey } from '../host.ts';
 import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
-import type { Problem } from './problem.ts';
 import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
 import { keptUntil, type Notice, type RecordStore, type ResourceRecord } from './resource-records.ts';
@@ -60,8 +66,8 @@ export class DirectoryContents {
   readonly #problemListeners = new Set<() => void>();
   readonly #noticeListeners = new Set<(notice: Notice) => void>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
-  #recordProblems: readonly Problem[] = [];
-  #problems: readonly Problem[] = [];
+  #recordProblems: readonly PlacedFinding[] = [];
+  #problems: readonly PlacedFinding[] = [];
   #folders: readonly string[] = [];
   #lookAgain: { readonly atMs: number; readonly timer: Timer } | undefined;
   #closed = false;
@@ -105,7 +111,7 @@ export class DirectoryContents {
   }
 
   /** The current problems with manifests and records. */
-  problems(): readonly Problem[] {
+  problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
 
@@ -168,7 +174,7 @@ export class DirectoryContents {
 
   async #loadRecords(): Promise<void> {
     const { directories, records } = this.#options;
-    const problems: Problem[] = [];
+    const problems: PlacedFinding[] = [];
     this.#parked.clear();
     for (const directory of directories) {
       const loaded = await records.load(directory);
@@ -209,7 +215,7 @@ export class DirectoryContents {
     // Settings come before resources, so that no controller starts work that is on hold.
     this.#adoptSettings(reading);
     this.#adoptSecrets(reading);
-    const failures: Problem[] = [];
+    const failures: PlacedFinding[] = [];
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
@@ -402,7 +408,7 @@ export class DirectoryContents {
     for (const listener of this.#noticeListeners) listener(notice);
   }
 
-  #report(problems: readonly Problem[]): void {
+  #report(problems: readonly PlacedFinding[]): void {
     if (sameValue(problems, this.#problems)) return;
     this.#problems = problems;
     for (const listener of this.#problemListeners) listener();
@@ -433,15 +439,14 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, asked: Ask
 
 /** Runs `task` and turns a failure into a problem of this resource. The other resources continue, and the next reading tries again. */
 async function collectFailure(
-  failures: Problem[],
+  failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },
   task: () => Promise<void>,
 ): Promise<void> {
   try {
     await task();
   } catch (error) {
-    const { message } = asLogfleetError(error);
-    failures.push({ severity: 'error', file: `${directory}/${manifest}`, line: 1, column: 1, message });
+    failures.push(fileError(`${directory}/${manifest}`, 'Unreadable', asLogfleetError(error).message, ''));
   }
 }
 

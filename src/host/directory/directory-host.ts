@@ -5,8 +5,10 @@
  * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use `directory-view.ts`
  * (reading) and `requests.ts` (requests).
  */
+
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
@@ -20,7 +22,7 @@ import { runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import { type FoundSettings, type Problem, renderProblem } from './problem.ts';
+import type { FoundSettings } from './manifest-places.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
 import { type Notice, recordFiles, renderNotice } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
@@ -38,7 +40,7 @@ export interface DirectoryHostOptions {
 
 export interface DirectoryHost extends Host {
   /** The current problems with the manifests. */
-  problems(): readonly Problem[];
+  problems(): readonly PlacedFinding[];
   /** Calls `listener` when the problems change. Returns the function that unsubscribes it. */
   onProblems(listener: () => void): () => void;
   /** Reads the manifests now. Resolves when the cache contains the changes. */
@@ -136,7 +138,7 @@ class OpenDirectoryHost implements DirectoryHost {
     return this.#contents.settings.subscribe(listener);
   }
 
-  problems(): readonly Problem[] {
+  problems(): readonly PlacedFinding[] {
     return this.#contents.problems();
   }
 
@@ -202,7 +204,7 @@ class OpenDirectoryHost implements DirectoryHost {
   }
 
   #logProblems(): void {
-    for (const problem of this.#contents.problems()) this.#log.warn(renderProblem(problem));
+    for (const problem of this.#contents.problems()) this.#log.warn(renderFinding(problem));
   }
 }
 

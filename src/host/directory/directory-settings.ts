@@ -5,9 +5,11 @@
  * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect for
  * `deletionDelayMs`, because editors and `git pull` delete a file and write it again.
  */
+
 import { join } from 'node:path';
+import { renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
-import { type FoundSettings, type Hold, identifySettings, type Place, renderProblem } from './problem.ts';
+import { type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 
 /** What was found when all places were looked at. */
 interface SettingsReading {
@@ -86,7 +88,7 @@ function policiesHold([first, ...others]: readonly Hold[]): string | undefined {
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;
   return (
     `No upgrade is started: a manifest${more} cannot be used, no former version of it is known, and it may be about any collector. ` +
-    `Correct or delete ${renderProblem(first.problem)}`
+    `Correct or delete ${renderFinding(first.problem)}`
   );
 }
 

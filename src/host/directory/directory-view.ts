@@ -2,6 +2,7 @@
  * A read-only view of manifest directories. It shows the same resources and status as the operator does, whether an operator runs there or
  * not. It takes no lock and writes nothing.
  */
+import type { PlacedFinding } from '../../api/finding.ts';
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -10,7 +11,6 @@ import type { SecretText } from '../../base/secret-text.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import type { Problem } from './problem.ts';
 import { type RecordStore, type ResourceRecord, recordFiles } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -68,7 +68,7 @@ export class DirectoryView {
     return this.#contents.parked();
   }
 
-  problems(): readonly Problem[] {
+  problems(): readonly PlacedFinding[] {
     return this.#contents.problems();
   }
 

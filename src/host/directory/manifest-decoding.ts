@@ -5,19 +5,17 @@
  * Invariant: invalid input removes nothing. A refused document is listed by name if its name can be read. A file with documents that cannot
  * be identified is marked as `unclear`, and resources read from it before are kept.
  */
+
 import { applyDefaults } from '../../api/defaults.ts';
-import { renderPath } from '../../api/json-path.ts';
-
+import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
-
-import { type ManifestDocument, type Position, parseManifestFile } from '../../api/manifest-file.ts';
+import { type ManifestDocument, parseManifestFile } from '../../api/manifest-file.ts';
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
-import { type Finding, kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
+import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
 import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
-import type { Problem } from './problem.ts';
 import { isResourceName } from './state-directory.ts';
 
 /** Namespace of a manifest that names none, as with `kubectl apply`. */
@@ -50,7 +48,7 @@ export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
   /** The first problem for which the document is refused. */
-  readonly problem: Problem | undefined;
+  readonly problem: PlacedFinding | undefined;
 }
 
 export interface DecodedFile {
@@ -64,7 +62,7 @@ export interface DecodedFile {
    * every document is identified.
    */
   readonly unclear: 'whole' | 'part' | undefined;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly PlacedFinding[];
 }
 
 /** Returns the last valid spec of a resource. Rules about immutable fields need it. */
@@ -77,7 +75,7 @@ interface Decoding {
   readonly secrets: DecodedSecret[];
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
-  readonly problems: Problem[];
+  readonly problems: PlacedFinding[];
   /** Number of documents of logfleet's kinds that do not identify their resource. */
   unnamed: number;
 }
@@ -90,9 +88,7 @@ export function decodeManifest(
   namespace = defaultNamespace,
 ): DecodedFile {
   const parsed = parseManifestFile(text);
-  const problems = parsed.problems.map(
-    ({ position, message }): Problem => ({ severity: 'error', file, ...position, message }),
-  );
+  const problems = parsed.problems.map((problem) => ({ ...fileError(file, 'Unreadable', '', ''), ...problem }));
   const found = { resources: [], secrets: [], settings: [], refused: [] };
   const decoding: Decoding = { file, namespace, ...found, problems, unnamed: 0 };
   for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
@@ -149,12 +145,12 @@ function decodeResource(
   decoding.resources.push({ kind, key, spec, annotations, position: document.locate([]) });
 }
 
-const nameMissing: Finding = {
-  severity: 'error',
-  path: ['metadata', 'name'],
-  part: 'value',
-  message: 'is missing; a directory gives no names by itself, so write one, as in name: production',
-};
+const nameMissing: Finding = error(
+  ['metadata', 'name'],
+  'Required',
+  'is missing',
+  'a directory gives no names by itself, so write one, as in name: production',
+);
 
 function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {
   const key = keyOf(value, decoding.namespace);
@@ -184,12 +180,6 @@ function keyOf(value: Readonly<Record<string, unknown>>, otherwise: string): Res
   return isResourceName(name) && isResourceName(namespace) ? { namespace, name } : undefined;
 }
 
-function report(decoding: Decoding, document: ManifestDocument, { severity, path, part, message }: Finding): void {
-  const place = path.length === 0 ? '' : `${renderPath(path)}: `;
-  decoding.problems.push({
-    severity,
-    file: decoding.file,
-    ...document.locate(path, part),
-    message: `${place}${message}`,
-  });
+function report({ problems, file }: Decoding, document: ManifestDocument, finding: Finding): void {
+  problems.push(placeFinding(file, document, finding));
 }

@@ -8,8 +8,10 @@
  * - A resource with manifests in two places is refused in both (D5).
  * - Unusable content without a former version is a hold (D1).
  */
+
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { maxManifestLength } from '../../api/manifest-file.ts';
 import { decodeManifestText } from '../../api/manifest-text.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
@@ -24,14 +26,7 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
-import {
-  type FileMemory,
-  type FoundSettings,
-  type Hold,
-  identifySettings,
-  type Place,
-  type Problem,
-} from './problem.ts';
+import { type FileMemory, type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -50,7 +45,7 @@ export interface Reading {
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
   readonly requests: ReadonlyMap<string, Request>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly PlacedFinding[];
   readonly holds: readonly Hold[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
@@ -83,11 +78,11 @@ interface Draft {
   readonly secrets: Map<string, Found<DecodedSecret>[]>;
   readonly settings: FoundSettings[];
   readonly requests: Map<string, Request>;
-  readonly problems: Problem[];
+  readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
   /** Files, folders and directories whose content is not completely known. */
-  readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: Problem })[];
+  readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
 }
 
@@ -187,8 +182,8 @@ export class ManifestReader {
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
-      const message = `cannot be read (${error instanceof Error ? error.message : String(error)}); mount it or make it readable`;
-      refuseWhole(draft, { directory, manifest: '' }, wholeFile(directory, message));
+      const problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
+      refuseWhole(draft, { directory, manifest: '' }, unusable(directory, problem, 'mount it or make it readable'));
       return undefined;
     }
   }
@@ -201,9 +196,8 @@ export class ManifestReader {
   ): DecodedFile | undefined {
     const file = join(directory, path);
     if ('failure' in content) {
-      const message = `cannot be read (${content.failure}); make it readable, or delete it`;
       if (before) this.#decoded.set(file, before);
-      return unreadable(wholeFile(file, message));
+      return unreadable(unusable(file, `cannot be read (${content.failure})`, 'make it readable, or delete it'));
     }
     const isQuiet = this.#isQuiet(file, content);
     if (before && (!isQuiet || Buffer.compare(before.bytes, content.bytes) === 0)) {
@@ -214,7 +208,7 @@ export class ManifestReader {
     if (!isQuiet) {
       draft.isUnfinished = true;
       if (!draft.takesUnfinished) return undefined;
-      return unreadable(wholeFile(file, 'keeps changing while it is read; wait until it is written'));
+      return unreadable(unusable(file, 'keeps changing while it is read', 'wait until it is written'));
     }
     const decoded = this.#decodeText(directory, path, content.bytes, draft.known.previousOf);
     this.#decoded.set(file, { bytes: content.bytes, file: decoded });
@@ -355,10 +349,11 @@ function doubled(
   id: string,
   { directory, manifest, decoded }: Found<DecodedResource | DecodedSecret>,
   other: string,
-): Problem {
+): PlacedFinding {
   const name = id.replace('/', ' ');
-  const message = `${name} is also in ${other}, so neither of the two is used; rename or delete one of them`;
-  return { severity: 'error', file: join(directory, manifest), ...decoded.position, message };
+  const problem = `${name} is also in ${other}, so neither of the two is used`;
+  const file = join(directory, manifest);
+  return { ...fileError(file, 'Duplicate', problem, 'rename or delete one of them'), ...decoded.position };
 }
 
 function describe({ directory, manifest, decoded: { position } }: Found<DecodedResource | DecodedSecret>): string {
@@ -371,9 +366,10 @@ async function gatherRequests(draft: Draft, directory: string): Promise<void> {
   if (settings) draft.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
     draft.problems.push(
-      wholeFile(
+      unusable(
         file,
-        'is not a valid request; delete it, and run the command again: logfleet pause or logfleet resume',
+        'is not a valid request',
+        'delete it, and run the command again: logfleet pause or logfleet resume',
       ),
     );
   }
@@ -385,25 +381,23 @@ function foundRequest(directory: string, { paused, writer }: SettingsRequest): F
   return { directory, manifest, pausedBy: paused ? who : undefined, source: 'request' };
 }
 
-function refuseWhole(draft: Draft, place: Place, problem: Problem): void {
+function refuseWhole(draft: Draft, place: Place, problem: PlacedFinding): void {
   draft.problems.push(problem);
   draft.unclear.push({ ...place, problem, isWhole: true });
 }
 
-function unreadable(problem: Problem): DecodedFile {
+function unreadable(problem: PlacedFinding): DecodedFile {
   return { resources: [], secrets: [], settings: [], refused: [], problems: [problem], unclear: 'whole' };
 }
 
-function cutOff(file: string, text: string): Problem {
-  const line = text.split('\n').length;
-  const message =
-    'the file ends here and lacks its former end, so it is probably truncated; write the whole file, or confirm the new end with a ' +
-    'comment as the last line, such as # end';
-  return { severity: 'error', file, line, column: 1, message };
+function cutOff(file: string, text: string): PlacedFinding {
+  const problem = 'the file ends here and lacks its former end, so it is probably truncated';
+  const remedy = 'write the whole file, or confirm the new end with a comment as the last line, such as # end';
+  return { ...unusable(file, problem, remedy), line: text.split('\n').length };
 }
 
-function wholeFile(file: string, message: string): Problem {
-  return { severity: 'error', file, line: 1, column: 1, message };
+function unusable(file: string, problem: string, remedy: string): PlacedFinding {
+  return fileError(file, 'Unreadable', problem, remedy);
 }
 
 /** A file, or a folder that cannot be listed. */

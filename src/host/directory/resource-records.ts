@@ -8,11 +8,10 @@
  */
 
 import { basename, join } from 'node:path';
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { fileError, type PlacedFinding } from '../../api/finding.ts';
+import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { isRecord } from '../../base/record.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
-import type { FileMemory, Problem } from './problem.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
@@ -30,7 +29,7 @@ export interface RecordStore {
   /** Loads all records of a directory. Files without a valid record are reported and left alone. */
   load(
     directory: string,
-  ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly Problem[] }>;
+  ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }>;
   /** Saves the record of a new identity, and removes the ledgers of former resources with the same name. */
   create(record: ResourceRecord): Promise<void>;
   save(record: ResourceRecord): Promise<void>;
@@ -49,7 +48,7 @@ export const recordFiles: RecordStore = {
   async load(directory) {
     const state = new StateDirectory(directory);
     const records: ResourceRecord[] = [];
-    const problems: Problem[] = [];
+    const problems: PlacedFinding[] = [];
     for (const kind of Object.keys(kinds) as KindName[]) {
       for (const { path, namespace, name } of await listStatusFiles(state, kind)) {
         const text = await readIfPresent(path);
@@ -165,10 +164,9 @@ function decodeRecord(directory: string, text: string): ResourceRecord | undefin
     : record;
 }
 
-function unreadable(file: string): Problem {
-  const message =
-    'this file is not a valid record, so the resource gets a new identity and status; restore the file before the next start';
-  return { severity: 'warning', file, line: 1, column: 1, message };
+function unreadable(file: string): PlacedFinding {
+  const problem = 'this file is not a valid record, so the resource gets a new identity and status';
+  return { ...fileError(file, 'Unreadable', problem, 'restore the file before the next start'), severity: 'warning' };
 }
 
 /** Number of days for which the state of a resource without a manifest is kept. */

@@ -1,3 +1,4 @@
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { generate } from 'selfsigned';
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
@@ -8,7 +9,7 @@ const whole = { baseURL: 'https://api.example.com/api', accessId: 'suABC', acces
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 const say = (secret: object) =>
-  checkCredentialsSecret(secret).map(({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`);
+  checkCredentialsSecret(secret).map((finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`);
 
 describe('a whole Secret', () => {
   test.each([

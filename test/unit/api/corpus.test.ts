@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
-import { explain } from '../../../src/api/finding.ts';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { type KindName, kinds } from '../../../src/api/kinds.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { schemaOf } from '../../../src/api/schemas.ts';
@@ -10,10 +10,10 @@ import { readCorpus } from '../../corpus/corpus.ts';
 const kindNames = Object.keys(kinds) as KindName[];
 
 const render = (file: string, text: string) =>
-  checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map(
-    ({ position, path, severity, message }) =>
-      `${position.line}:${position.column} ${severity === 'warning' ? 'warning: ' : ''}${path ? `${path}: ` : ''}${message}`,
-  );
+  checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map((finding) => {
+    const { line, column, path, severity } = finding;
+    return `${line}:${column} ${severity === 'warning' ? 'warning: ' : ''}${path ? `${path}: ` : ''}${renderExplanation(finding)}`;
+  });
 
 describe('good manifests of the corpus', () => {
   test.each(readCorpus('good'))('$file has only the findings that it expects', ({ file, text, expectations }) => {
@@ -37,13 +37,12 @@ describe('bad manifests of the corpus', () => {
     }
   });
 
-  test('every message contains a problem and a fix', () => {
+  test('every finding has a problem and a remedy', () => {
     const findings = readCorpus('bad').flatMap(
       ({ file, text }) => checkManifests([{ name: file, text }], checkCredentialsSecret).findings,
     );
-    const explanations = findings.map(explain);
-    expect(explanations.filter(({ problem }) => problem === '' || /\bwrite\b/.test(problem))).toEqual([]);
-    expect(explanations.filter(({ fix }) => !/^(?:write|did you mean|leave|the known keys are)\b/.test(fix))).toEqual(
+    expect(findings.filter(({ problem }) => problem === '' || /\bwrite\b/.test(problem))).toEqual([]);
+    expect(findings.filter(({ remedy }) => !/^(?:write|did you mean|leave|the known keys are)\b/.test(remedy))).toEqual(
       [],
     );
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
@@ -19,7 +20,7 @@ function exportOf(spec: object, metadata: object = {}): object {
 /** Findings of `validate` for an export with these members, on a day of 2026, as `severity path: message`. */
 function say(spec: object, wallMs: number | undefined = today): readonly string[] {
   return validateResource('SearchExport', exportOf(spec), undefined, wallMs).map(
-    ({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`,
+    (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,
   );
 }
 
@@ -207,7 +208,7 @@ describe('nothing is said against', () => {
 describe('a change', () => {
   const change = (before: object, after: object) =>
     validateResource('SearchExport', exportOf(after), exportOf(before)).map(
-      ({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`,
+      (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,
     );
 
   test.each<[string, object, object]>([

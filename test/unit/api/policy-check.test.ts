@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
@@ -12,7 +13,7 @@ function say(spec: object, metadata: object = {}, rest: object = {}): readonly s
     ...rest,
   };
   return validateResource('CollectorVersionPolicy', policy, undefined, Date.UTC(2026, 10, 21)).map(
-    ({ severity, path, message }) => `${severity} ${renderPath(path)}: ${message}`,
+    (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,
   );
 }
 

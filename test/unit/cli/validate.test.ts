@@ -70,7 +70,7 @@ describe('logfleet validate', () => {
     expect(summary).toBe('1 resource in 1 file, all valid, 1 warning');
   });
 
-  test('-o json: has place, problem and fix of each finding', async () => {
+  test('-o json: has place, reason, problem and fix of each finding', async () => {
     write('a.yaml', `${policy('a', '19.0500-1')}---\n${policy('b', '19.x')}`);
     write('c.yaml', policy('c'));
     const context = { ...recordingContext(), cwd: directory };
@@ -82,6 +82,7 @@ describe('logfleet validate', () => {
         column: 21,
         path: 'spec.target.version',
         severity: 'warning',
+        reason: 'Risky',
         problem: expect.any(String),
         fix: expect.stringContaining('19.500-1'),
       },
@@ -91,6 +92,7 @@ describe('logfleet validate', () => {
         column: 21,
         path: 'spec.target.version',
         severity: 'error',
+        reason: 'Invalid',
         problem: '"19.x" is not allowed',
         fix: 'write the version as MAJOR.MINOR-BUILD, as in 19.500-1',
       },

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { renderFinding } from '../../../../src/api/finding.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
-import { renderProblem } from '../../../../src/host/directory/problem.ts';
 import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
 import type { ResourceKey } from '../../../../src/host/host.ts';
@@ -310,7 +310,7 @@ describe('bad input takes nothing away', () => {
     await host.refresh();
     await host.refresh();
     expect(told).toBe(1);
-    expect(renderProblem(host.problems()[0] as never)).toMatch(/bad\.yaml:9:13: spec\.selector: /);
+    expect(renderFinding(host.problems()[0] as never)).toMatch(/bad\.yaml:9:13: spec\.selector: /);
     place.remove('bad.yaml');
     await host.refresh();
     expect([told, host.problems()]).toEqual([2, []]);
@@ -377,9 +377,8 @@ describe('bad input takes nothing away', () => {
     expect(find(host, 'api')).toBeUndefined();
     expect(host.settings().policiesHold).toContain(place.path('c.yaml'));
     expect(host.problems().map(({ file }) => file)).toEqual([place.path('b.yaml'), place.path('c.yaml')]);
-    expect(host.problems()[0]?.message).toContain(
-      `CollectorVersionPolicy logging/web is also in ${place.path('a.yaml')}:1`,
-    );
+    expect(host.problems().map(({ reason }) => reason)).toEqual(['Duplicate', 'Duplicate']);
+    expect(host.problems()[0]?.problem).toContain(`${place.path('a.yaml')}:1`);
     place.write('c.yaml', policy('api'));
     place.remove('b.yaml');
     await host.refresh();
@@ -656,7 +655,7 @@ spec:
       spec: { query: 'error' },
       metadata: { generation: 1 },
     });
-    expect(host.problems().map(renderProblem)).toEqual([
+    expect(host.problems().map(renderFinding)).toEqual([
       expect.stringMatching(/errors.yaml:6:10: .*spec.query: cannot be changed.*write a new SearchExport/),
     ]);
   });

@@ -1,0 +1,41 @@
+/** The text of a finding: place, field, problem and remedy. */
+import { expect, test } from 'vitest';
+import {
+  error,
+  explained,
+  fileError,
+  type PlacedFinding,
+  placeFinding,
+  renderFinding,
+  warning,
+} from '../../../src/api/finding.ts';
+
+const document = { locate: () => ({ line: 3, column: 5 }) };
+
+test.each<[PlacedFinding, string]>([
+  [
+    placeFinding(
+      'a.yaml',
+      document,
+      error(['spec', 'query'], 'Required', 'is missing', 'write it, as in query: error'),
+    ),
+    'a.yaml:3:5: spec.query: is missing; write it, as in query: error',
+  ],
+  [
+    placeFinding(
+      'a.yaml',
+      document,
+      warning(['spec', 'stages', 0], 'Risky', 'has no soak', 'write soakDuration', 'key'),
+    ),
+    'a.yaml:3:5: spec.stages[0]: warning: has no soak; write soakDuration',
+  ],
+  [fileError('a.yaml', 'Unreadable', 'the file is empty', 'delete it'), 'a.yaml:1:1: the file is empty; delete it'],
+  [fileError('a.yaml', 'Unreadable', 'cannot write', ''), 'a.yaml:1:1: cannot write'],
+])('%j', (finding, text) => {
+  expect(renderFinding(finding)).toBe(text);
+});
+
+test('a text of a parser is split into problem and remedy', () => {
+  expect(explained('is not a time; write one; or two')).toEqual(['is not a time', 'write one; or two']);
+  expect(explained('is not a time')).toEqual(['is not a time', '']);
+});
