@@ -12,6 +12,7 @@ import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { isRecord } from '../../base/record.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import type { FileMemory } from './manifest-places.ts';
 import { isResourceName, StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
