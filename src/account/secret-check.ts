@@ -22,7 +22,9 @@ export function checkCredentialsSecret(secret: object): readonly Finding[] {
   const section = 'stringData' in secret ? 'stringData' : 'data';
   for (const name of requiredMembers) {
     if (members.has(name)) continue;
-    findings.push(error([section, name], 'Required', 'is missing', `write it under stringData, as in ${name}: ${examples[name]}`));
+    findings.push(
+      error([section, name], 'Required', 'is missing', `write it under stringData, as in ${name}: ${examples[name]}`),
+    );
   }
   for (const [name, { path, text }] of members) {
     if (!isKnown(name)) findings.push(unknownMember(name, path));
@@ -37,13 +39,20 @@ function isKnown(name: string): name is Member {
 
 function unknownMember(name: string, path: JsonPath): Finding {
   const meant = nearest(name, knownMembers);
-  return warning(path, 'Unknown', 'logfleet has no such key', `${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`, 'key');
+  return warning(
+    path,
+    'Unknown',
+    'logfleet has no such key',
+    `${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`,
+    'key',
+  );
 }
 
 function* checkMember(name: Member, text: string, path: JsonPath): Generator<Finding> {
   if (text === '') {
     // An optional member may be empty.
-    if (requiredMembers.some((required) => required === name)) yield error(path, 'Required', 'is empty', 'write its value');
+    if (requiredMembers.some((required) => required === name))
+      yield error(path, 'Required', 'is empty', 'write its value');
     return;
   }
   const rule: Rule<unknown> = memberRules[name];
@@ -56,5 +65,10 @@ function* checkMember(name: Member, text: string, path: JsonPath): Generator<Fin
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = defaultBudgetSettings[name];
   if (Number(text) <= limit) return;
-  yield warning(path, 'OutOfRange', 'is more than the service allows, so the limit of the service applies', `write up to ${limit}, or leave it out`);
+  yield warning(
+    path,
+    'OutOfRange',
+    'is more than the service allows, so the limit of the service applies',
+    `write up to ${limit}, or leave it out`,
+  );
 }

@@ -1,7 +1,7 @@
-import { renderExplanation } from '../../../src/api/finding.ts';
 import { generate } from 'selfsigned';
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 
 const { cert } = await generate([{ name: 'commonName', value: 'test' }], { algorithm: 'sha256' });
@@ -9,7 +9,9 @@ const whole = { baseURL: 'https://api.example.com/api', accessId: 'suABC', acces
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 const say = (secret: object) =>
-  checkCredentialsSecret(secret).map((finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`);
+  checkCredentialsSecret(secret).map(
+    (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,
+  );
 
 describe('a whole Secret', () => {
   test.each([
