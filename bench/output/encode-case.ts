@@ -48,12 +48,7 @@ const writeAsExports: Way = async (pages, { format, fields, compression }) => {
   const form = fileForm({ kind: format, fields, columns, formulaGuard: true }, compression);
   const part = new PartWriter({ ...form, open: async () => nowhere, maxPartBytes: Number.POSITIVE_INFINITY });
   for (const page of pages) {
-    const scanner = new PageScanner({
-      row: (row) => part.row(row),
-      run: (rows) => {
-        for (let at = 0; at < rows.length; ) at = part.run(rows, at, rows.length);
-      },
-    });
+    const scanner = new PageScanner({ row: (row) => part.row(row) });
     for (const chunk of page.chunks()) {
       scanner.write(chunk);
       await part.room();

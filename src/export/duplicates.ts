@@ -11,10 +11,9 @@
  * `isSure` is true while all earlier rows were known.
  */
 import { hash } from 'node:crypto';
-import { assert } from '../base/assert.ts';
 import type { PageRow } from '../service/pages/page-row.ts';
 
-export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId' | 'nextTimeMs'>;
+export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
   /** False if rows may have been repeated unnoticed. Pages are then read again with `AnyOrder`. */
@@ -29,7 +28,7 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** First row of the millisecond, whose id is not needed; undefined for the only row. */
+  /** First row of the millisecond, whose id is not needed. */
   #first: Kept | undefined;
   readonly #byId = new Map<string, Kept | Kept[]>();
   readonly #maxKeptBytes: number;
@@ -47,15 +46,13 @@ export class InOrder implements Duplicates {
   }
 
   comesAgain(row: KnownRow): boolean {
-    const { messageTimeMs, nextTimeMs = messageTimeMs } = row;
+    const { messageTimeMs, bytes, messageId } = row;
     if (messageTimeMs !== this.#timeMs) {
       this.#begin(messageTimeMs);
-      this.#first = nextTimeMs === messageTimeMs ? this.#keep(row.bytes) : undefined;
+      this.#first = this.#keep(bytes);
       return false;
     }
-    const { bytes, messageId } = row;
-    assert(this.#first !== undefined, 'the row behind another one has the time that was said');
-    if (this.#isSame(this.#first, bytes)) return true;
+    if (this.#first && this.#isSame(this.#first, bytes)) return true;
     const known = this.#byId.get(messageId);
     if (known === undefined) {
       this.#byId.set(messageId, this.#keep(bytes));

@@ -12,7 +12,7 @@ import { dataFileName } from '../destination/export-layout.ts';
 import type { DescribedField } from '../output/columns.ts';
 import { PartSeries } from '../output/part-series.ts';
 import type { PartSink } from '../output/part-writer.ts';
-import type { RawRow, RawRows } from '../output/row-encoder.ts';
+import type { RawRow } from '../output/row-encoder.ts';
 import type { SearchOrder } from './export-decision.ts';
 import type { SearchTools } from './search-tools.ts';
 
@@ -41,11 +41,6 @@ export class IntervalFiles {
   /** Writes a row. Throws the error of an earlier write. */
   row(row: RawRow): void {
     this.#parts.row(row);
-  }
-
-  /** Writes several rows; see `PartSeries.run`. */
-  run(rows: RawRows, from: number, to: number): void {
-    this.#parts.run(rows, from, to);
   }
 
   /** Promise while too many bytes wait to be written; see `PartSeries.room`. */

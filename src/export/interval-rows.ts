@@ -5,7 +5,7 @@
  * A bounded number of bytes is held. A larger millisecond is written, since it usually does not have to be left (E4). If it has to be left,
  * the rows are read again when the start of the counted rows is known.
  */
-import type { PageRow, PageRows } from '../service/pages/page-row.ts';
+import type { PageRow } from '../service/pages/page-row.ts';
 import type { IntervalFiles } from './interval-files.ts';
 import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
@@ -73,37 +73,6 @@ export class IntervalRows implements PageReceiver {
     }
   }
 
-  /** Takes a page of rows. Rows to write are passed on together, and only the last held rows are copied, usually one or two. */
-  run(rows: PageRows): void {
-    const written = new Stretch((from, to) => this.files.run(rows, from, to));
-    const held = new Stretch((from, to) => {
-      written.end();
-      for (let index = from; index < to; index++) this.#hold(rows.row(index));
-    });
-    for (let index = 0; index < rows.length; index++) {
-      switch (this.#tally.take(rows.row(index))) {
-        case 'write':
-          written.add(index, index + 1);
-          break;
-        case 'hold':
-          held.add(index, index + 1);
-          break;
-        case 'holdInstead':
-          if (this.#used > 0 || this.#isSpilled) {
-            written.end();
-            this.#release();
-          }
-          held.moveTo(written);
-          held.add(index, index + 1);
-          break;
-        case 'drop':
-          break;
-      }
-    }
-    held.end();
-    written.end();
-  }
-
   room(): Promise<void> | undefined {
     return this.files.room();
   }
@@ -151,37 +120,5 @@ export class IntervalRows implements PageReceiver {
     this.#ends.length = 0;
     this.#used = 0;
     this.#isSpilled = false;
-  }
-}
-
-/** Consecutive rows of a page with the same use. */
-class Stretch {
-  readonly #use: (from: number, to: number) => void;
-  #from = 0;
-  #to = 0;
-
-  constructor(use: (from: number, to: number) => void) {
-    this.#use = use;
-  }
-
-  /** Adds rows. Rows that do not follow the current ones end the current stretch first. */
-  add(from: number, to: number): void {
-    if (from !== this.#to) {
-      this.end();
-      this.#from = from;
-    }
-    this.#to = to;
-  }
-
-  /** Uses the rows and empties the stretch. */
-  end(): void {
-    if (this.#to > this.#from) this.#use(this.#from, this.#to);
-    this.#from = this.#to;
-  }
-
-  /** Moves the rows to another stretch. */
-  moveTo(other: Stretch): void {
-    if (this.#to > this.#from) other.add(this.#from, this.#to);
-    this.#from = this.#to;
   }
 }

@@ -8,7 +8,6 @@ import { crossing } from '../base/boundary.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
 import { type MessagePage, maxPageRows, type RowReceiver } from '../service/jobs/search-service.ts';
-import type { PageRows } from '../service/pages/page-row.ts';
 import type { SearchTools } from './search-tools.ts';
 
 export interface JobPagesOptions {
@@ -82,7 +81,7 @@ export class JobPages {
     const lastRow = new LastRow({ row() {} });
     const reading = { offset: offset - 1, total: offset, limit: 1, receiver: lastRow.receiver, signal };
     await crossing('export.readPage', () => job.readMessages(reading));
-    return lastRow.bytes?.equals(end) !== true;
+    return !lastRow.bytes.equals(end);
   }
 
   /** Number of rows to request. The first page of each further reading is smaller than in earlier readings. */
@@ -92,24 +91,30 @@ export class JobPages {
   }
 }
 
-/** Keeps a copy of the last row passed to a receiver. */
+/** Passes rows on to a receiver and keeps a copy of the last one. */
 class LastRow {
   readonly receiver: RowReceiver;
-  bytes: Buffer | undefined;
+  #memory = Buffer.alloc(0);
+  #length = 0;
 
   constructor(receiver: RowReceiver) {
     this.receiver = {
       row: (row) => {
         receiver.row(row);
-        this.bytes = Buffer.from(row.bytes);
+        this.#keep(row.bytes);
       },
-      ...(receiver.run && {
-        run: (rows: PageRows) => {
-          receiver.run?.(rows);
-          if (rows.length > 0) this.bytes = Buffer.from(rows.bytes(rows.length - 1));
-        },
-      }),
       room: () => receiver.room?.(),
     };
+  }
+
+  /** Empty before the first row. */
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (bytes.length > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(2 * bytes.length);
+    this.#memory.set(bytes);
+    this.#length = bytes.length;
   }
 }

@@ -37,12 +37,6 @@ export class NdjsonEncoder implements RowEncoder {
     this.#from = spool.at;
   }
 
-  lines(lines: Uint8Array): void {
-    this.#endLines();
-    this.#spool.append(validText(lines));
-    this.#from = this.#spool.at;
-  }
-
   end(): void {
     this.#endLines();
   }

@@ -5,7 +5,7 @@
  * Invariant: no part is empty, and every row is in exactly one part.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
-import type { RawRow, RawRows } from './row-encoder.ts';
+import type { RawRow } from './row-encoder.ts';
 
 export class PartSeries {
   readonly #optionsOf: (index: number) => PartOptions;
@@ -23,11 +23,6 @@ export class PartSeries {
 
   row(row: RawRow): void {
     this.#open().row(row);
-  }
-
-  /** Writes the rows from `from` (included) to `to` (excluded). */
-  run(rows: RawRows, from: number, to: number): void {
-    for (let at = from; at < to; ) at = this.#open().run(rows, at, to);
   }
 
   /** Same as `PartWriter.room`. Also waits if the next row would open a third part. */

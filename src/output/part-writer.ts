@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, compressorOf } from './compression.ts';
-import type { RawRow, RawRows, RowEncoder } from './row-encoder.ts';
+import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 /** Destination of the bytes of one part. */
 export interface PartSink {
@@ -99,23 +99,6 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#wake();
   }
 
-  /**
-   * Accepts consecutive rows from `from` on, at least one and none from `to` on, as many as fit into this part. Returns the index
-   * where it stopped. Throws like `row`.
-   */
-  run(rows: RawRows, from: number, to: number): number {
-    if (!this.#encoder.lines) {
-      this.row({ bytes: rows.bytes(from) });
-      return from + 1;
-    }
-    if (this.#failure) throw this.#failure.error;
-    const end = this.#endOfFitting(rows, from, to);
-    this.#encoder.lines(rows.lines(from, end));
-    this.#rows += end - from;
-    if (this.#spool.waitingBytes > 0) this.#wake();
-    return end;
-  }
-
   /** Returns a promise while too much data waits to be written, fulfilled when there is space. Rejects when writing failed. */
   room(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -146,15 +129,6 @@ export class PartWriter {
   async abort(): Promise<void> {
     this.#fail(new DOMException('The part was given up.', 'AbortError'));
     await this.#written.catch(() => {});
-  }
-
-  /** Returns the end of the rows that fit, including the row that fills the part, if no row is compressed. */
-  #endOfFitting(rows: RawRows, from: number, to: number): number {
-    const room = this.#options.maxPartBytes - this.bytes;
-    if (rows.linesLength(from, to) <= room) return to;
-    let end = from + 1;
-    while (end < to && rows.linesLength(from, end) < room) end++;
-    return end;
   }
 
   async #write(): Promise<void> {

@@ -11,20 +11,9 @@ export interface RawRow {
   readonly bytes: Uint8Array;
 }
 
-/** Consecutive rows as received. Valid only during the call. */
-export interface RawRows {
-  bytes(index: number): Uint8Array;
-  /** Length of the rows as lines. */
-  linesLength(from: number, to: number): number;
-  /** Rows in a range, each with a line feed after it and none inside. Valid until the next call. */
-  lines(from: number, to: number): Uint8Array;
-}
-
 /** Encoder of one file: any number of rows, then one `end`. */
 export interface RowEncoder {
   row(row: RawRow): void;
-  /** Writes rows as received, as lines. Absent if the encoder must examine each row. */
-  lines?(lines: Uint8Array): void;
   /** Writes rows that were held back, and the end of the file. */
   end(): void;
   /** Bytes of memory for rows that are held back. */

@@ -17,7 +17,6 @@ import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { JobPermit } from '../budget/job-admission.ts';
 import type { PageField } from '../pages/page-field.ts';
-import type { PageRows } from '../pages/page-row.ts';
 import type { Answer } from '../requests/call.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { firstLookMs, nextLookMs } from './job-cadence.ts';
@@ -183,12 +182,6 @@ export class SearchJob {
         receiver.row(row);
         given++;
       },
-      ...(receiver.run && {
-        run: (rows: PageRows) => {
-          receiver.run?.(rows);
-          given += rows.length;
-        },
-      }),
       room: () => receiver.room?.(),
     };
     return this.#read(reading, this.progress.messageCount, (signal) => ({

@@ -165,11 +165,6 @@ export class JsonReader {
     return true;
   }
 
-  /** Continues at `at`, right after the beginning of another object at the same depth. */
-  moveInto(at: number): void {
-    this.at = at;
-  }
-
   /** Index of the quote that begins the next member of the open object, or -1 if no member can begin. */
   #memberStart(): number {
     if (this.#within !== within.nothing) return -1;

@@ -17,7 +17,6 @@
 import { standsAt } from '../../base/json-bytes.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { JsonReader, type Token, token, tokenNames } from '../json/json-reader.ts';
-import { sharedFoundRows } from './found-rows.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
 import { nameLengths, RowFields, type RowSink } from './page-row.ts';
 
@@ -54,10 +53,8 @@ export class PageContent {
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
-  readonly #found = sharedFoundRows();
   #place: Place = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  #end = 0;
   /** Index in `#bytes` of the beginning of the row, or of the value of `fields`. */
   #start = 0;
   /** Structure to return to after skipped content. */
@@ -68,9 +65,6 @@ export class PageContent {
   #warning: string | undefined;
   #fields: readonly PageField[] = [];
 
-  readonly #count = (rows: number) => {
-    this.#rows += rows;
-  };
   readonly #complainOfRow = (at: number, problem: string) => this.error(this.#reader.offsetOf(at), problem);
 
   constructor(sink: RowSink, limits: PageLimits) {
@@ -97,17 +91,13 @@ export class PageContent {
   /** Continues with other bytes, see `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
-    this.#end = end;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
   /** Reads to the end of the chunk. With `whileHeld`, stops when the bytes no longer have to be contiguous. */
   read(whileHeld: boolean): void {
     for (;;) {
-      if (this.#place === 'row') {
-        if (!whileHeld) this.#giveOutFound();
-        if (this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
-      }
+      if (this.#place === 'row' && this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
       const found = this.#reader.next();
       if (found === token.more) return;
       this.#meet(found);
@@ -307,24 +297,6 @@ export class PageContent {
       this.#fieldsOfRow.value(token.string, tokenStart - this.#start, tokenEnd - this.#start, escaped);
     }
     return true;
-  }
-
-  /** At the beginning of a row: passes on the rows that can be found in one pass, and moves to the next row. */
-  #giveOutFound(): void {
-    if (this.#reader.at !== this.#start + 1) return;
-    const rows = this.#found;
-    rows.find(this.#bytes, this.#start, this.#end);
-    if (rows.left === 0) return;
-    while (rows.left > 0) {
-      rows.take(this.#limits.maxRowBytes);
-      rows.giveTo(this.#sink, this.#count);
-      if (rows.left === 0) break;
-      const { start, end } = rows.pass(this.#fieldsOfRow);
-      this.#start = start;
-      this.#giveOut(end);
-    }
-    this.#reader.moveInto(rows.next + 1);
-    this.#beginRow(rows.next);
   }
 
   /** Moves from the last member of a row to the next row, if the text between them has the usual form. */

@@ -6,7 +6,6 @@
  */
 import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
-import { found } from './row-finder.ts';
 
 export interface PageRow {
   /** The object `map` from `{` to `}`, as received. Valid only during the call, since the memory is reused. */
@@ -19,25 +18,11 @@ export interface PageRow {
   readonly receiptTimeMs: number | undefined;
   /** `_size`, the number of bytes of the message. Undefined if absent or not an integer. */
   readonly size?: number | undefined;
-  /** `_messagetime` of the next row in the page, if already known. */
-  readonly nextTimeMs?: number | undefined;
-}
-
-/** Consecutive rows of a page, valid only during the call. Other members are as in `RawRows`. */
-export interface PageRows {
-  readonly length: number;
-  /** Valid until the next call. */
-  row(index: number): PageRow;
-  bytes(index: number): Uint8Array;
-  linesLength(from: number, to: number): number;
-  lines(from: number, to: number): Uint8Array;
 }
 
 /** Receives the rows of a page in order. An error that it throws passes through to the caller of `write`. */
 export interface RowSink {
   row(row: PageRow): void;
-  /** Receives consecutive rows together. Without it each row is passed separately. */
-  run?(rows: PageRows): void;
 }
 
 /** Creates an error for a row. `at` is the index of the byte concerned. */
@@ -56,15 +41,6 @@ class FieldValue {
   constructor(name: string, expected: string) {
     this.name = name;
     this.expected = expected;
-  }
-
-  /** Sets the value to a string without escapes from an entry of the finder's table. */
-  take(table: Int32Array, at: number, row: number): void {
-    const start = table[at] as number;
-    this.kind = start === 0 ? token.more : token.string;
-    this.escaped = false;
-    this.start = start - row - 1;
-    this.end = (table[at + 1] as number) - row + 1;
   }
 
   /** Whether the field is absent, `null`, or `""`, which is how the service writes a missing value. */
@@ -152,15 +128,6 @@ export class RowFields {
     field.end = end;
   }
 
-  /** Takes the positions from an entry of `RowFinder.table`. */
-  take(table: Int32Array, entry: number): void {
-    const row = table[entry + found.row] as number;
-    this.#messageTime.take(table, entry + found.messageTime, row);
-    this.#messageId.take(table, entry + found.messageId, row);
-    this.#receiptTime.take(table, entry + found.receiptTime, row);
-    this.#size.take(table, entry + found.size, row);
-  }
-
   /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` if a field is invalid. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
@@ -244,7 +211,7 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
 const maxDigits = 15;
 
 /** Returns the number if the bytes are only digits, otherwise -1. Creates no string, since every row has two such fields. */
-export function readDigits(bytes: Uint8Array, start: number, end: number): number {
+function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;
   for (let at = start; at < end; at++) {
@@ -259,7 +226,7 @@ const largest = Buffer.from('9223372036854775807');
 const smallest = Buffer.from('9223372036854775808');
 
 /** Whether the bytes are a signed 64-bit integer. */
-export function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
+function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   const isNegative = bytes[start] === char.minus;
   const first = isNegative ? start + 1 : start;
   const most = isNegative ? smallest : largest;

@@ -121,37 +121,6 @@ export const mutants: readonly Mutant[] = [
       'if (false)',
     ],
   ]),
-  ...mutantsOf('service/pages/found-rows.ts', [
-    [
-      'the time of a row that was found is that of its receipt',
-      'const messageTimeMs = this.#number(row, found.messageTime)',
-      'const messageTimeMs = this.#number(row, found.receiptTime)',
-    ],
-    ['a time that is wrong is taken as it was found', 'return messageTimeMs >= 0 && ', 'return '],
-    ['a time of receipt that is wrong is taken as it was found', '&& receiptTimeMs >= 0 ', ''],
-    ['a size with an exponent is none', 'if (size < 0 && this.#hasText(row, found.size)) return false;', ''],
-    ['the size of a row is that of the one before', 'this.#sizes[row] = size;', 'this.#sizes[row + 1] = size;'],
-    ['an id that is wrong is taken as it was found', ' && isId;', ';'],
-    ['rows behind one that needs care are taken for those before it', 'this.#first = this.#at;', ''],
-    [
-      'one that needs care is read as the first that was found',
-      'fields.take(table, row * entryLength);',
-      'fields.take(table, 0);',
-    ],
-    ['the next time is that of the row', 'const next = this.index + 1;', 'const next = this.index;'],
-    ['rows found together are not counted', 'sink.run(this);\n      tellGiven(this.length);', 'sink.run(this);'],
-    [
-      'rows found together are counted before they are taken',
-      'sink.run(this);\n      tellGiven(this.length);',
-      'tellGiven(this.length);\n      sink.run(this);',
-    ],
-    ['a line feed is not counted', '(gapLength - 1) + 1;', '(gapLength - 1);'],
-    [
-      'lines are those of rows before',
-      'this.#finder.lines(this.#first + from, this.#first + to)',
-      'this.#finder.lines(from, to)',
-    ],
-  ]),
   ...mutantsOf('service/pages/page-scanner.ts', [
     ['bytes behind a cut row are left out', 'return this.#content.at - carried;', 'return added;'],
     ['chunks are kept instead of copied', 'chunk.copy(this.#carry, 0, from);', 'this.#carry = chunk.subarray(from);'],

@@ -35,7 +35,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** As the service writes them, many of which are found at once (`row-finder.ts`); between them some that have to be read with care. */
+/** Rows in the form in which the service writes them. A few between them have another form. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];

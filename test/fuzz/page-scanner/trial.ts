@@ -1,7 +1,6 @@
 /** One case: a page, maybe damaged, cut into chunks in several ways, and what the scanner makes of it beside what it should. */
 import { isDeepStrictEqual } from 'node:util';
 import { PageError } from '../../../src/service/pages/page-content.ts';
-import type { PageRows } from '../../../src/service/pages/page-row.ts';
 import { type PageEnd, PageScanner } from '../../../src/service/pages/page-scanner.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { damage } from './damage.ts';
@@ -25,29 +24,15 @@ export interface Scan {
 }
 
 /**
- * Feeds the scanner with chunks that lie askew in memory, among bytes that would mislead it, and that are spoilt after each write. Rows that
- * are found at once are taken `together`, or one by one.
+ * Feeds the scanner with chunks that lie askew in memory, among bytes that would mislead it, and that are spoilt after each write.
  */
-export function scan(page: Buffer, cuts: Cuts, together: boolean): Scan {
+export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
     row({ bytes, messageTimeMs, messageId, receiptTimeMs, size }) {
       const values = { messageTimeMs, messageId, receiptTimeMs, size };
       rows.push({ ...values, bytes: Buffer.from(bytes), rowsBefore: scanner.rows });
     },
-    ...(together && {
-      run(found: PageRows) {
-        const lines = linesOf(found);
-        for (let index = 0; index < found.length; index++) {
-          const { messageTimeMs, messageId, receiptTimeMs, size, bytes, nextTimeMs } = found.row(index);
-          const isSame = lines[index] === Buffer.from(bytes).toString('latin1');
-          const isNext = index + 1 === found.length || nextTimeMs === found.row(index + 1).messageTimeMs;
-          const values = { messageTimeMs, messageId, receiptTimeMs, size };
-          const seen = isSame && isNext ? bytes : Buffer.from('not as it is alone');
-          rows.push({ ...values, bytes: Buffer.from(seen), rowsBefore: scanner.rows + index });
-        }
-      },
-    }),
   });
   const memory = Buffer.alloc(page.length + 16, '"');
   try {
@@ -63,17 +48,6 @@ export function scan(page: Buffer, cuts: Cuts, together: boolean): Scan {
   } catch (error) {
     return { rows, counted: scanner.rows, error };
   }
-}
-
-/** Of all rows; the lines of some of them are among these, where they should be. */
-function linesOf(found: PageRows): string[] {
-  const linesFrom = (from: number, to: number) => Buffer.from(found.lines(from, to)).toString('latin1');
-  const all = linesFrom(0, found.length);
-  const middle = Math.floor(found.length / 2);
-  const isWhole =
-    found.linesLength(0, found.length) === all.length &&
-    linesFrom(middle, found.length) === all.slice(-found.linesLength(middle, found.length));
-  return isWhole ? all.split('\n') : [];
 }
 
 /** One sentence for each difference between what was scanned and what the page is. */
@@ -118,11 +92,8 @@ export function runTrial(seed: number): TrialResult {
   const reference = readReference(page);
   const result = { page, isPage: reference.wrongAt === undefined, rows: reference.rows.length };
   if (reference.disagreement !== undefined) return { ...result, violations: [`oracles: ${reference.disagreement}`] };
-  const together = chance.happens(0.5);
   const violations = drawCuttings(chance, page.length).flatMap((cuts) =>
-    differences(page, reference, scan(page, cuts, together)).map(
-      (difference) => `cut at ${JSON.stringify(cuts)}: ${difference}`,
-    ),
+    differences(page, reference, scan(page, cuts)).map((difference) => `cut at ${JSON.stringify(cuts)}: ${difference}`),
   );
   return { ...result, violations };
 }

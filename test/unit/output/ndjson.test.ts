@@ -2,7 +2,6 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ByteSpool } from '../../../src/output/byte-spool.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { NdjsonFieldsEncoder } from '../../../src/output/ndjson-fields-encoder.ts';
 import { encoded, fieldNames, rowMembers, sorted, writings, writtenRow } from './rows.ts';
@@ -27,15 +26,6 @@ describe('rows as they came', () => {
     const file = encoded((spool) => new NdjsonEncoder(spool), rows, chunkBytes);
     expect(isUtf8(file)).toBe(true);
     expect(file.toString()).toBe('{"a":"\ufffd\ufffd"}\n{"a": "é"}\n{"b":"\ufffd"}\n');
-  });
-
-  test('are UTF-8 where many come at once', () => {
-    const lines = (spool: ByteSpool) => {
-      const encoder = new NdjsonEncoder(spool);
-      encoder.lines(Buffer.from('{"a":"\xff"}\n{}\n', 'latin1'));
-      return encoder;
-    };
-    expect(encoded(lines, []).toString()).toBe('{"a":"\ufffd"}\n{}\n');
   });
 
   test('of 256 KB, and cut by chunks of any size, come out whole', () => {

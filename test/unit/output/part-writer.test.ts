@@ -10,7 +10,7 @@ import { fileForm } from '../../../src/output/output-format.ts';
 import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
 import { PartSeries } from '../../../src/output/part-series.ts';
 import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
-import { given, KeepingSink, PassingRow, rowOf, rowWith } from './rows.ts';
+import { KeepingSink, PassingRow, rowWith } from './rows.ts';
 
 const unpacked: Readonly<Record<Compression['kind'], (bytes: Buffer) => Buffer>> = {
   none: (bytes) => bytes,
@@ -170,30 +170,6 @@ describe('a series of parts', () => {
       { rows: 2, bytes: 16 },
       { rows: 1, bytes: 8 },
     ]);
-  });
-
-  test('takes rows that come together as if each came by itself, in between others, too', async () => {
-    const texts = Array.from({ length: 400 }, (_, number) => JSON.stringify({ number, _raw: 'x'.repeat(number % 90) }));
-    const outcome = async (lengths: readonly number[]) => {
-      const sinks: KeepingSink[] = [];
-      const series = new PartSeries((index) => {
-        sinks[index] = new KeepingSink();
-        return optionsFor(sinks[index], { maxPartBytes: 1_000 });
-      });
-      for (let from = 0, turn = 0; from < texts.length; turn++) {
-        const length = lengths[turn % lengths.length] ?? 1;
-        const to = Math.min(texts.length, from + length);
-        if (length === 1) series.row(rowOf(texts[from] ?? ''));
-        else series.run(given(texts), from, to);
-        from = to;
-      }
-      const parts = await series.end();
-      return { parts, files: sinks.map(({ bytes }) => bytes.toString()) };
-    };
-    const alone = await outcome([1]);
-    expect(alone.parts.length).toBeGreaterThan(20);
-    expect(await outcome([400])).toEqual(alone);
-    expect(await outcome([7, 1, 90, 1, 1])).toEqual(alone);
   });
 
   test('of Parquet counts rows that are held back, so that no part is larger than it may be', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
-import type { RawRow, RawRows, RowEncoder } from '../../../src/output/row-encoder.ts';
+import type { RawRow, RowEncoder } from '../../../src/output/row-encoder.ts';
 
 export function rowOf(text: string): RawRow {
   return { bytes: Buffer.from(text) };
@@ -10,22 +10,6 @@ export function rowOf(text: string): RawRow {
 
 export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
-}
-
-/** Consecutive rows. */
-export function given(texts: readonly string[]): RawRows {
-  const lines = (from: number, to: number) =>
-    Buffer.from(
-      texts
-        .slice(from, to)
-        .map((text) => `${text}\n`)
-        .join(''),
-    );
-  return {
-    bytes: (index) => Buffer.from(texts[index] ?? ''),
-    linesLength: (from, to) => lines(from, to).length,
-    lines,
-  };
 }
 
 /** Row in a page: surrounded by other bytes, and overwritten after use. */

@@ -37,7 +37,7 @@ describe.each(pages)('%s', (_name, text) => {
   /** The first division with a wrong result, and that result. */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
-      const found = [true, false].flatMap((together) => differences(page, reference, scan(page, cuts, together)));
+      const found = differences(page, reference, scan(page, cuts));
       if (found.length > 0) return { cuts, found };
     }
     return undefined;
@@ -68,7 +68,7 @@ test('the smallest page, in every way at all', () => {
   const reference = readReference(page);
   const ways = [...subsetsOf(everyNth(1, page.length))];
   expect(ways).toHaveLength(2 ** (page.length - 1));
-  expect(ways.flatMap((cuts, index) => differences(page, reference, scan(page, cuts, index % 2 === 0)))).toEqual([]);
+  expect(ways.flatMap((cuts) => differences(page, reference, scan(page, cuts)))).toEqual([]);
 });
 
 function* inThree(length: number): Generator<Cuts> {
