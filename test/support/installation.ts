@@ -30,7 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
   // The lease gets no name suffix, since its name is fixed.
-  const input = `${text}\n---\n${releasedLease(namespace)}`;
+  const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
   const account = way === 'namespaces' ? 'logfleet' : `logfleet-${namespace}`;
@@ -39,8 +39,9 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-function releasedLease(namespace: string): string {
-  return `apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: ${operatorLeaseName}, namespace: ${namespace}}\n`;
+/** A lease that no operator holds, so that the next one takes it immediately. */
+export function releasedLease(namespace: string): object {
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }
 
 async function print(namespace: string, namespaces: readonly string[]): Promise<string> {
