@@ -3,9 +3,9 @@
 /** Desired state of the policy. */
 export interface CollectorVersionPolicySpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the policy. Required keys:
-   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt`, `allowedHosts`, `user`,
-   * `requestsPerSecond` and `maxConcurrentRequests`.
+   * Secret with the address and the credentials of the log service, in the namespace of the policy. It needs the keys
+   * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
+   * and `maxConcurrentRequests` are optional.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */
@@ -41,7 +41,7 @@ export interface CollectorVersionPolicySpec {
   readonly mode: 'Enforce' | 'Observe';
   /**
    * If true, no further upgrade starts. Upgrades in flight end as usual, since the service cannot cancel them. The
-   * annotation `logfleet.dev/paused: "true"` has the same effect without a change of the spec.
+   * annotation `logfleet.dev/paused` with the value `true` has the same effect without a change of the spec.
    */
   readonly paused: boolean;
   /**
@@ -101,9 +101,9 @@ export interface CollectorSelector {
    */
   readonly matchNames?: readonly string[];
   /**
-   * Fields of a collector and the exact value that each must have, as in `{osName: Linux}`. Fields: `name`, `hostName`,
+   * Exact values that fields of a collector must have, as in `{osName: Linux}`. Possible fields are `name`, `hostName`,
    * `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`, `osArch` and
-   * `alive`. Values are strings (`alive: "true"`).
+   * `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
    */
   readonly matchFields?: {
     readonly [k: string]: string;
@@ -240,9 +240,9 @@ export interface Maintenance {
 /** Recurring period in which upgrades may start. */
 export interface MaintenanceWindow {
   /**
-   * Opening times as a cron expression: minute, hour, day of month, month, day of week. When clocks go forward, a
-   * window in the skipped hour opens later by the length of the change. When clocks go back, a window in the repeated
-   * hour opens only the first time.
+   * Opening times as a cron expression with five fields, namely minute, hour, day of month, month and day of week. When
+   * clocks go forward, a window in the skipped hour opens later by the length of the change. When clocks go back, a
+   * window in the repeated hour opens only the first time.
    */
   readonly schedule: string;
   /** Length of the window in elapsed time, from `1m` to `168h`. Clock changes do not alter it. */
@@ -250,7 +250,8 @@ export interface MaintenanceWindow {
   /** IANA time zone of `schedule`. Defaults to `UTC`. */
   readonly timeZone?: string;
   /**
-   * `Collector`: `schedule` is in the time zone of each collector. Collectors without a valid time zone are `skipped`.
+   * With `Collector`, `schedule` is in the time zone of each collector. Collectors without a valid time zone are
+   * `skipped`.
    */
   readonly timeZoneSource?: 'Collector';
 }
@@ -298,8 +299,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly noLedgerFor?: string;
   /**
-   * Start of the current outage, for example of a service that does not answer. Absent while there is no outage. After
-   * ten minutes the condition `Outage` becomes `True`.
+   * Start of the current outage. In an outage, something that the policy needs does not work, for example the service
+   * does not answer. Absent otherwise. After ten minutes the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
@@ -334,8 +335,8 @@ export interface CollectorVersionPolicyStatus {
   /** Last ten ended rollouts, newest first. */
   readonly history?: readonly RolloutRecord[];
   /**
-   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read: `Ready`, `Reconciling`, `Stalled`,
-   * `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` explains why nothing is happening.
+   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read. They are `Ready`, `Reconciling`,
+   * `Stalled`, `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` explains why nothing is happening.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -347,15 +348,18 @@ export interface OperatorMark {
   /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
   readonly since: string;
   /**
-   * Time of the latest sign of life. An operator asks the others by writing a later time, and each running operator
-   * answers with the same time.
+   * Time of the operator's latest sign of life. An operator asks the others by writing a later time, and each running
+   * operator answers with the same time.
    */
   readonly seen: string;
 }
 
 /** Short texts for tables. */
 export interface Summary {
-  /** Collectors at the target and collectors that count, as in `180/200`. */
+  /**
+   * Number of collectors at the target and number of collectors that count, as in `180/200`. Collectors that are
+   * offline, skipped, or owned by another policy do not count.
+   */
   readonly updated?: string;
   /** State of the policy in one word. Usually the reason of the most important condition. */
   readonly state?: string;
@@ -375,7 +379,10 @@ export interface Rollout {
    * no speed is known, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
-  /** What must happen before more collectors are upgraded, in one sentence. Absent while upgrades start. */
+  /**
+   * Event for which the rollout waits before more collectors are upgraded, in one sentence. Absent while upgrades
+   * start.
+   */
   readonly waitingFor?: string;
   /**
    * Why the rollout is stopped. Present as long as the rollout is stopped, even if the conditions report another
@@ -455,7 +462,8 @@ export interface NextWindow {
   /** Closing time of the window. */
   readonly endTime: string;
   /**
-   * Time zone for which the window is open, or opens first. Absent unless a window uses `timeZoneSource: Collector`.
+   * Time zone in which the window is open, or opens first. Absent unless a window uses the time zones of collectors
+   * (`timeZoneSource`).
    */
   readonly timeZone?: string;
 }
@@ -479,7 +487,7 @@ export interface CollectorCounts {
   readonly offline: number;
   /** Collectors with a newer version than the target, which `allowDowngrade` protects. */
   readonly newer: number;
-  /** Collectors that are left alone. The reasons are in `skippedReasons`. */
+  /** Collectors that this policy leaves out, for example hosted ones. The reasons are in `skippedReasons`. */
   readonly skipped: number;
   /** Collectors that another policy owns. */
   readonly foreign: number;
@@ -516,7 +524,7 @@ export interface TaskSample {
 
 /** Collectors with the same reason. */
 export interface ReasonCount {
-  /** Text of the service or of logfleet. */
+  /** Reason, in the words of the service or of logfleet. */
   readonly reason: string;
   /** Number of collectors with this reason. */
   readonly count: number;

@@ -3,25 +3,24 @@
 /** Desired export. */
 export interface SearchExportSpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the export. Required keys:
-   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt`, `allowedHosts`, `user`,
-   * `requestsPerSecond` and `maxConcurrentRequests`.
+   * Secret with the address and the credentials of the log service, in the namespace of the export. It needs the keys
+   * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
+   * and `maxConcurrentRequests` are optional.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */
     readonly name: string;
   };
   /**
-   * Query in the language of the service. A query that only uses row-wise operators (`where`, `parse`, `fields`, `json`
-   * and similar) can be split into intervals, so it may find any number of rows. Any other query runs as one search
-   * job, and its result is incomplete if it exceeds the limit of the service.
+   * Query in the language of the service. If all its operators work row by row (`where`, `parse`, `fields`, `json` and
+   * similar), the time range is split into several searches, so the query may find any number of rows. Any other query
+   * runs as one search job, and its result is incomplete if it exceeds the limit of the service.
    */
   readonly query: string;
   /**
-   * Time range to export, from `from` (included) to `to` (excluded). Both times have one of three forms: local time of
-   * `timeZone` (`2026-11-01T00:00:00`), time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the
-   * epoch in quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched
-   * later.
+   * Time range to export, from `from` (included) to `to` (excluded). A time is a local time of `timeZone`
+   * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
+   * quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched later.
    */
   readonly timeRange: TimeRangeSpec;
   /**
@@ -57,33 +56,35 @@ export interface SearchExportSpec {
    */
   readonly destination: DestinationSpec;
   /**
-   * Cost limits of the export. At a limit the export fails and searches nothing more. Committed files stay, and the
+   * Cost limits of the export. At a limit the export fails and starts no more searches. Finished files stay, and the
    * export continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
    * Maximum time in seconds from the start of the export (`status.startTime`) to its completion, including pauses and
-   * waits. After that the export fails. Committed files stay, and the export continues when the value is raised.
+   * waits. After that the export fails. Finished files stay, and the export continues when the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Treatment of an interval that is still not proven complete after repeated searches. `Fail`: the export stalls, and
-   * its condition shows the figures. `Keep`: the rows are written and marked as incomplete in the manifest and in
-   * `status.incomplete`. Rows of a search with errors are never kept.
+   * Treatment of an interval (a part of the range) that is still not proven complete after repeated searches. With
+   * `Fail` the export stalls, and its condition shows the figures. With `Keep` the rows are written, and the interval
+   * is marked as incomplete in the manifest and in `status.incomplete`. Rows of a search with errors are never kept.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * Proof that no row is missing. `Digest`: after all searches, the service aggregates the number, bytes and times of
+   * Proof that no row is missing. With `Digest`, after all searches, the service adds up the number, bytes and times of
    * the messages, and logfleet compares the result with the written rows. This scans the range a second time. Ranges
-   * that differ are searched again, up to three times. `Count`: logfleet compares only the row counts of the searches.
-   * Can be changed until the manifest is written.
+   * that differ are searched again, up to three times. With `Count`, logfleet compares only the row counts of the
+   * searches. Can be changed until the manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
-  /** Minimum age of the data that is searched, since messages can arrive late. From `0s` to `24h`. */
+  /**
+   * Minimum age of the data that is searched, since messages can arrive late. The minimum is `0s`, the maximum `24h`.
+   */
   readonly settleDelay: string;
   /**
    * If true, no further search job starts. Running search jobs are read to their end. The annotation
-   * `logfleet.dev/paused: "true"` has the same effect without a change of the spec.
+   * `logfleet.dev/paused` with the value `true` has the same effect without a change of the spec.
    */
   readonly paused: boolean;
   /**
@@ -95,10 +96,9 @@ export interface SearchExportSpec {
 }
 
 /**
- * Time range to export, from `from` (included) to `to` (excluded). Both times have one of three forms: local time of
- * `timeZone` (`2026-11-01T00:00:00`), time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the
- * epoch in quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched
- * later.
+ * Time range to export, from `from` (included) to `to` (excluded). A time is a local time of `timeZone`
+ * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
+ * quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched later.
  */
 export interface TimeRangeSpec {
   /**
@@ -118,8 +118,9 @@ export interface TimeRangeSpec {
 /** Format of the files. */
 export interface OutputSpec {
   /**
-   * `NDJSON`: one JSON object in each line, exactly as the service sent it unless `fields` is set. `CSV`: with a header
-   * line, for spreadsheets. `Parquet`: typed columns, for DuckDB, Spark or pandas.
+   * Format of the files. `NDJSON` has one JSON object in each line, exactly as the service sent it unless `fields` is
+   * set. `CSV` has a header line, and is for spreadsheets. `Parquet` has typed columns, and is for DuckDB, Spark or
+   * pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
@@ -128,13 +129,13 @@ export interface OutputSpec {
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Fields to write, in this order. Empty means all fields. Use the names of the service (`_messagetime`, `_raw`) and
-   * of fields that the query creates.
+   * Fields to write, in this order. If the list is empty, all fields are written. Use the names of the service
+   * (`_messagetime`, `_raw`) and of fields that the query creates.
    */
   readonly fields: readonly string[];
   /**
-   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi`. A larger interval gets several files. A
-   * file can be slightly larger, since rows are not split.
+   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi`. When a file reaches this size, another
+   * file begins. A file can be slightly larger, since rows are not split.
    */
   readonly maxPartSize: string;
   /** Settings that apply only to CSV. */
@@ -144,8 +145,8 @@ export interface OutputSpec {
 /** Settings that apply only to CSV. */
 export interface CsvSpec {
   /**
-   * Writes an apostrophe before cells that a spreadsheet would run as a formula: cells that begin with `=`, `+`, `-` or
-   * `@` and are not numbers. Turn it off only if no spreadsheet reads the files.
+   * Whether an apostrophe is written before cells that a spreadsheet would run as a formula. Such cells begin with `=`,
+   * `+`, `-` or `@` and are not numbers. Set it to false only if no spreadsheet reads the files.
    */
   readonly formulaGuard: boolean;
 }
@@ -163,7 +164,7 @@ export interface DestinationSpec {
 
 /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
 export interface VolumeSpec {
-  /** NAME in the operator's option `--volume NAME=DIR`. */
+  /** NAME of the volume in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
    * Folder under the namespace's folder, as in `audit/2026`. Created if it does not exist. Defaults to the namespace's
@@ -185,8 +186,8 @@ export interface S3Spec {
   /** Whether the bucket name is part of the URL path instead of the host name. Many S3-compatible stores need this. */
   readonly forcePathStyle: boolean;
   /**
-   * Secret with the credentials for the store, in the namespace of the export. Required keys: `accessKeyId` and
-   * `secretAccessKey`. Optional key: `sessionToken`. Without a Secret, the export uses the operator's own credentials,
+   * Secret with the credentials for the store, in the namespace of the export. It needs the keys `accessKeyId` and
+   * `secretAccessKey`; `sessionToken` is optional. Without a Secret, the export uses the operator's own credentials,
    * which the operator refuses unless it runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
@@ -196,8 +197,8 @@ export interface S3Spec {
   /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The plan, records and
-   * manifest always use the bucket's setting, since they must be readable immediately.
+   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The manifest and other
+   * small objects always use the bucket's setting, since they must be readable immediately.
    */
   readonly storageClass?: string;
   /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
@@ -207,16 +208,16 @@ export interface S3Spec {
 /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
 export interface ServerSideEncryptionSpec {
   /**
-   * `AES256`: keys of the store. `aws:kms`: a key of the key management service. `aws:kms:dsse`: two layers of
-   * encryption with a key of the key management service.
+   * Algorithm. `AES256` uses keys of the store, `aws:kms` a key of the key management service, and `aws:kms:dsse` two
+   * layers of encryption with such a key.
    */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
-  /** Key, by id, alias or ARN. Defaults to the default key of the account. Not allowed with `AES256`. */
+  /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
   readonly kmsKeyID?: string;
 }
 
 /**
- * Cost limits of the export. At a limit the export fails and searches nothing more. Committed files stay, and the
+ * Cost limits of the export. At a limit the export fails and starts no more searches. Finished files stay, and the
  * export continues when the limit is raised.
  */
 export interface LimitsSpec {
@@ -233,15 +234,15 @@ export interface LimitsSpec {
 }
 
 /**
- * Observed state of the export. Only logfleet writes it. The remaining work is derived from the files at the
- * destination, not from the status.
+ * Observed state of the export. Only logfleet writes it. The remaining work follows from the files at the destination,
+ * not from the status.
  */
 export interface SearchExportStatus {
   /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * Start of the current outage, for example of a service that does not answer. Absent while there is no outage. After
-   * ten minutes the condition `Outage` becomes `True`.
+   * Start of the current outage. In an outage, something that the export needs does not work, for example the service
+   * does not answer. Absent otherwise. After ten minutes the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
@@ -279,8 +280,8 @@ export interface SearchExportStatus {
   /** Running search jobs, at most 50. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Distribution of the written rows over `timeRange`: the number of rows in each of 60 equal slices of the range, in
-   * order of time. A slice without information has `-1`. Empty until rows are known.
+   * Number of written rows in each of 60 equal slices of `timeRange`, in order of time. A slice without information has
+   * `-1`. Empty until rows are known.
    */
   readonly rowHistogram?: readonly number[];
   /** Sample of the intervals that could not be proven complete, newest first, at most 20. */
@@ -295,8 +296,8 @@ export interface SearchExportStatus {
    */
   readonly manifest?: ManifestStatus;
   /**
-   * Conditions of the export: `Ready`, `Reconciling`, `Stalled`, `Outage` and `OtherOperator`, in the form that
-   * kstatus, Flux and Argo CD read, and `Complete` and `Failed` as in a Job. The message of `Ready` explains why
+   * Conditions of the export. `Ready`, `Reconciling`, `Stalled`, `Outage` and `OtherOperator` have the form that
+   * kstatus, Flux and Argo CD read. `Complete` and `Failed` are as in a Job. The message of `Ready` explains why
    * nothing is happening.
    */
   readonly conditions?: readonly Condition[];
@@ -309,8 +310,8 @@ export interface OperatorMark {
   /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
   readonly since: string;
   /**
-   * Time of the latest sign of life. An operator asks the others by writing a later time, and each running operator
-   * answers with the same time.
+   * Time of the operator's latest sign of life. An operator asks the others by writing a later time, and each running
+   * operator answers with the same time.
    */
   readonly seen: string;
 }
@@ -336,16 +337,20 @@ export interface TimeRangeStatus {
 /** Progress of the export. */
 export interface ProgressStatus {
   /**
-   * Completed share of the range in percent, rounded down. 100 only when the whole range is done. All planned segments
-   * count equally, since they have similar numbers of rows.
+   * Completed share of the range in percent, rounded down. 100 only when the whole range is done. All planned parts of
+   * the range count equally, since they have similar numbers of rows.
    */
   readonly coveredPercent: number;
-  /** Number of planned intervals. It grows when an interval exceeds the limit of the service and is split. */
+  /**
+   * Number of planned intervals, the parts in which the range is searched. It grows when an interval exceeds the limit
+   * of the service and is split.
+   */
   readonly intervalsPlanned: number;
   /** Number of intervals whose rows are written to files and proven complete. */
   readonly intervalsDone: number;
   /**
-   * Number of done intervals that are marked as incomplete under `incompletePolicy` `Keep`. Absent if there are none.
+   * Number of finished intervals that are marked as incomplete under `incompletePolicy` `Keep`. Absent if there are
+   * none.
    */
   readonly intervalsIncomplete?: number;
   /** Number of rows in the files. */
@@ -356,9 +361,9 @@ export interface ProgressStatus {
   readonly bytesScanned?: number;
   /** Number of duplicate rows from the service. Each of these rows is in the files once. */
   readonly duplicatesDropped: number;
-  /** Rows written per second, over the last minute. Absent while there are none. */
+  /** Rows written per second, over the last minute. Absent if no rows were written. */
   readonly rowsPerSecond?: number;
-  /** Bytes of rows received per second, over the last minute. Absent while there are none. */
+  /** Bytes of rows received per second, over the last minute. Absent if no rows were received. */
   readonly bytesPerSecond?: number;
 }
 
@@ -410,9 +415,9 @@ export interface ManifestStatus {
   /** Whether every interval is proven complete. False if an incomplete interval was kept. */
   readonly complete: boolean;
   /**
-   * Level of proof of the least proven range. `Digest`: number, bytes and times of the messages match an aggregation of
-   * the service. `Count`: their number matches an aggregation of the service. `Search`: their number matches the count
-   * of the search itself. `None`: the range is marked as incomplete.
+   * Lowest level of proof of any part of the range. `Digest` means that number, bytes and times of the messages match
+   * an aggregation of the service. `Count` means that their number matches an aggregation, `Search` that it matches the
+   * count of the search itself. `None` means that a part of the range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
