@@ -30,7 +30,7 @@ export interface StateSeriesOptions {
   readonly onHidden: (key: ResourceKey) => void;
 }
 
-interface Standing {
+interface Entry {
   readonly key: ResourceKey;
   readonly state: State;
   readonly reason: string;
@@ -42,7 +42,7 @@ export class StateSeries {
   readonly #gauge: Gauge;
   readonly #totals: Gauge;
   /** States by `namespace/name`. */
-  readonly #standings = new Map<string, Standing>();
+  readonly #entries = new Map<string, Entry>();
   /** Number of resources by state and reason. */
   readonly #counts = new Map<string, number>();
   /** Resources with and without separate series, by rank. */
@@ -68,66 +68,66 @@ export class StateSeries {
   measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
     const text = keyText({ namespace, name });
     const ready = findCondition(conditions, 'Ready');
-    const before = this.#standings.get(text);
+    const before = this.#entries.get(text);
     if (!ready) return this.#isShown(before, text);
     const state = stateOf(ready, conditions);
     if (before?.state === state && before.reason === ready.reason) return this.#isShown(before, text);
     const rank = ranks.findIndex((each) => each.some((one) => one === state));
-    const standing = { key: { namespace, name }, state, reason: ready.reason, rank };
+    const entry = { key: { namespace, name }, state, reason: ready.reason, rank };
     if (before) this.#count(before, -1);
-    this.#count(standing, 1);
-    this.#standings.set(text, standing);
-    if (before && this.#isShown(before, text)) this.#move(text, before, standing);
-    else this.#place(text, before, standing);
-    return this.#isShown(standing, text);
+    this.#count(entry, 1);
+    this.#entries.set(text, entry);
+    if (before && this.#isShown(before, text)) this.#move(text, before, entry);
+    else this.#place(text, before, entry);
+    return this.#isShown(entry, text);
   }
 
   /** Removes a deleted resource. */
   forget(key: ResourceKey): void {
     const text = keyText(key);
-    const standing = this.#standings.get(text);
-    if (!standing) return;
-    this.#count(standing, -1);
-    this.#standings.delete(text);
-    this.#hidden[standing.rank]?.delete(text);
-    if (this.#isShown(standing, text)) this.#hide(text, standing);
+    const entry = this.#entries.get(text);
+    if (!entry) return;
+    this.#count(entry, -1);
+    this.#entries.delete(text);
+    this.#hidden[entry.rank]?.delete(text);
+    if (this.#isShown(entry, text)) this.#hide(text, entry);
     this.#fill();
   }
 
   /** Removes all resources. */
   clear(): void {
-    for (const { key } of [...this.#standings.values()]) this.forget(key);
+    for (const { key } of [...this.#entries.values()]) this.forget(key);
   }
 
-  #isShown(standing: Standing | undefined, text: string): boolean {
-    return standing !== undefined && (this.#shown[standing.rank]?.has(text) ?? false);
+  #isShown(entry: Entry | undefined, text: string): boolean {
+    return entry !== undefined && (this.#shown[entry.rank]?.has(text) ?? false);
   }
 
   /** A resource keeps its separate series unless a more urgent resource has none. */
-  #move(text: string, before: Standing, standing: Standing): void {
+  #move(text: string, before: Entry, entry: Entry): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);
-    this.#show(text, standing);
+    this.#show(text, entry);
     const urgent = this.#hidden.findLastIndex(({ size }) => size > 0);
-    if (urgent <= standing.rank) return;
-    this.#hide(text, standing);
-    this.#hidden[standing.rank]?.add(text);
+    if (urgent <= entry.rank) return;
+    this.#hide(text, entry);
+    this.#hidden[entry.rank]?.add(text);
     this.#fill();
   }
 
-  #place(text: string, before: Standing | undefined, standing: Standing): void {
+  #place(text: string, before: Entry | undefined, entry: Entry): void {
     if (before) this.#hidden[before.rank]?.delete(text);
-    this.#hidden[standing.rank]?.add(text);
-    if (this.#shownCount() >= maxShown) this.#evictBelow(standing.rank);
+    this.#hidden[entry.rank]?.add(text);
+    if (this.#shownCount() >= maxShown) this.#evictBelow(entry.rank);
     this.#fill();
   }
 
   #evictBelow(rank: number): void {
     const least = this.#shown.findIndex(({ size }) => size > 0);
     const [text] = this.#shown[least] ?? [];
-    const standing = text === undefined ? undefined : this.#standings.get(text);
-    if (least >= rank || text === undefined || !standing) return;
-    this.#hide(text, standing);
+    const entry = text === undefined ? undefined : this.#entries.get(text);
+    if (least >= rank || text === undefined || !entry) return;
+    this.#hide(text, entry);
     this.#hidden[least]?.add(text);
   }
 
@@ -135,29 +135,29 @@ export class StateSeries {
   #fill(): void {
     while (this.#shownCount() < maxShown) {
       const [text] = this.#hidden.findLast(({ size }) => size > 0) ?? [];
-      const standing = text === undefined ? undefined : this.#standings.get(text);
-      if (text === undefined || !standing) return;
-      this.#hidden[standing.rank]?.delete(text);
-      this.#show(text, standing);
+      const entry = text === undefined ? undefined : this.#entries.get(text);
+      if (text === undefined || !entry) return;
+      this.#hidden[entry.rank]?.delete(text);
+      this.#show(text, entry);
     }
   }
 
-  #show(text: string, standing: Standing): void {
-    this.#shown[standing.rank]?.add(text);
-    this.#gauge.set(this.#labelsOf(standing), 1);
+  #show(text: string, entry: Entry): void {
+    this.#shown[entry.rank]?.add(text);
+    this.#gauge.set(this.#labelsOf(entry), 1);
   }
 
-  #hide(text: string, standing: Standing): void {
-    this.#shown[standing.rank]?.delete(text);
-    this.#gauge.remove(this.#labelsOf(standing));
-    this.#options.onHidden(standing.key);
+  #hide(text: string, entry: Entry): void {
+    this.#shown[entry.rank]?.delete(text);
+    this.#gauge.remove(this.#labelsOf(entry));
+    this.#options.onHidden(entry.key);
   }
 
   #shownCount(): number {
     return this.#shown.reduce((sum, { size }) => sum + size, 0);
   }
 
-  #count({ state, reason }: Standing, by: number): void {
+  #count({ state, reason }: Entry, by: number): void {
     const labels = { state, reason };
     const text = `${state} ${reason}`;
     const count = (this.#counts.get(text) ?? 0) + by;
@@ -166,7 +166,7 @@ export class StateSeries {
     else this.#totals.remove(labels);
   }
 
-  #labelsOf({ key: { namespace, name }, state, reason }: Standing): Labels {
+  #labelsOf({ key: { namespace, name }, state, reason }: Entry): Labels {
     return { namespace, [this.#options.kind]: name, state, reason };
   }
 }

@@ -73,7 +73,7 @@ export class IntervalRows implements PageReceiver {
     }
   }
 
-  room(): Promise<void> | undefined {
+  drained(): Promise<void> | undefined {
     return this.files.room();
   }
 

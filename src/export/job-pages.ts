@@ -103,7 +103,7 @@ class LastRow {
         receiver.row(row);
         this.#keep(row.bytes);
       },
-      room: () => receiver.room?.(),
+      drained: () => receiver.drained?.(),
     };
   }
 

@@ -38,7 +38,7 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /** Collectors of `#flights` by policy. */
-  readonly #flying = new Multimap();
+  readonly #inFlight = new Multimap();
   /** Deleted policies with attempts in flight. */
   readonly #orphaning = new Set<string>();
   /** Last ended attempt of each collector: its policy and end time. Other policies' knowledge of the collector is older. */
@@ -79,7 +79,7 @@ export class Ownership {
     for (const id of [...this.#claimed.get(uid)]) this.unclaim(uid, id);
     this.#dirty.take(uid);
     this.#toNotify.delete(uid);
-    if (this.#flying.hasKey(uid)) this.#orphaning.add(uid);
+    if (this.#inFlight.hasKey(uid)) this.#orphaning.add(uid);
     this.#announce();
   }
 
@@ -161,7 +161,7 @@ export class Ownership {
   began(id: string, flight: Flight): void {
     this.#forgetFlight(id);
     this.#flights.set(id, flight);
-    this.#flying.add(flight.policy, id);
+    this.#inFlight.add(flight.policy, id);
     if (!this.#claimants.has(flight.policy)) this.#orphaning.add(flight.policy);
   }
 
@@ -192,7 +192,7 @@ export class Ownership {
    * notified: it is reconciling already, and a host whose writes fail would otherwise cause an endless loop.
    */
   forgetFlights(policy: string): void {
-    for (const id of [...this.#flying.get(policy)]) {
+    for (const id of [...this.#inFlight.get(policy)]) {
       this.#forgetFlight(id);
       this.#landings.delete(id);
       this.#touch(id, policy);
@@ -210,7 +210,7 @@ export class Ownership {
       this.#landings.delete(id);
     }
     for (const policy of this.#orphaning) {
-      for (const id of [...this.#flying.get(policy)]) {
+      for (const id of [...this.#inFlight.get(policy)]) {
         if ((this.#flights.get(id) as Flight).sinceMs >= beforeMs) continue;
         this.#forgetFlight(id);
         this.#touch(id);
@@ -230,8 +230,8 @@ export class Ownership {
     const policy = this.#flights.get(id)?.policy;
     if (policy === undefined) return;
     this.#flights.delete(id);
-    this.#flying.delete(policy, id);
-    if (!this.#flying.hasKey(policy)) this.#orphaning.delete(policy);
+    this.#inFlight.delete(policy, id);
+    if (!this.#inFlight.hasKey(policy)) this.#orphaning.delete(policy);
   }
 
   #touch(id: string, except?: string): void {

@@ -111,10 +111,10 @@ export class JobAdmission {
     }
     this.#timer?.cancel();
     this.#timer =
-      this.#waiting.size === 0 ? undefined : this.#clock.after(this.#nextLookMs(), () => this.#admitWaiting());
+      this.#waiting.size === 0 ? undefined : this.#clock.after(this.#nextCheckMs(), () => this.#admitWaiting());
   }
 
-  #nextLookMs(): number {
+  #nextCheckMs(): number {
     if (this.#base === Number.POSITIVE_INFINITY) return recheckMs;
     const grownAtMs = this.#refusedAtMs + (this.#growth() + 1) * jobGrowthMs;
     return Math.min(recheckMs, grownAtMs - this.#clock.monotonic());

@@ -13,7 +13,7 @@ import { type Waiting, WaitingQueue } from './waiting-queue.ts';
  * Share of the concurrent requests that page reads may use (B3): 8 of 10. While jobs are kept alive, the share applies to all
  * requests except their keep-alives, since slow listings would block those as well.
  */
-const workPart = 0.8;
+const workShare = 0.8;
 /** Time in ms after a request for a job in which a keep-alive is expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -47,7 +47,7 @@ export class KeyQueue {
   /** Requests that may be cancelled in favour of a keep-alive, in order of their deadlines. */
   readonly #yielding = new Map<Occupant, () => void>();
   /** Requests that were asked to cancel, until they do. */
-  readonly #told = new Set<Occupant>();
+  readonly #asked = new Set<Occupant>();
   /** Turn in which each class was last served, for fairness between keys. */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;
@@ -93,13 +93,13 @@ export class KeyQueue {
   }
 
   /** Whether one more request of the class may be in flight. */
-  hasPlace(requestClass: RequestClass, nowMs: number): boolean {
+  hasSlot(requestClass: RequestClass, nowMs: number): boolean {
     const most = this.limit(nowMs);
     if (requestClass === 'keepAlive') return this.inUse < most;
-    const mostWork = Math.max(1, Math.floor(most * workPart));
+    const maxWork = Math.max(1, Math.floor(most * workShare));
     const pollsExpected = nowMs < this.#pollExpectedUntilMs;
-    if (this.inUse - this.#inUseBy('keepAlive') >= (pollsExpected ? mostWork : most)) return false;
-    return this.inUse < most && (requestClass !== 'pageRead' || this.#inUseBy('pageRead') < mostWork);
+    if (this.inUse - this.#inUseBy('keepAlive') >= (pollsExpected ? maxWork : most)) return false;
+    return this.inUse < most && (requestClass !== 'pageRead' || this.#inUseBy('pageRead') < maxWork);
   }
 
   /** Current maximum of concurrent requests: the whole share, or half of it after a takeover by force (B6). */
@@ -121,14 +121,14 @@ export class KeyQueue {
     this.#occupants.delete(occupant);
     this.#held.delete(occupant);
     this.#yielding.delete(occupant);
-    this.#told.delete(occupant);
+    this.#asked.delete(occupant);
   }
 
   /** Keeps the slot of a cancelled request until `untilMs()`, which may change, unless `leave` is called before (B2). */
   hold(occupant: Occupant, untilMs: () => number): void {
     this.#held.set(occupant, untilMs);
     this.#yielding.delete(occupant);
-    this.#told.delete(occupant);
+    this.#asked.delete(occupant);
   }
 
   /** Allows a request to be cancelled in favour of a keep-alive. `giveUp` is called once, when a keep-alive finds no free slot. */
@@ -137,13 +137,13 @@ export class KeyQueue {
   }
 
   /** Cancels as many requests as keep-alives wait for a slot, less the slots that become free soon anyway. */
-  makeRoom(nowMs: number): void {
-    if (!this.head('keepAlive') || this.hasPlace('keepAlive', nowMs)) return;
-    const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#told.size;
+  freeSlots(nowMs: number): void {
+    if (!this.head('keepAlive') || this.hasSlot('keepAlive', nowMs)) return;
+    const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#asked.size;
     const needed = Math.max(0, this.#queues.keepAlive.size - soon);
     for (const [occupant, giveUp] of [...this.#yielding].slice(0, needed)) {
       this.#yielding.delete(occupant);
-      this.#told.add(occupant);
+      this.#asked.add(occupant);
       giveUp();
     }
   }
@@ -153,7 +153,7 @@ export class KeyQueue {
     for (const [occupant, untilMs] of this.#held) if (untilMs() <= nowMs) this.leave(occupant);
   }
 
-  /** Next time at which `hasPlace` may change without an answer. Infinity if there is none. */
+  /** Next time at which `hasSlot` may change without an answer. Infinity if there is none. */
   nextChangeMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY;
     if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;

@@ -7,7 +7,7 @@
  * class with few answers the fastest one may itself be delayed, so the fastest of all classes is used.
  *
  * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
- * `rate-window.ts` applies it.
+ * `rate-limiter.ts` applies it.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -16,7 +16,7 @@ export const marginBounds = {
   floorMs: 5,
   /** Margin before the first measurement. */
   initialMs: 20,
-  /** Maximum. For larger delays the arrival of each request is known individually (`rate-window.ts`). */
+  /** Maximum. For larger delays the arrival of each request is known individually (`rate-limiter.ts`). */
   mostMs: 250,
   /** Margin added by the first 429. Each further 429 doubles the addition. */
   cautionStepMs: 25,

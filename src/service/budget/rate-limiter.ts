@@ -17,7 +17,7 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { Pace, RatePace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** One reserved or started request. Only `RateWindow` reads and changes it. */
+/** One reserved or started request. Only `RateLimiter` reads and changes it. */
 export interface Reservation {
   readonly class: RequestClass;
   /** Undefined for requests of a former leader, whose destination is unknown. */
@@ -42,7 +42,7 @@ const minDoubtMs = 20;
 /** `patienceMs` of a class without any answer. */
 const unknownDoubtMs = 250;
 
-export class RateWindow {
+export class RateLimiter {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
   /** Time after which a request has certainly ended. */

@@ -6,7 +6,7 @@
  *
  * Invariants:
  * - Each request asks for the right to send in the turn in which it is written (L1).
- * - The server never sees more requests per second than the share (`rate-window.ts`), nor more concurrent requests of a key than
+ * - The server never sees more requests per second than the share (`rate-limiter.ts`), nor more concurrent requests of a key than
  *   its share (`key-queue.ts`).
  * - Exactly one timer is set while a request waits, otherwise none.
  *
@@ -19,7 +19,7 @@ import { type Histogram, type Metrics, noMetrics } from '../../base/metrics.ts';
 import { JobAdmission } from './job-admission.ts';
 import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
-import { RateWindow, type Reservation } from './rate-limiter.ts';
+import { RateLimiter, type Reservation } from './rate-limiter.ts';
 import { RatePace } from './rate-pace.ts';
 import { Refusals } from './refusals.ts';
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
@@ -59,7 +59,7 @@ export interface RequestBudgetOptions extends Partial<BudgetSettings> {
 }
 
 /** Share of the rate for keep-alives; the other half is for work. A keep-alive that is due after 12 s may be 3 s late (B3, B4). */
-const pollPart = 0.5;
+const pollShare = 0.5;
 const pollCycleMs = 15_000;
 /** Wait in ms after a failed probe. */
 const probeRestMs = 1_000;
@@ -88,7 +88,7 @@ export class RequestBudget {
   readonly #waitSeconds: Histogram;
   readonly #margin = new PathMargin();
   readonly #pace: RatePace;
-  readonly #window: RateWindow;
+  readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
   /** Queues by key. Weak, so that the queue of an unused key is freed. */
@@ -112,7 +112,7 @@ export class RequestBudget {
     this.#right = right;
     this.#settings = { ...defaultBudgetSettings, ...settings };
     this.#pace = new RatePace(checkedRate(this.#settings.requestsPerSecond));
-    this.#window = new RateWindow(this.#pace, this.#margin, this.#settings.longestRequestMs);
+    this.#limiter = new RateLimiter(this.#pace, this.#margin, this.#settings.longestRequestMs);
     this.jobs = new JobAdmission({ clock, sustainable: () => this.#sustainableJobs() });
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
@@ -133,7 +133,8 @@ export class RequestBudget {
    */
   key(accessKeyId: string, maxConcurrent?: number): KeyBudget {
     const queue = this.#queue(accessKeyId);
-    if (maxConcurrent !== undefined) queue.maxConcurrent = Math.min(queue.maxConcurrent, checkedPlaces(maxConcurrent));
+    if (maxConcurrent !== undefined)
+      queue.maxConcurrent = Math.min(queue.maxConcurrent, checkedConcurrency(maxConcurrent));
     return {
       jobs: this.jobs,
       acquire: (request) => this.#acquire(queue, request),
@@ -148,7 +149,7 @@ export class RequestBudget {
 
   /** Changes the share of a key's concurrency (B7). Requests in flight are not cancelled. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
-    this.#queue(accessKeyId).maxConcurrent = checkedPlaces(maxConcurrent);
+    this.#queue(accessKeyId).maxConcurrent = checkedConcurrency(maxConcurrent);
     this.#pump();
   }
 
@@ -167,7 +168,7 @@ export class RequestBudget {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
     this.#term = term;
-    this.#window.inherit(term.sinceMs);
+    this.#limiter.inherit(term.sinceMs);
     if (!term.tookOverByForce) return term;
     this.#halfUntilMs = term.sinceMs + this.#settings.longestRequestMs;
     for (const queue of this.#queues.values()) queue.deref()?.halve(this.#halfUntilMs);
@@ -235,7 +236,7 @@ export class RequestBudget {
       this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
       next.waiter.grant(term);
     }
-    for (const queue of this.#queued) queue.makeRoom(nowMs);
+    for (const queue of this.#queued) queue.freeSlots(nowMs);
     this.#probeDoubtful(nowMs);
     this.#setTimer(nowMs);
   }
@@ -253,7 +254,7 @@ export class RequestBudget {
   /** Probes the arrival of requests that delay others: one handshake for each origin at a time. */
   #probeDoubtful(nowMs: number): void {
     if (this.#waiting === 0) return;
-    for (const { path = this.#anyPath() } of this.#window.doubtful(nowMs)) {
+    for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
       if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
     }
   }
@@ -263,7 +264,7 @@ export class RequestBudget {
     try {
       await path.probe();
       this.#probed.delete(path.origin);
-      this.#window.connected(path.origin, startedAtMs, this.#clock.monotonic());
+      this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
       // A server that accepts no connections has shown nothing, and neither has a client that is being closed.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
@@ -290,12 +291,12 @@ export class RequestBudget {
     let dueMs = Number.POSITIVE_INFINITY;
     for (const queue of this.#queued) {
       const head = queue.head(requestClass);
-      if (!head || !queue.hasPlace(requestClass, nowMs)) continue;
+      if (!head || !queue.hasSlot(requestClass, nowMs)) continue;
       if (this.#refusals.heldUntilMs(requestClass, head.dueMs) > nowMs) continue;
       dueMs = Math.min(dueMs, head.dueMs);
       if (!next || goesBefore(head, next)) next = head;
     }
-    if (!next || this.#window.freeAtMs(requestClass, nowMs) > nowMs) return undefined;
+    if (!next || this.#limiter.freeAtMs(requestClass, nowMs) > nowMs) return undefined;
     return { class: requestClass, lateMs: nowMs - dueMs, waiter: next };
   }
 
@@ -316,7 +317,7 @@ export class RequestBudget {
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
-      this.#window.nextDoubtMs(nowMs),
+      this.#limiter.nextDoubtMs(nowMs),
       ...this.#probed.values(),
     ];
     for (const queue of this.#queued) {
@@ -326,7 +327,7 @@ export class RequestBudget {
         if (!head) continue;
         changesMs.push(
           this.#refusals.heldUntilMs(requestClass, head.dueMs),
-          this.#window.freeAtMs(requestClass, nowMs),
+          this.#limiter.freeAtMs(requestClass, nowMs),
         );
       }
     }
@@ -339,9 +340,9 @@ export class RequestBudget {
   #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
     const { queue } = waiter;
     const occupant = { class: waiter.class, isPoll };
-    const reservation = this.#window.reserve(waiter.class, waiter.path);
+    const reservation = this.#limiter.reserve(waiter.class, waiter.path);
     queue.enter(occupant, ++this.#turn, this.#clock.monotonic());
-    let state: 'granted' | 'underWay' | 'held' | 'ended' = 'granted';
+    let state: 'granted' | 'inFlight' | 'held' | 'ended' = 'granted';
     let isHeard = false;
 
     const leave = () => {
@@ -350,8 +351,8 @@ export class RequestBudget {
     };
     const stamp = (nowMs: number) => {
       if (state !== 'granted') return;
-      state = 'underWay';
-      this.#window.stamp(reservation, nowMs);
+      state = 'inFlight';
+      this.#limiter.stamp(reservation, nowMs);
       this.#pump();
     };
     const started = (lastCheck?: () => void) => {
@@ -379,27 +380,27 @@ export class RequestBudget {
         const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
         const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
         const nowMs = this.#clock.monotonic();
-        queue.hold(occupant, () => Math.max(nowMs, this.#window.arrivedByMs(reservation)) + holdMs);
+        queue.hold(occupant, () => Math.max(nowMs, this.#limiter.arrivedByMs(reservation)) + holdMs);
       } else {
         leave();
         if (outcome.kind === 'answered') {
           learn(outcome.headAtMs ?? this.#clock.monotonic());
           this.#answered(waiter.class, reservation, outcome);
         } else if (!isHeard) {
-          this.#window.broken(reservation, this.#clock.monotonic());
+          this.#limiter.broken(reservation, this.#clock.monotonic());
         }
       }
       this.#pump();
     };
     const release = () => {
-      if (state === 'underWay') finished({ kind: 'abandoned' });
+      if (state === 'inFlight') finished({ kind: 'abandoned' });
       if (state !== 'granted') return;
-      this.#window.cancel(reservation);
+      this.#limiter.cancel(reservation);
       leave();
       this.#pump();
     };
     const yieldTo = (giveUp: () => void) => {
-      if (state !== 'underWay') return;
+      if (state !== 'inFlight') return;
       queue.yieldTo(occupant, giveUp);
       this.#pump();
     };
@@ -409,7 +410,7 @@ export class RequestBudget {
   /** Learns from the head of an answer how late the path is. */
   #heard(reservation: Reservation, headAtMs: number): void {
     const { sentAtMs = headAtMs } = reservation;
-    this.#window.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
+    this.#limiter.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
   }
 
   /** Learns from an answer whether the rate or the number of jobs is too high. */
@@ -430,13 +431,13 @@ export class RequestBudget {
       this.jobs.refused(sentAtMs);
     } else if (this.#pace.slowDown(sentAtMs, nowMs)) {
       this.#margin.refused();
-      this.#window.widen();
+      this.#limiter.widen();
     }
   }
 
   #sustainableJobs(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
-    return Math.floor((pollPart * starts * pollCycleMs) / periodMs);
+    return Math.floor((pollShare * starts * pollCycleMs) / periodMs);
   }
 }
 
@@ -451,7 +452,7 @@ function checkedRate(requestsPerSecond: number): number {
   return requestsPerSecond;
 }
 
-function checkedPlaces(maxConcurrent: number): number {
+function checkedConcurrency(maxConcurrent: number): number {
   assert(
     Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
     'a share of the concurrency is a whole number from 1 on',

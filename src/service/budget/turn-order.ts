@@ -70,8 +70,8 @@ export class TurnOrder {
     const poll = heads.find((head) => head.class === 'keepAlive');
     const page = heads.find((head) => head.class === 'pageRead');
     const endangered = poll !== undefined && poll.lateMs > keepAliveSlackMs;
-    const standsBack = page !== undefined && !endangered && this.#pollsAhead < 1;
-    const first = this.#least(standsBack ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
+    const givesWay = page !== undefined && !endangered && this.#pollsAhead < 1;
+    const first = this.#least(givesWay ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
     if (!first) return undefined;
     const late = this.#least(
       heads.filter((head) => head !== first && head !== poll && head.lateMs >= patienceMs),

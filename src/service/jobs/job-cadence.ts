@@ -19,15 +19,15 @@
 /** Time in ms from the last answered request to the next keep-alive. */
 export const keepAliveMs = 12_000;
 
-const soonestLookMs = 2_000;
+const soonestPollMs = 2_000;
 /** Default time of the first progress request in ms, if the duration of searches is unknown. */
-const usualLookMs = 2_500;
+const usualPollMs = 2_500;
 /** Safety margins for an estimate: a share of the whole time, and a fixed time. */
-const overshootPart = 0.1;
+const overshootShare = 0.1;
 const overshootMs = 250;
 /** Minimum wait before the next progress request, as a share of the elapsed time. */
-const leastPart = 0.1;
-const leastLookMs = 500;
+const leastWaitShare = 0.1;
+const leastWaitMs = 500;
 /** Time after the creation at which a search of 10 s is over, including its start and network delays. */
 const shortSearchMs = 10_500;
 
@@ -38,29 +38,29 @@ export interface SearchProgress {
   /** Time during which the search may have been running: since the last status that showed it as not started. */
   readonly searchingMs: number;
   /** Completed share of the range, 0 to 1. Undefined if unknown. */
-  readonly donePart: number | undefined;
+  readonly doneShare: number | undefined;
   /** Number of answered status requests, including this one. */
-  readonly looks: number;
+  readonly statuses: number;
 }
 
 /** Returns the time in ms from the creation to the first status request. `expectedMs` is the expected duration of the search. */
-export function firstLookMs(expectedMs = usualLookMs): number {
-  return Math.min(keepAliveMs, Math.max(soonestLookMs, expectedMs));
+export function firstPollMs(expectedMs = usualPollMs): number {
+  return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
 }
 
 /** Returns the time in ms from a status to the next progress request. */
-export function nextLookMs(course: SearchProgress): number {
-  const { elapsedMs, looks } = course;
+export function nextPollMs(progress: SearchProgress): number {
+  const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
-  const leastMs = Math.max(leastLookMs, leastPart * elapsedMs, looks > 1 ? untilShortMs : 0);
+  const leastMs = Math.max(leastWaitMs, leastWaitShare * elapsedMs, statuses > 1 ? untilShortMs : 0);
   const mostMs = Math.max(untilShortMs, elapsedMs);
-  return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(course))));
+  return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(progress))));
 }
 
 /** Estimated remaining time in ms. Infinity if unknown. */
-function remainingMs({ searchingMs, donePart }: SearchProgress): number {
-  if (!donePart) return Number.POSITIVE_INFINITY;
-  return (searchingMs / donePart) * (1 + overshootPart) + overshootMs - searchingMs;
+function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
+  if (!doneShare) return Number.POSITIVE_INFINITY;
+  return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;
 }
 
 /** Time in ms from the last answered request to a second keep-alive, if the first one has no answer yet. */

@@ -65,14 +65,14 @@ export class JobClient implements OpenJob {
   }
 
   async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
-    const { signal, dueMs, isLook, beforeSend } = options;
+    const { signal, dueMs, isProgressCheck, beforeSend } = options;
     const answer = await this.#calls.perform(
       {
         ...this.#followUp('getJob', ''),
         signal,
         dueMs,
         beforeSend,
-        requestClass: isLook ? 'jobCare' : undefined,
+        requestClass: isProgressCheck ? 'jobCare' : undefined,
       },
       decodeJobStatus,
     );
@@ -165,7 +165,7 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   return {
     write(chunk) {
       scanner.write(chunk);
-      return receiver.room?.();
+      return receiver.drained?.();
     },
     end: () => scanner.end(),
   };

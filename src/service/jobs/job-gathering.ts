@@ -93,7 +93,7 @@ export class JobGathering {
    * beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the share is reduced to the share of
    * its messages that are found.
    */
-  donePart({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
+  doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
     const { total } = this.#histogram.read(this.#messageCount);
     if (reachedMs === undefined || total === 0 || toMs <= fromMs) return undefined;

@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import type { Answer } from '../requests/call.ts';
 import { ServiceError } from '../requests/service-error.ts';
-import { delayAfterFailure, firstLookMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
+import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
 /** Delay in ms before a repeated request if a replica does not know the job, or the service is unreachable. */
@@ -20,7 +20,7 @@ const againDelayMs = 1_000;
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  /** Expected time from the creation to the end of the search, see `firstLookMs`. */
+  /** Expected time from the creation to the end of the search, see `firstPollMs`. */
   readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
@@ -28,7 +28,7 @@ export interface JobPollsOptions {
 
 /** One status request, from its place in the queue on. */
 interface Poll {
-  readonly isLook: boolean;
+  readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
   /** Undefined while it waits for a request slot. */
   sentAtMs: number | undefined;
@@ -36,8 +36,8 @@ interface Poll {
 
 export class JobPolls {
   readonly #options: JobPollsOptions;
-  readonly #underWay = new Set<Poll>();
-  #inLine: Poll | undefined;
+  readonly #inFlight = new Set<Poll>();
+  #queued: Poll | undefined;
   /** Last sent request, until its end. */
   #newest: Poll | undefined;
   /** Number of requests since the last answer. */
@@ -45,25 +45,25 @@ export class JobPolls {
   /** Time of the next request after a failure. */
   #againAtMs: number | undefined;
   /** Time of the next progress request. Infinity if none is needed. */
-  #lookAtMs: number;
+  #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
 
   constructor(options: JobPollsOptions) {
     this.#options = options;
-    this.#lookAtMs = options.job.heardAtMs + firstLookMs(options.expectedMs);
+    this.#progressAtMs = options.job.heardAtMs + firstPollMs(options.expectedMs);
     this.#plan();
   }
 
   /** Sending time of the oldest request whose answer may still arrive. Infinity if there is none. */
   get oldestSentMs(): number {
-    const times = [...this.#underWay].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
+    const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
   /** Sets the time of the next progress request. Infinity: only keep-alives are sent. */
-  lookAt(atMs: number): void {
-    this.#lookAtMs = atMs;
+  checkProgressAt(atMs: number): void {
+    this.#progressAtMs = atMs;
     this.#plan();
   }
 
@@ -71,7 +71,7 @@ export class JobPolls {
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
-    this.#inLine?.withdrawal.abort(new Error('no longer wanted'));
+    this.#queued?.withdrawal.abort(new Error('no longer wanted'));
   }
 
   get #dueMs(): number {
@@ -86,26 +86,26 @@ export class JobPolls {
     const waitMs = this.#nextMs() - clock.monotonic();
     if (waitMs === Number.POSITIVE_INFINITY) return;
     if (waitMs > 0) this.#timer = clock.after(waitMs, () => this.#plan());
-    else if (this.#inLine) this.#inLine.withdrawal.abort(new Error('makes way for a poll'));
+    else if (this.#queued) this.#queued.withdrawal.abort(new Error('makes way for a poll'));
     else void this.#ask();
   }
 
   #nextMs(): number {
     // A waiting progress request gives way when the job needs a keep-alive.
-    if (this.#inLine) return this.#inLine.isLook ? this.#dueMs : Number.POSITIVE_INFINITY;
+    if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
-      const { sentAtMs, isLook } = this.#newest;
-      const nextMs = isLook ? this.#dueMs : this.#options.job.heardAtMs + secondTryMs;
+      const { sentAtMs, isProgressCheck } = this.#newest;
+      const nextMs = isProgressCheck ? this.#dueMs : this.#options.job.heardAtMs + secondTryMs;
       return Math.max(nextMs, sentAtMs + patienceMs(this.#tries));
     }
-    return this.#againAtMs ?? Math.min(this.#dueMs, this.#lookAtMs);
+    return this.#againAtMs ?? Math.min(this.#dueMs, this.#progressAtMs);
   }
 
   async #ask(): Promise<void> {
     const { job, clock } = this.#options;
-    const isLook = this.#tries === 0 && clock.monotonic() < this.#dueMs;
-    const poll: Poll = { isLook, withdrawal: new AbortController(), sentAtMs: undefined };
-    this.#inLine = poll;
+    const isProgressCheck = this.#tries === 0 && clock.monotonic() < this.#dueMs;
+    const poll: Poll = { isProgressCheck, withdrawal: new AbortController(), sentAtMs: undefined };
+    this.#queued = poll;
     this.#tries++;
     this.#againAtMs = undefined;
     this.#plan();
@@ -113,8 +113,8 @@ export class JobPolls {
     try {
       answer = await job.getStatus({
         signal: poll.withdrawal.signal,
-        dueMs: isLook ? clock.monotonic() : this.#dueMs,
-        isLook,
+        dueMs: isProgressCheck ? clock.monotonic() : this.#dueMs,
+        isProgressCheck,
         beforeSend: () => this.#sent(poll),
       });
     } catch (thrown) {
@@ -131,20 +131,20 @@ export class JobPolls {
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
     // An older request may be written again after a spurious 401, while another one waits.
-    if (this.#inLine === poll) this.#inLine = undefined;
-    this.#underWay.add(poll);
+    if (this.#queued === poll) this.#queued = undefined;
+    this.#inFlight.add(poll);
     this.#newest = poll;
     this.#plan();
   }
 
   #ended(poll: Poll): void {
-    this.#underWay.delete(poll);
-    if (this.#inLine === poll) this.#inLine = undefined;
+    this.#inFlight.delete(poll);
+    if (this.#queued === poll) this.#queued = undefined;
     if (this.#newest === poll) this.#newest = undefined;
   }
 
   #failed(poll: Poll, error: LogfleetError): void {
-    const isLast = this.#newest === poll || this.#inLine === poll;
+    const isLast = this.#newest === poll || this.#queued === poll;
     this.#ended(poll);
     const isSent = poll.sentAtMs !== undefined;
     if (!isSent && poll.withdrawal.signal.aborted) {

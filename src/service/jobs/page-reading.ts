@@ -26,7 +26,7 @@ export interface PageSource {
   /** Number of rows of the current page that were passed on. Used after a failure. */
   readonly given: () => number;
   /** Promise while the sink accepts no more data, fulfilled when it does. */
-  readonly room: () => Promise<void> | undefined;
+  readonly drained: () => Promise<void> | undefined;
 }
 
 export interface PageReadingOptions {
@@ -49,7 +49,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   let { offset } = options;
   let tries = 0;
   while (offset < total) {
-    await roomIn(source, signal);
+    await whenDrained(source, signal);
     signal.throwIfAborted();
     let error: unknown;
     let gained = 0;
@@ -70,15 +70,15 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-async function roomIn(source: PageSource, signal: AbortSignal): Promise<void> {
-  const room = source.room();
-  if (!room) return;
+async function whenDrained(source: PageSource, signal: AbortSignal): Promise<void> {
+  const drained = source.drained();
+  if (!drained) return;
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await Promise.race([room, aborted]);
+    await Promise.race([drained, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

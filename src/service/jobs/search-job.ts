@@ -19,7 +19,7 @@ import type { JobPermit } from '../budget/job-admission.ts';
 import type { PageField } from '../pages/page-field.ts';
 import type { Answer } from '../requests/call.ts';
 import { ServiceError } from '../requests/service-error.ts';
-import { firstLookMs, nextLookMs } from './job-cadence.ts';
+import { firstPollMs, nextPollMs } from './job-cadence.ts';
 import {
   cancelledError,
   closedError,
@@ -165,7 +165,7 @@ export class SearchJob {
    * status.
    */
   expect(expectedMs: number | undefined): void {
-    if (this.progress.statuses === 0) this.#polls.lookAt(this.createdAtMs + firstLookMs(expectedMs));
+    if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
   /** Resolves after the next answered status, when the job has ended, or when the signal is aborted. */
@@ -182,7 +182,7 @@ export class SearchJob {
         receiver.row(row);
         given++;
       },
-      room: () => receiver.room?.(),
+      drained: () => receiver.drained?.(),
     };
     return this.#read(reading, this.progress.messageCount, (signal) => ({
       fetch: async (query) => {
@@ -193,7 +193,7 @@ export class SearchJob {
         return value.rows;
       },
       given: () => given,
-      room: () => receiver.room?.(),
+      drained: () => receiver.drained?.(),
     }));
   }
 
@@ -208,7 +208,7 @@ export class SearchJob {
         return value.rows;
       },
       given: () => 0,
-      room: () => undefined,
+      drained: () => undefined,
     }));
     return fields;
   }
@@ -226,7 +226,7 @@ export class SearchJob {
         return 1;
       },
       given: () => 0,
-      room: () => undefined,
+      drained: () => undefined,
     }));
     return fields;
   }
@@ -255,7 +255,7 @@ export class SearchJob {
         return value.records.length;
       },
       given: () => 0,
-      room: () => taking,
+      drained: () => taking,
     }));
     await taking;
     return end;
@@ -319,8 +319,8 @@ export class SearchJob {
     const { progress } = this;
     if (progress.state === 'cancelled') this.#ended(cancelledError(this.id));
     else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
-    if (this.#doneAtMs !== undefined) this.#polls.lookAt(Number.POSITIVE_INFINITY);
-    else if (isNewest) this.#polls.lookAt(this.#nextLookMs(answer.sentAtMs));
+    if (this.#doneAtMs !== undefined) this.#polls.checkProgressAt(Number.POSITIVE_INFINITY);
+    else if (isNewest) this.#polls.checkProgressAt(this.#nextPollMs(answer.sentAtMs));
     this.#finish();
     try {
       this.#onProgress(progress);
@@ -349,15 +349,15 @@ export class SearchJob {
     this.#tell();
   }
 
-  #nextLookMs(sentAtMs: number): number {
+  #nextPollMs(sentAtMs: number): number {
     const { idleAtMs = this.createdAtMs } = this.#gathering;
-    const course = {
+    const progress = {
       elapsedMs: sentAtMs - this.createdAtMs,
       searchingMs: sentAtMs - idleAtMs,
-      donePart: this.#gathering.donePart(this.#order),
-      looks: this.progress.statuses,
+      doneShare: this.#gathering.doneShare(this.#order),
+      statuses: this.progress.statuses,
     };
-    return sentAtMs + nextLookMs(course);
+    return sentAtMs + nextPollMs(progress);
   }
 
   #ended(error: LogfleetError): void {

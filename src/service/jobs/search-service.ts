@@ -65,7 +65,7 @@ export interface StatusOptions extends CallOptions {
   /** Monotonic time at which the job's keep-alive is due (B4). Default: now. */
   readonly dueMs?: number;
   /** Whether the request is not needed to keep the job alive, so that others may precede it. */
-  readonly isLook?: boolean;
+  readonly isProgressCheck?: boolean;
   /** Called right before the socket write. An error that it throws ends the call unsent. */
   readonly beforeSend?: () => void;
 }
@@ -86,7 +86,7 @@ export interface RowReceiver extends RowSink {
    * Returns a promise while the receiver accepts no more data, fulfilled when it does. Called regularly. Rows that are already read
    * may still follow. A page that is paused for 5 s is cancelled (B3) and continued after its last row.
    */
-  room?(): Promise<void> | undefined;
+  drained?(): Promise<void> | undefined;
 }
 
 /** Complete page of messages (2.5). Its rows were passed to the receiver. */

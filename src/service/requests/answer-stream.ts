@@ -75,8 +75,8 @@ export class AnswerStream<T> implements BodyReceiver {
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#ended) return undefined;
     this.#movedAtMs = this.#clock.monotonic();
-    const room = this.#sink?.write(chunk);
-    return room && this.#holdUp(room);
+    const drained = this.#sink?.write(chunk);
+    return drained && this.#holdUp(drained);
   }
 
   /** Value of the body. Undefined if the answer was not successful. */
@@ -90,10 +90,10 @@ export class AnswerStream<T> implements BodyReceiver {
     this.#timer?.cancel();
   }
 
-  async #holdUp(room: Promise<void>): Promise<void> {
+  async #holdUp(drained: Promise<void>): Promise<void> {
     const { heldUpMs } = this.#limits;
     if (this.#waits++ === 0) this.#setTimer(heldUpMs, () => this.#fail(new HeldUpError(heldUpMs)));
-    await room;
+    await drained;
     if (--this.#waits > 0) return;
     this.#movedAtMs = this.#clock.monotonic();
     this.#watchSilence();

@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Connection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import type { StandingSocket } from './dialer.ts';
+import type { SecureSocket } from './dialer.ts';
 import { connectDeadlineMs, TransportError } from './transport.ts';
 
 /** Maximum number of connections: the number of concurrent requests that the service allows for one access key (8). */
@@ -16,12 +16,12 @@ const maxConnections = 10;
 export interface ConnectionPoolOptions {
   readonly origin: string;
   readonly clock: Clock;
-  readonly dial: (origin: URL, signal: AbortSignal) => Promise<StandingSocket>;
+  readonly dial: (origin: URL, signal: AbortSignal) => Promise<SecureSocket>;
 }
 
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
-  readonly #standing = new Set<Connection>();
+  readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
@@ -35,13 +35,13 @@ export class ConnectionPool {
   /** See `Transport.ready`. */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
-    while (this.#standing.size < target) {
+    while (this.#connections.size < target) {
       this.#throwIfDone(signal);
-      while (this.#standing.size + this.#opening.size < target) this.#open();
+      while (this.#connections.size + this.#opening.size < target) this.#open();
       try {
         await Promise.race(this.#opening);
       } catch (error) {
-        if (this.#standing.size > 0) return;
+        if (this.#connections.size > 0) return;
         throw error;
       }
     }
@@ -54,7 +54,7 @@ export class ConnectionPool {
       const idle = this.#idle.pop();
       if (idle?.usable) return idle;
       if (idle) continue;
-      if (this.#standing.size + this.#opening.size < maxConnections) this.#open();
+      if (this.#connections.size + this.#opening.size < maxConnections) this.#open();
       await Promise.race([...this.#opening, this.#comesBack()]);
     }
   }
@@ -62,12 +62,12 @@ export class ConnectionPool {
   /** Opens one more connection. At the maximum it replaces the connection that was unused longest. */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
-    if (this.#standing.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
+    if (this.#connections.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
     await this.#openNow();
   }
 
   giveBack(connection: Connection): void {
-    if (!this.#standing.has(connection)) return;
+    if (!this.#connections.has(connection)) return;
     if (connection.usable) this.#idle.push(connection);
     else this.#remove(connection);
     this.#wake();
@@ -76,7 +76,7 @@ export class ConnectionPool {
   async close(): Promise<void> {
     this.#closing.abort(new TransportError('closed', 'the client has been closed'));
     this.#wake();
-    await Promise.all([...this.#standing].map((connection) => connection.destroy()));
+    await Promise.all([...this.#connections].map((connection) => connection.destroy()));
     await Promise.allSettled(this.#opening);
   }
 
@@ -99,13 +99,13 @@ export class ConnectionPool {
       dial(new URL(origin), signal),
     );
     const connection: Connection = new Connection(origin, socket, clock, () => this.#remove(connection));
-    this.#standing.add(connection);
+    this.#connections.add(connection);
     this.#idle.push(connection);
     this.#wake();
   }
 
   #remove(connection: Connection): void {
-    this.#standing.delete(connection);
+    this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     this.#wake();

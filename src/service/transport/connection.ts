@@ -7,7 +7,7 @@
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { StandingSocket } from './dialer.ts';
+import type { SecureSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
@@ -15,14 +15,14 @@ import { TransportError, type TransportRequest, type TransportResponse } from '.
 const idleTimeoutMs = 20_000;
 
 export class Connection {
-  readonly #socket: StandingSocket;
+  readonly #socket: SecureSocket;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #unused: Timer;
   #handedOver = false;
 
   /** `onGone` is called once, when the connection can carry no further requests. */
-  constructor(origin: string, socket: StandingSocket, clock: Clock, onGone: () => void) {
+  constructor(origin: string, socket: SecureSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
@@ -70,7 +70,7 @@ export class Connection {
   /** Passes the socket to undici, which asks for one before its first request. Any further request for a socket fails. */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
-    callback: (error: Error | null, socket: StandingSocket | null) => void,
+    callback: (error: Error | null, socket: SecureSocket | null) => void,
   ) => {
     const given = !this.#handedOver && this.usable;
     this.#handedOver = true;

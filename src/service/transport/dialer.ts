@@ -18,7 +18,7 @@ export interface DialerOptions {
 }
 
 /** Established connection. Data through a proxy tunnel is not gathered, since Node does not support it there. */
-export type StandingSocket = GatheringSocket | TLSSocket;
+export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {
   readonly #options: DialerOptions;
@@ -28,7 +28,7 @@ export class Dialer {
   }
 
   /** Resolves to a socket whose certificate is verified. Rejects with a `TransportError` or the signal's reason. */
-  async dial(origin: URL, signal: AbortSignal): Promise<StandingSocket> {
+  async dial(origin: URL, signal: AbortSignal): Promise<SecureSocket> {
     const tunnel = await this.#tunnel(origin, signal);
     const host = bareHost(origin);
     const options: ConnectionOptions = {
@@ -84,7 +84,7 @@ function hintOf(status: number): string {
   return status === 407 ? ': it requires a user and a password, as in http://user:password@proxy:3128' : '';
 }
 
-function secured(socket: StandingSocket, what: string, signal: AbortSignal): Promise<void> {
+function secured(socket: SecureSocket, what: string, signal: AbortSignal): Promise<void> {
   const tls = socket instanceof GatheringSocket ? socket.tls : socket;
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {

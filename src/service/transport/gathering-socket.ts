@@ -24,7 +24,7 @@ export class GatheringSocket extends Duplex {
   /** TLS socket, initially connecting. It emits `secureConnect` itself. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  #resting = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
+  #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   /** Range in `#filling` of gathered data that was not passed on. */
   #from = 0;
   #to = 0;
@@ -108,7 +108,7 @@ export class GatheringSocket extends Duplex {
     this.#handOn();
     if (!this.#isStopped || this.readableLength > 0) return;
     this.#isStopped = false;
-    [this.#filling, this.#resting] = [this.#resting, this.#filling];
+    [this.#filling, this.#spare] = [this.#spare, this.#filling];
     this.#from = 0;
     this.#to = 0;
     this.tls.resume();

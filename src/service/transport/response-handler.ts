@@ -92,11 +92,11 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     // undici's parser also reports an empty chunk each time it resumes. Pausing for it would never end.
     if (chunk.length === 0) return;
     try {
-      const room = this.#request.receiver?.write(chunk);
-      if (room === undefined) return;
+      const drained = this.#request.receiver?.write(chunk);
+      if (drained === undefined) return;
       controller.pause();
       // A promise callback runs when undici's parser is not active, which resuming requires.
-      room.then(
+      drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),
       );

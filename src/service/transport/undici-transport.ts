@@ -14,7 +14,7 @@ export class UndiciTransport implements Transport {
   readonly #clock: Clock;
   readonly #dialer: Dialer;
   readonly #pools = new Map<string, ConnectionPool>();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inFlight = new Set<Promise<unknown>>();
   #closed = false;
 
   constructor(options: DialerOptions & { readonly clock: Clock }) {
@@ -32,17 +32,17 @@ export class UndiciTransport implements Transport {
 
   async send(request: TransportRequest): Promise<TransportResponse> {
     const sending = this.#send(this.#pool(request.origin), request);
-    this.#underWay.add(sending);
+    this.#inFlight.add(sending);
     try {
       return await sending;
     } finally {
-      this.#underWay.delete(sending);
+      this.#inFlight.delete(sending);
     }
   }
 
   async drain(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inFlight);
     await this.close();
   }
 

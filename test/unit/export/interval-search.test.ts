@@ -284,7 +284,7 @@ function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
       if (rows === 9) ninth = row;
       receiver.row(rows === 10 && ninth ? ninth : row);
     },
-    room: () => receiver.room?.(),
+    drained: () => receiver.drained?.(),
   };
 }
 

@@ -177,7 +177,7 @@ class World {
       job,
       clock: this.clock,
       // Some jobs have progress requests. Most are done and only kept alive.
-      onAnswer: () => polls.lookAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
+      onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
     this.#jobs.push(polls);
@@ -188,8 +188,8 @@ class World {
     const job = {
       heardAtMs: createdAtMs,
       getStatus: async (options: StatusOptions = {}) => {
-        const { isLook, dueMs, signal, beforeSend } = options;
-        const requestClass = isLook ? 'jobCare' : 'keepAlive';
+        const { isProgressCheck, dueMs, signal, beforeSend } = options;
+        const requestClass = isProgressCheck ? 'jobCare' : 'keepAlive';
         const slot = await budget.acquire({
           class: requestClass,
           path: this.wire.path,

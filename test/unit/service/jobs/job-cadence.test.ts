@@ -2,19 +2,19 @@
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
-  firstLookMs,
+  firstPollMs,
   keepAliveMs,
-  nextLookMs,
+  nextPollMs,
   patienceMs,
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
 /** Times of the status requests for a search that ends after `durationMs`. The last one is the first to show the end. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
-  const times = [firstLookMs()];
+  const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
-    const course = { elapsedMs: last, searchingMs: last, donePart: donePartAt(last), looks: times.length };
-    times.push(last + nextLookMs(course));
+    const progress = { elapsedMs: last, searchingMs: last, doneShare: donePartAt(last), statuses: times.length };
+    times.push(last + nextPollMs(progress));
   }
   return times;
 }
@@ -30,34 +30,34 @@ describe('a search whose histogram shows how far it is', () => {
 
   test.each([3_000, 4_000, 6_000, 8_000, 10_000])('of %d ms takes two, and is seen done soon', (durationMs) => {
     for (const buckets of [24, 60, 1_000]) {
-      const looks = looksAt(durationMs, inBuckets(durationMs, buckets));
-      expect(looks).toHaveLength(2);
-      expect((looks[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
+      const statuses = looksAt(durationMs, inBuckets(durationMs, buckets));
+      expect(statuses).toHaveLength(2);
+      expect((statuses[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
     }
   });
 
   test('of ten minutes takes no more than its keep-alive', () => {
     const durationMs = 600_000;
-    const looks = looksAt(durationMs, inBuckets(durationMs, 60));
-    expect(looks.length).toBeLessThanOrEqual(Math.ceil(durationMs / keepAliveMs) + 2);
-    expect((looks.at(-1) as number) - durationMs).toBeLessThanOrEqual(keepAliveMs);
+    const statuses = looksAt(durationMs, inBuckets(durationMs, 60));
+    expect(statuses.length).toBeLessThanOrEqual(Math.ceil(durationMs / keepAliveMs) + 2);
+    expect((statuses.at(-1) as number) - durationMs).toBeLessThanOrEqual(keepAliveMs);
   });
 });
 
 test.each([1_000, 3_000, 10_000, 60_000])(
   'of a search of %d ms that finds nothing, no look is later than 12 s',
   (durationMs) => {
-    const looks = looksAt(durationMs, () => undefined);
-    const gaps = looks.map((time, index) => time - (looks[index - 1] ?? 0));
+    const statuses = looksAt(durationMs, () => undefined);
+    const gaps = statuses.map((time, index) => time - (statuses[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(keepAliveMs);
-    expect(looks.length).toBeLessThanOrEqual(3 + durationMs / keepAliveMs);
+    expect(statuses.length).toBeLessThanOrEqual(3 + durationMs / keepAliveMs);
   },
 );
 
 describe('a search of ten seconds or less, whatever its statuses show of it', () => {
   const durations = [500, 2_000, 2_500, 3_000, 4_000, 6_000, 8_000, 9_500, 10_000];
 
-  test.each(durations)('of %d ms takes two looks where they show nothing, or less than is done', (durationMs) => {
+  test.each(durations)('of %d ms takes two statuses where they show nothing, or less than is done', (durationMs) => {
     for (const shown of [undefined, 0, 1e-6, 0.001, 0.02]) {
       expect(looksAt(durationMs, () => shown).length).toBeLessThanOrEqual(2);
       expect(looksAt(durationMs, () => shown).at(-1)).toBeLessThanOrEqual(10_500);
@@ -66,9 +66,9 @@ describe('a search of ten seconds or less, whatever its statuses show of it', ()
 
   test.each(durations)('of %d ms takes three at most where they show more than is done', (durationMs) => {
     for (const ahead of [1.3, 2, 5, 1_000]) {
-      const looks = looksAt(durationMs, (elapsedMs) => Math.min(1, (ahead * elapsedMs) / durationMs));
-      expect(looks.length).toBeLessThanOrEqual(3);
-      expect(looks.at(-1)).toBeLessThanOrEqual(10_500);
+      const statuses = looksAt(durationMs, (elapsedMs) => Math.min(1, (ahead * elapsedMs) / durationMs));
+      expect(statuses.length).toBeLessThanOrEqual(3);
+      expect(statuses.at(-1)).toBeLessThanOrEqual(10_500);
     }
   });
 });
@@ -81,18 +81,18 @@ test.each([
 ])(
   'the first look comes when the search should be over, here after %s ms, and the job needs no poll before',
   (expectedMs, lookMs) => {
-    expect(firstLookMs(expectedMs)).toBe(lookMs);
+    expect(firstPollMs(expectedMs)).toBe(lookMs);
   },
 );
 
 test('progress counts from the start of the search, not from the creation of the job', () => {
-  const delayMs = nextLookMs({ elapsedMs: 20_000, searchingMs: 4_000, donePart: 0.5, looks: 4 });
+  const delayMs = nextPollMs({ elapsedMs: 20_000, searchingMs: 4_000, doneShare: 0.5, statuses: 4 });
   expect(delayMs).toBeGreaterThan(4_000);
   expect(delayMs).toBeLessThan(5_500);
 });
 
-test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (donePart) => {
-  const delayMs = nextLookMs({ elapsedMs: 3_000, searchingMs: 3_000, donePart, looks: 1 });
+test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (doneShare) => {
+  const delayMs = nextPollMs({ elapsedMs: 3_000, searchingMs: 3_000, doneShare, statuses: 1 });
   expect(delayMs).toBeGreaterThanOrEqual(500);
   expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
 });

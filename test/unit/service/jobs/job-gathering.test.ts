@@ -146,31 +146,31 @@ describe('data that statuses return once', () => {
 
 describe('how far a search is', () => {
   const range = { fromMs: 0, toMs: 1_000 };
-  const donePart = (...statuses: Partial<JobStatus>[]) => {
+  const doneShare = (...statuses: Partial<JobStatus>[]) => {
     const gathering = new JobGathering();
     for (const status of statuses) gathering.take({ value: { ...nothing, ...status }, sentAtMs: 0 });
-    return gathering.donePart(range);
+    return gathering.doneShare(range);
   };
 
   test('is the part that its buckets cover, from the end of the range (2.3)', () => {
-    expect(donePart()).toBeUndefined();
-    expect(donePart({ messageCount: 3 })).toBeUndefined();
-    expect(donePart({ buckets: [bucket(700, 5)], messageCount: 6 })).toBeCloseTo(0.3);
-    expect(donePart({ buckets: [bucket(0, 5), bucket(-100, 5)], messageCount: 10 })).toBe(1);
+    expect(doneShare()).toBeUndefined();
+    expect(doneShare({ messageCount: 3 })).toBeUndefined();
+    expect(doneShare({ buckets: [bucket(700, 5)], messageCount: 6 })).toBeCloseTo(0.3);
+    expect(doneShare({ buckets: [bucket(0, 5), bucket(-100, 5)], messageCount: 10 })).toBe(1);
   });
 
   test('is less where the histogram runs ahead of the results: as much of it as is found', () => {
     const buckets = [bucket(700, 5), bucket(600, 15)];
-    expect(donePart({ buckets, messageCount: 10 })).toBeCloseTo(0.2);
-    expect(donePart({ buckets, messageCount: 0 })).toBe(0);
+    expect(doneShare({ buckets, messageCount: 10 })).toBeCloseTo(0.2);
+    expect(doneShare({ buckets, messageCount: 0 })).toBe(0);
     const state = 'doneGatheringHistogram';
-    expect(donePart({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
+    expect(doneShare({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
   });
 
   test('is unknown where the histogram is done and tells nothing beyond it (3.1)', () => {
     const state = 'doneGatheringHistogram';
-    expect(donePart({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
-    expect(donePart({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
+    expect(doneShare({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
+    expect(doneShare({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
   });
 
   test('counts from when it was last seen not to have begun', () => {

@@ -69,7 +69,7 @@ class Gate extends RowLog {
     this.most = most;
   }
 
-  room(): Promise<void> | undefined {
+  drained(): Promise<void> | undefined {
     return this.rows.length < this.most ? undefined : this.#opened.promise;
   }
 
@@ -80,10 +80,10 @@ class Gate extends RowLog {
   }
 }
 
-describe('a sink without room (B3)', () => {
+describe('a sink without drained (B3)', () => {
   const inPieces = page({ pieceBytes: 1_000, pieceMs: 1 });
 
-  test('holds the page up, and gets the rest when it has room again', async () => {
+  test('holds the page up, and gets the rest when it has drained again', async () => {
     const { clock, job } = harness([inPieces]);
     const gate = new Gate(30);
     const reading = job.listMessages(query, gate);
@@ -109,20 +109,23 @@ describe('a sink without room (B3)', () => {
     expect(gate.rows).toHaveLength(taken);
   });
 
-  test('is not the silence of the service, which begins anew with the room', async () => {
+  test('is not the silence of the service, which begins anew with the drained', async () => {
     const body = messages(20, 100);
     const { clock, job } = harness([page({ body, pieceBytes: Math.ceil(body.length / 4), pieceMs: 9_000 })]);
     const log = new RowLog();
-    const room = () => new Promise<void>((resolve) => void clock.after(4_900, resolve));
-    const reading = job.listMessages(query, Object.assign(log, { room }));
+    const drained = () => new Promise<void>((resolve) => void clock.after(4_900, resolve));
+    const reading = job.listMessages(query, Object.assign(log, { drained }));
     expect(await settled(clock, reading)).toMatchObject({ value: { rows: 100 } });
     expect(Math.round(clock.monotonic())).toBe(4 * (9_000 + 4_900));
   });
 
-  test('ends the page with the reason for which it will never have room', async () => {
+  test('ends the page with the reason for which it will never have drained', async () => {
     const world = harness([inPieces]);
     const fault = new Error('the disk is full');
-    const reading = world.job.listMessages(query, Object.assign(new RowLog(), { room: () => Promise.reject(fault) }));
+    const reading = world.job.listMessages(
+      query,
+      Object.assign(new RowLog(), { drained: () => Promise.reject(fault) }),
+    );
     expect(await settled(world.clock, reading)).toBe(fault);
     expect(world.budget).toMatchObject({ open: 0, ends: [{ kind: 'abandoned' }] });
   });

@@ -152,13 +152,13 @@ describe('an empty page, while the job counts more', () => {
   });
 });
 
-describe('a sink without room', () => {
+describe('a sink without drained', () => {
   test('is waited for before a page is asked for (B3)', async () => {
     const { clock, fake, job } = await finished(30);
     fake.page = serve(30, 10);
     let full = Promise.withResolvers<void>();
     let isFull = true;
-    const log = Object.assign(new Ids(), { room: () => (isFull ? full.promise : undefined) });
+    const log = Object.assign(new Ids(), { drained: () => (isFull ? full.promise : undefined) });
     const reading = job.readMessages({ offset: 0, receiver: log });
     await clock.advance(60_000);
     expect(fake.queries).toHaveLength(0);
@@ -172,7 +172,7 @@ describe('a sink without room', () => {
     const { clock, fake, job } = await finished(30);
     let isFull = false;
     let emptied = Promise.withResolvers<void>();
-    const log = Object.assign(new Ids(), { room: () => (isFull ? emptied.promise : undefined) });
+    const log = Object.assign(new Ids(), { drained: () => (isFull ? emptied.promise : undefined) });
     fake.page = (query, receiver) => {
       const rows = serve(30, 10)(query, receiver);
       if (query.offset !== 10) return rows;
@@ -193,7 +193,7 @@ describe('a sink without room', () => {
   test('is not awaited after an abort', async () => {
     const { clock, job, fake } = await finished(30);
     const controller = new AbortController();
-    const log = Object.assign(new Ids(), { room: () => new Promise<void>(() => {}) });
+    const log = Object.assign(new Ids(), { drained: () => new Promise<void>(() => {}) });
     const reading = job.readMessages({ offset: 0, receiver: log, signal: controller.signal });
     clock.after(5, () => controller.abort(new Error('enough')));
     expect(await settled(clock, reading)).toMatchObject({ message: 'enough' });

@@ -72,7 +72,7 @@ describe('when it is asked (B4)', () => {
     const { clock, fake } = world();
     await clock.advance(70_000);
     expect(fake.asked).toEqual([2_000, 10_500, 21_000, 33_000, 45_000, 57_000, 69_000]);
-    expect(fake.options.map(({ dueMs, isLook }) => [dueMs, isLook]).slice(0, 5)).toEqual([
+    expect(fake.options.map(({ dueMs, isProgressCheck }) => [dueMs, isProgressCheck]).slice(0, 5)).toEqual([
       [2_000, true],
       [10_500, true],
       [21_000, true],
@@ -110,9 +110,9 @@ describe('when it is asked (B4)', () => {
 
   test('a look that waits in line makes way when the job needs a poll', async () => {
     const { clock, fake } = world();
-    const waiting: { readonly isLook: boolean | undefined; readonly signal: AbortSignal | undefined }[] = [];
-    fake.getStatus = ({ isLook, signal } = {}) => {
-      waiting.push({ isLook, signal });
+    const waiting: { readonly isProgressCheck: boolean | undefined; readonly signal: AbortSignal | undefined }[] = [];
+    fake.getStatus = ({ isProgressCheck, signal } = {}) => {
+      waiting.push({ isProgressCheck, signal });
       return new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason));
       });
@@ -120,7 +120,7 @@ describe('when it is asked (B4)', () => {
     await clock.advance(11_999);
     expect(waiting).toHaveLength(1);
     await clock.advance(1);
-    expect(waiting.map(({ isLook, signal }) => [isLook, signal?.aborted])).toEqual([
+    expect(waiting.map(({ isProgressCheck, signal }) => [isProgressCheck, signal?.aborted])).toEqual([
       [true, true],
       [false, false],
     ]);
@@ -234,7 +234,9 @@ describe('a status that is not answered', () => {
     isDown = true;
     await clock.advance(38_000);
     expect(fake.asked.slice(3)).toEqual([33_000, 35_000, 37_000, 40_000, 44_000, 50_000, 56_000, 62_000]);
-    expect(fake.options.slice(3).map(({ isLook, dueMs }) => [isLook, dueMs])).toEqual(Array(8).fill([false, 33_000]));
+    expect(fake.options.slice(3).map(({ isProgressCheck, dueMs }) => [isProgressCheck, dueMs])).toEqual(
+      Array(8).fill([false, 33_000]),
+    );
   });
 
   test('yet is asked again in time to reach the service before 20 s are over, and is still heard when it comes (B4, E5)', async () => {
@@ -243,7 +245,7 @@ describe('a status that is not answered', () => {
     fake.status = () => new Promise((resolve) => answers.push(resolve));
     await clock.advance(33_000);
     expect(fake.asked).toEqual([2_000, 12_000, 16_000, 20_000, 28_000]);
-    expect(fake.options.map(({ isLook }) => isLook)).toEqual([true, false, false, false, false]);
+    expect(fake.options.map(({ isProgressCheck }) => isProgressCheck)).toEqual([true, false, false, false, false]);
     expect(job.end).toBeUndefined();
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });

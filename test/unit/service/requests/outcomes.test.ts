@@ -111,7 +111,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
     outcome === 'heldUp'
       ? world.job.listMessages(
           { offset: 0, limit: 10 },
-          Object.assign(new RowLog(), { room: () => new Promise<void>(() => {}) }),
+          Object.assign(new RowLog(), { drained: () => new Promise<void>(() => {}) }),
         )
       : calls[operation](world);
   const error = await failureOf(world, call);

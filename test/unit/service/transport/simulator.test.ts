@@ -116,7 +116,7 @@ describe('pages of messages over TLS', () => {
       this.ids.push(messageId);
     }
 
-    room(): Promise<void> {
+    drained(): Promise<void> {
       return new Promise((resolve) => setImmediate(resolve));
     }
   }
