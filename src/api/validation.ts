@@ -8,7 +8,6 @@
 import { unreachable } from '../base/assert.ts';
 import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
-import { applyDefaults } from './defaults.ts';
 import { nearest } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
 import { error, explained, type Finding, warning } from './finding.ts';
@@ -18,6 +17,7 @@ import { checkMetadata } from './metadata-check.ts';
 import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
+import { applyDefaults } from './schema-defaults.ts';
 import { schemaOf } from './schemas.ts';
 
 /** Kind of a logfleet document in any version. Undefined for all other documents. */

@@ -16,11 +16,9 @@ import type { Logger } from '../base/log.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
 import type { Build, Collector, UpgradeService } from '../service/collectors/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
-import { ListOrder } from './list-order.ts';
-import { defaultRows, PageSize } from './page-size.ts';
-import { refusesBuild } from './refused-build.ts';
-import { type Sweep, sweepOf } from './sweep.ts';
-import { chooseView, type View } from './view.ts';
+import { type Listed, ListOrder } from './list-order.ts';
+import { chooseView, type View } from './listing-view.ts';
+import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
 /** Error of the last read, and the time of the retry. */
 export interface ListingProblem {
@@ -531,4 +529,21 @@ function sameBuilds(before: readonly Build[] | undefined, after: readonly Build[
   return before.every(
     ({ version, latest }, index) => version === after[index]?.version && latest === after[index]?.latest,
   );
+}
+
+export interface Sweep {
+  readonly view: View;
+  readonly startedAtMs: number;
+  readonly seen: Set<string>;
+  /** Rows of the listing for each build of the view, in order. */
+  readonly lists: readonly [Listed[], Listed[]];
+  offset: number;
+  /** Index of the build whose listing is being read. */
+  build: number;
+  /** Whether certainly no collector runs the view's build, since another listing would have shown it. */
+  readonly proven: boolean;
+}
+
+export function sweepOf(view: View, startedAtMs: number): Sweep {
+  return { view, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: false };
 }

@@ -4,7 +4,6 @@
  * empty page ends a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
-import { refusesBuild } from './refused-build.ts';
 
 /** Documented default. */
 export const defaultRows = 50;
@@ -61,4 +60,9 @@ export class PageSize {
     const larger = limits.find((candidate) => candidate > this.#limit);
     if (larger !== undefined && larger <= this.#ceiling) this.#limit = larger;
   }
+}
+
+/** Whether the service does not know the build of the listing. Its list of builds may have changed. */
+export function refusesBuild(error: unknown): boolean {
+  return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

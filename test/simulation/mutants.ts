@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
     'U7',
     'every version is taken for visible',
     'single',
-    'fleet/view.ts',
+    'fleet/listing-view.ts',
     'return this.builds.some((build) => build !== version);',
     'return version !== undefined;',
     'convergence:',

@@ -6,7 +6,7 @@
  * be identified is marked as `unclear`, and resources read from it before are kept.
  */
 
-import { applyDefaults } from '../../api/defaults.ts';
+import { applyDefaults } from '../../api/schema-defaults.ts';
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, parseManifestFile } from '../../api/manifest-file.ts';

@@ -7,7 +7,6 @@
 import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
-import { type Waiting, WaitingQueue } from './waiting-queue.ts';
 
 /**
  * Share of the concurrent requests that page reads may use (B3): 8 of 10. While jobs are kept alive, the share applies to all
@@ -17,6 +16,51 @@ const workShare = 0.8;
 /** Time in ms after a request for a job in which a keep-alive is expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
+
+/** Entry of a `WaitingQueue`. */
+export interface Waiting {
+  readonly dueMs: number;
+  /** Unique number in order of arrival. */
+  readonly order: number;
+}
+
+/** Waiting requests, sorted by due time and then by arrival. */
+export class WaitingQueue<W extends Waiting> {
+  readonly #entries: W[] = [];
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  peek(): W | undefined {
+    return this.#entries[0];
+  }
+
+  all(): readonly W[] {
+    return [...this.#entries];
+  }
+
+  push(entry: W): void {
+    this.#entries.splice(this.#indexFor(entry), 0, entry);
+  }
+
+  /** Removes an entry of this queue. */
+  remove(entry: W): void {
+    this.#entries.splice(this.#indexFor(entry), 1);
+  }
+
+  /** Index of the first entry that does not precede `entry`, by bisection. */
+  #indexFor({ dueMs, order }: Waiting): number {
+    let [low, high] = [0, this.#entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#entries[middle] as W;
+      if (other.dueMs < dueMs || (other.dueMs === dueMs && other.order < order)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
 
 /** Request in the queue. */
 export interface Waiter extends Waiting {

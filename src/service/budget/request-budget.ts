@@ -190,7 +190,6 @@ export class RequestBudget {
         sinceMs: nowMs,
         dueMs: request.dueMs ?? nowMs,
         order: this.#arrivals++,
-        place: 0,
         grant: (term) => {
           signal?.removeEventListener('abort', onAbort);
           resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive', term));

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
+import { type Waiting, WaitingQueue } from '../../../../src/service/budget/key-queue.ts';
 import { marginBounds, PathMargin } from '../../../../src/service/budget/path-margin.ts';
 import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.ts';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
-import { type Waiting, WaitingQueue } from '../../../../src/service/budget/waiting-queue.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Time after which the pace increases by one step. */
@@ -32,7 +32,7 @@ describe('the waiting queue', () => {
         };
         for (const [order, one] of steps.entries()) {
           if (one.kind === 'push') {
-            const entry: Waiting = { dueMs: one.dueMs, order, place: 0 };
+            const entry: Waiting = { dueMs: one.dueMs, order };
             queue.push(entry);
             model = [...model, entry].sort((left, right) => left.dueMs - right.dueMs || left.order - right.order);
           } else {

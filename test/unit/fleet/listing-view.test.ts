@@ -1,6 +1,6 @@
 /** Choice of the build whose listing shows all collectors (U7). */
 import { describe, expect, test } from 'vitest';
-import { chooseView, type View } from '../../../src/fleet/view.ts';
+import { chooseView, type View } from '../../../src/fleet/listing-view.ts';
 import type { Build } from '../../../src/service/collectors/upgrade-service.ts';
 
 const builds = (...versions: readonly string[]): readonly Build[] =>
