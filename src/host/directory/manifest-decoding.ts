@@ -6,11 +6,11 @@
  * be identified is marked as `unclear`, and resources read from it before are kept.
  */
 
-import { applyDefaults } from '../../api/schema-defaults.ts';
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, parseManifestFile } from '../../api/manifest-file.ts';
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
+import { applyDefaults } from '../../api/schema-defaults.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
 import { isRecord } from '../../base/record.ts';
