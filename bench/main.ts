@@ -6,30 +6,30 @@ import { parseArgs } from 'node:util';
 
 const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PART]
 
-  rollout     requests, time, memory, processor time and latency of a rolling policy
+  rollout     requests, time, memory, processor time and latency of a rollout
                 --quick   small fleets and few repetitions: two minutes instead of five
                 --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
-  client      how fast pages of messages are read, in how much memory, what searches cost in requests, how many jobs are kept
-              alive, and what the simulator takes for a year of messages and 200 jobs
+  client      speed and memory of reading pages of messages, requests of searches, number of jobs that are kept alive, and memory of
+              the simulator with a year of messages and 200 jobs
                 --quick   few repetitions
                 --only    parts: scanner, transfer, requests, alive, memory
                 --json    one JSON document instead of tables
-  output      how fast pages of messages become the bytes of files, in each format and compression, and in how much memory
+  output      speed and memory of converting pages of messages to files, for each format and compression
                 --quick   short runs
                 --json    one JSON document instead of a table
-  export      what an export of a million messages costs in requests; how fast messages come into files, in how much memory, and how
-              much faster than by plain code: a quarter of an hour
+  export      requests of an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
+              quarter of an hour
                 --quick   few messages and no repetitions
-                --only    parts: requests, compared (with plain code), large (ten million messages, and pages of 100 MB)
+                --only    parts: requests, compared (with simple user code), large (ten million messages, and pages of 100 MB)
                 --json    one JSON document instead of tables
-  many        what thousands of resources cost that are in order already: a restart, memory, first statuses, a minute at rest
-                --resources N  how many of each population; 10000 unless told
+  many        cost of thousands of resources without work: a restart, memory, first statuses, a minute at rest
+                --resources N  number of resources of each population; default 10000
                 --only    populations: paused (exports), complete (exports), policies, waiting (exports whose Secret is missing)
-                --profiles DIR  also writes profiles of the operator's processor there
+                --profiles DIR  folder for CPU profiles of the operator
                 --json    one JSON document instead of tables
-  simulator   what the simulated service serves with its limits lifted`;
+  simulator   throughput of the simulated service without its limits`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

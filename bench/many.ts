@@ -73,7 +73,7 @@ function firstLines(figures: ManyFigures): Line[] {
   if (!first) return [];
   return [
     line(figures, 'first statuses of all written', first.cpuSeconds, 'CPU s', goals.firstCpuSeconds),
-    { what: 'first statuses of all written, time', measured: `${first.seconds.toFixed(1)} s` },
+    { what: 'first statuses of all resources, time', measured: `${first.seconds.toFixed(1)} s` },
     { what: 'first statuses, requests', measured: renderRequests(first.requests) },
     line(figures, 'a write of status, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
     line(figures, 'a write of status, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),

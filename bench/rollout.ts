@@ -73,8 +73,8 @@ async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
   // Rollouts in virtual time use the CPU time that the waiting real-time processes leave.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
-  const converged = wants('converged') ? await told(stayConverged(), 'converged') : undefined;
-  const latency = wants('latency') ? await told(measureLatency(extent.applies), 'latency') : undefined;
+  const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
+  const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;
   return {
     ...machine,
     ...(cases.length > 0 ? { requests } : {}),
@@ -86,8 +86,8 @@ async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<
 
 async function measureLoad({ heldCollectors, rollingSeconds, whole }: Extent) {
   const [held, ...rollouts] = await Promise.all([
-    told(holdFleet(heldCollectors, rollingSeconds), `${heldCollectors} collectors in real time`),
-    ...whole.map((collectors) => told(rollOutFast(collectors, speed), `whole rollout of ${collectors}`)),
+    withProgress(holdFleet(heldCollectors, rollingSeconds), `${heldCollectors} collectors in real time`),
+    ...whole.map((collectors) => withProgress(rollOutFast(collectors, speed), `whole rollout of ${collectors}`)),
   ]);
   return { held, rollouts };
 }
@@ -110,17 +110,17 @@ const run = promisify(execFile);
 async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
   const figures: RolloutFigures[] = [];
   const queue = [...cases.entries()];
-  const lane = async () => {
+  const worker = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       const [place, one] = next;
-      figures[place] = await told(rollOutApart(one), describe(one));
+      figures[place] = await withProgress(rollOutInProcess(one), describe(one));
     }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
   return figures;
 }
 
-async function rollOutApart(one: RolloutCase): Promise<RolloutFigures> {
+async function rollOutInProcess(one: RolloutCase): Promise<RolloutFigures> {
   const running = run(process.execPath, [virtualRollout, JSON.stringify(one)]);
   setPriority(running.child.pid ?? 0, constants.priority.PRIORITY_LOW);
   return JSON.parse((await running).stdout) as RolloutFigures;
@@ -131,7 +131,7 @@ function describe({ collectors, pageRows, oldVersions }: RolloutCase): string {
 }
 
 /** Reports progress on stderr, since the table is printed at the end. */
-async function told<T>(work: Promise<T>, what: string): Promise<T> {
+async function withProgress<T>(work: Promise<T>, what: string): Promise<T> {
   const startMs = performance.now();
   const value = await work;
   console.error(`${what}: ${((performance.now() - startMs) / 1_000).toFixed(0)} s`);

@@ -23,8 +23,9 @@ const exportManifest = 'demo/exports/export.yaml';
 /** Targets of the manifest before and after its change. */
 const targets = { broken: '19.480-2', good: '19.500-1' } as const;
 /**
- * The grace is short because the lists of this simulator show effects immediately. A real service needs the default of a minute: with a
- * shorter grace, an upgrade whose answer was lost could be posted twice.
+ * The demo runs with a short `--grace` (time until lists show an effect), because the lists of its simulator show effects
+ * immediately. A real service needs the default of a minute: with a shorter time, an upgrade whose answer was lost could be posted
+ * twice.
  */
 const grace = '2s';
 /** Maximum time of the demo. On a slow machine, the demo then reports how far it got. */
@@ -32,7 +33,10 @@ const longestRunMs = 130_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
-/** Resolves to the exit status: 0 when everything is settled, 1 after the maximum time, 130 after a signal. */
+/**
+ * Runs the demo. Resolves to the exit status: 0 when both rollouts and the export have ended, 1 after the maximum time, 130 after a
+ * signal.
+ */
 export async function runDemo(context: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-demo-'));
   const manifests = join(directory, 'manifests');

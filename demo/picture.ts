@@ -12,9 +12,12 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/** Share of updated collectors in the shown moment: some are updated, some in progress, and some waiting. */
+/**
+ * Share of updated collectors at the moment that the picture shows: some collectors are updated, some are in upgrade, and some
+ * wait.
+ */
 const shownShare = 0.35;
-/** Covered share of the range in the shown moment of the export. */
+/** Exported share of the range at the moment that the picture shows. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
@@ -67,7 +70,7 @@ function findRow(text: string): number {
   return end.findIndex((row) => textOf(row).startsWith(text));
 }
 
-/** The closer one of two moments. A distance that is not a number counts as 0. */
+/** Returns the moment that is closer to the wanted one. A distance that is not a number counts as 0. */
 function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }

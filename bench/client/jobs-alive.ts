@@ -34,7 +34,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
   const model = new ServiceModel(
     {
       users: { ops: { keys: { id: 'key' } } },
-      // The shortest silence that the specification allows (3.1).
+      // Minimum time without requests after which the service may cancel a job (3.1).
       search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
       logs: { messages: 2_000, from: '-1h', to: '-0s' },
     },
@@ -90,6 +90,6 @@ export function jobsAliveSection(figures: JobsAliveFigures): Section {
         measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${mostPerSecond} in one, ${refused429} answers of 429`,
       },
     ],
-    notes: ['The service cancels after 20 s of silence, the shortest that its specification allows.'],
+    notes: ['The service cancels a job after 20 s without requests, the minimum of its specification.'],
   };
 }

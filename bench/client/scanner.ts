@@ -47,10 +47,10 @@ export function scannerSection(figures: readonly ScanFigures[]): Section {
     title: 'Pages of 100 MB read into rows, one thread',
     lines: figures.flatMap(linesOf),
     notes: [
-      'The median of several pages in one process, without what makes and brings the bytes, in time that passes: what else runs',
-      'on the machine counts. Row slices, of whichever messages, are what was promised, and what an export of NDJSON takes: the',
-      'bytes of each message, its id and its times. A line is a message of 0.9 KB from a web server, an event one in JSON with',
-      'an escape every few bytes, a long one has 256 KB. Memory is the most of the process, about 50 MB of it Node itself.',
+      'Median of several pages in one process, in elapsed time, so other load on the machine matters. Creating and transferring the',
+      'bytes is not included. Row slices, which have the target, are the bytes of each message, its id and its times, as an export',
+      'to NDJSON uses them. A line is a message of 0.9 KB from a web server, an event is a message in JSON with an escape every',
+      'few bytes, a long message has 256 KB. Memory is the peak of the process, of which Node itself takes about 50 MB.',
     ],
   };
 }

@@ -163,15 +163,15 @@ export function searchRequestsSection(figures: SearchRequestFigures): Section {
       },
       { what: '  answers of 429', measured: String(refused429), target: '0', met: refused429 === 0 },
       {
-        what: '  most in a second, most at once',
+        what: '  maximum in a second, maximum at once',
         measured: `${mostPerSecond}, ${mostAtOnce}`,
         target: '<= 4, <= 10',
         met: mostPerSecond <= 4 && mostAtOnce <= 10,
       },
     ],
     notes: [
-      'The least is 13: a creation, a status, ten pages and a deletion. Counted from the simulator’s journal. Answers of a busy',
-      'machine come late, the margin of the budget grows with them (B1), and the rate is less.',
+      'The minimum is 13 requests: creation, status, ten pages, deletion. Counted from the simulator’s journal. On a busy machine,',
+      'answers come late. Then the margin of the request budget grows (B1), and the rate is lower.',
     ],
   };
 }

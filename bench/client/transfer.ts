@@ -51,9 +51,9 @@ export function transferSection(results: readonly TransferResult[]): Section {
     title: 'Pages of 10,000 messages from the simulator over TLS, through client and scanner, one thread',
     lines: results.flatMap(linesOf),
     notes: [
-      'The simulator makes the pages in another process on the same machine. The first figure is of time that passes, so that',
-      'both have to have a processor of their own; what one of the client could take is the second. Rows are counted and',
-      'thrown away.',
+      'The simulator makes the pages in another process on the same machine. The first figure is in elapsed time, so both processes',
+      'need a processor of their own. The second figure is the speed at which one processor of the client could read. Rows are',
+      'counted and discarded.',
     ],
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Reads pages of messages from the simulator over TLS with the client and its scanner, in a separate process: `node
+ * Reads pages of messages from the simulator over TLS, with the client and its scanner, in a separate process. `node
  * transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as a line of JSON.
  */
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';

@@ -60,8 +60,8 @@ export function commandSection(figures: readonly CommandFigures[]): Section {
     title: `logfleet export of ${figures[0]?.messages.toLocaleString('en')} messages, against the limits of the service`,
     lines: figures.map(commandLine),
     notes: [
-      'The most memory that the process had, with four searches side by side. As in the image: set up as in its Dockerfile; elsewhere as',
-      'Node has it.',
+      'Peak memory of the process, with four concurrent searches. "As in the image": with the settings of the Dockerfile. "Elsewhere":',
+      'with the defaults of Node.',
     ],
   };
 }

@@ -69,12 +69,12 @@ async function measure(corpus: Corpus, runs: readonly FileRun[], times: number):
 
 export function comparedSection(figures: readonly FileRunFigures[]): Section {
   return {
-    title: `${titleOf(figures)} into files, beside plain code`,
+    title: `${titleOf(figures)} into files, compared with simple user code`,
     lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
     notes: [
-      'MB of pages for each second of processor time (user and system, all threads, of the whole process but for what it takes with no',
-      'messages); in brackets MB a second. The simulator is another process of the same machine. Plain code is fetch, JSON.parse of',
-      'the page, JSON.stringify of each message and a stream of node:zlib, no counts and no checksum. The least of a few runs.',
+      'MB of pages per second of processor time (user and system, all threads, without the time that the process takes for no',
+      'messages); in brackets MB per second. The simulator is another process on the same machine. Simple user code is fetch, JSON.parse',
+      'of the page, JSON.stringify of each message and a stream of node:zlib, without counts and checksum. Best of a few runs.',
     ],
   };
 }
@@ -85,9 +85,7 @@ export function largeSections(figures: LargeFigures): Section[] {
     {
       title: `${titleOf(figures.largePages)}, in pages of 100 MB, into files`,
       lines: figures.largePages.flatMap(memoryLines),
-      notes: [
-        'Memory is the most that the process had from its start to its end, with one memory pool for all threads, as in the image.',
-      ],
+      notes: ['Memory is the peak of the process, with one memory pool for all threads, as in the image.'],
     },
   ];
 }
@@ -99,11 +97,11 @@ function titleOf([one]: readonly FileRunFigures[]): string {
 
 function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): Line {
   if (one.way === 'plain') {
-    return { what: '  plain code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
+    return { what: '  simple user code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
   }
   const times = plain ? workSeconds(plain) / workSeconds(one) : Number.NaN;
   const least = [...leastTimes].find(([compression]) => isSame(compression, one.compression))?.[1];
-  const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times plain code`;
+  const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times simple user code`;
   if (least === undefined) return { what: nameOf(one), measured };
   return { what: nameOf(one), measured, target: `>= ${least} times`, met: times >= least };
 }

@@ -77,8 +77,8 @@ const shapes: readonly Shape[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
   { name: 'searches of 1 to 9 s', search: { duration: ['1s', '9s'] } },
-  { name: 'searches that take as long as their range is', search: { rangePerSecond: '3h' } },
-  { name: 'searches of 4 s, a third of the messages in ten minutes', search: { duration: '4s' }, dense: burst },
+  { name: 'searches whose duration follows from their range', search: { rangePerSecond: '3h' } },
+  { name: 'searches of 4 s, with a third of the messages in ten minutes', search: { duration: '4s' }, dense: burst },
   {
     name: 'the same, and the service cannot count',
     search: { duration: '4s' },
@@ -87,7 +87,7 @@ const shapes: readonly Shape[] = [
     isForComparison: true,
   },
   {
-    name: 'searches of 4 s, 150,000 of the messages in a millisecond',
+    name: 'searches of 4 s, with 150,000 messages in one millisecond',
     search: { duration: '4s' },
     dense: crowd,
     isForComparison: true,
@@ -106,7 +106,7 @@ const limits: WorkLimits = {
   proof: 'Digest',
 };
 
-/** Keeps small objects. Of files it keeps only names and sizes. */
+/** Destination in memory that keeps small objects, but only names and sizes of files. */
 class DiscardingDestination extends MemoryDestination {
   readonly #files: ListedObject[] = [];
 
@@ -239,8 +239,8 @@ export function exportRequestsSection(figures: readonly ExportRequestFigures[]):
     title: `Exports of ${messages.toLocaleString('en')} messages at a limit of ${messageLimit.toLocaleString('en')}, virtual time`,
     lines: figures.map(lineOf),
     notes: [
-      'The least is 13 for each 100,000 (a creation, a status, ten pages, a deletion), and a creation, a status and a deletion for each',
-      'cut. Counted from the simulator’s journal. One scan is what one search of all messages scans.',
+      'The minimum is 13 requests for 100,000 messages (creation, status, ten pages, deletion), and three (creation, status, deletion)',
+      'for each search that the limit cuts. Counted from the simulator’s journal. One scan is one search of all messages.',
     ],
   };
 }

@@ -83,8 +83,8 @@ function pathOf(plural: Plural): string {
 
 async function each<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const queue = [...items];
-  const lane = async () => {
+  const worker = async () => {
     for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item);
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }

@@ -21,7 +21,7 @@ export interface ManyOptions {
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** First start, with resources without a status. Absent if they have one. */
+  /** Figures of the first start, with resources that have no status. Absent if they have one. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
@@ -93,7 +93,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Status updates that come later, such as figures, must not count for the restart.
+    // Later status updates, such as figures, must not count for the restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -14,7 +14,7 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
-/** Time in ms with CPU usage below `quietShare` after which the operator counts as at rest. */
+/** Time in ms for which the CPU usage must be below `quietShare` until the operator counts as at rest. */
 const quietMs = 3_000;
 const quietShare = 0.05;
 const longestMs = 600_000;

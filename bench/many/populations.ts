@@ -1,4 +1,4 @@
-/** Populations of thousands of resources for the operator. */
+/** Populations: sets of thousands of resources in a given state, for which the operator is measured. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -12,7 +12,7 @@ export interface Population {
   /** Whether the Secret that all resources name exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator does. */
+  /** Brings all resources to their final state. Absent if the operator does so. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Measures one conversion from pages of messages to the bytes of a file in a separate process: `node encode-case.ts '{"way": …}'`
- * prints the figures as a line of JSON. Nothing is sent or stored. CPU time covers all threads, including compression.
+ * prints the figures as a line of JSON. The pages come from memory, and the bytes are discarded. CPU time covers all threads,
+ * including compression.
  */
 import { Writable } from 'node:stream';
 import { keepHeapSmall } from '../../src/base/heap.ts';

@@ -51,12 +51,12 @@ async function encodeApart(one: EncodeCase): Promise<EncodeFigures> {
 
 export function encodingSection(figures: readonly EncodeFigures[]): Section {
   return {
-    title: 'Pages of messages to the bytes of files, from memory to nowhere',
+    title: 'Conversion of pages of messages into the bytes of files, in memory',
     lines: figures.flatMap((one, index) => linesOf(one, figures[index - 1])),
     notes: [
-      'MB of pages for each second of processor time, all threads; in brackets MB a second. Messages of 0.9 KB, 10,000 a page, of',
-      'which the process holds one (9 MB). Neither connection nor disk: the scanner, the encoder, compression and SHA-256 alone.',
-      'Plain code is JSON.parse of the page, JSON.stringify of each message and a stream of node:zlib; it has no checksum.',
+      'MB of pages per second of processor time, all threads; in brackets MB per second. A page has 10,000 messages of 0.9 KB. The',
+      'process holds one page (9 MB). Only scanner, encoder, compression and SHA-256 are measured, without connection and disk.',
+      'Simple user code is JSON.parse of the page, JSON.stringify of each message and a stream of node:zlib, without a checksum.',
     ],
   };
 }
@@ -67,7 +67,7 @@ function linesOf(one: EncodeFigures, before: EncodeFigures | undefined): Line[] 
   const memory = `${peakResidentMb.toFixed(0)} MB of memory`;
   if (way === 'plain') {
     const times = ((before?.mbPerProcessorSecond ?? Number.NaN) / mbPerProcessorSecond).toFixed(1);
-    return [{ what: '  plain code', measured: `${speed}, ${memory}: the export has ${times} times as many` }];
+    return [{ what: '  simple user code', measured: `${speed}, ${memory}: the export has ${times} times as many` }];
   }
   return [
     {

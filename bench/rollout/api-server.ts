@@ -16,7 +16,7 @@ export interface Shown {
 }
 
 export interface PolicyWatch {
-  /** Time at which the watch first showed a status with `holds`, possibly in the past. */
+  /** Returns the time at which the watch first showed a status that fulfils `holds`, possibly in the past. */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }
@@ -74,7 +74,8 @@ export class ApiServer {
         const found = seen.find((each) => each.name === name && holds(each.shown));
         if (found) return found.atMs;
         await new Promise<void>((resolve, reject) => {
-          const onTimeout = () => reject(new Error(`the status of ${name} has not come within ${deadlineMs} ms`));
+          const onTimeout = () =>
+            reject(new Error(`the watch showed no matching status of ${name} within ${deadlineMs} ms`));
           signal.addEventListener('abort', onTimeout, { once: true });
           const listener = () => {
             listeners.delete(listener);

@@ -28,9 +28,9 @@ export function requestsSection(figures: readonly RolloutFigures[]): Section {
     title: `Rolling ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
     lines: figures.flatMap(requestLines),
     notes: [
-      'Requests: all to the service, from the apply to Ready, per upgraded collector. Last one: the end of the last upgrade,',
-      'against 1.05 x the larger of requests / 4 s and what maxInProgress allows, plus one upgrade. A spare build is one',
-      'that nobody runs and nobody targets: a list towards it shows everybody, and its pages stay put.',
+      'Requests: requests to the service from the apply to Ready, per upgraded collector. Last one: end of the last upgrade. Its',
+      'target is 1.05 x the larger of requests / 4 s and the time that maxInProgress needs, plus one upgrade. A spare build is a',
+      'build that no collector runs and no policy targets: its list shows all collectors, and its pages do not change.',
     ],
   };
 }
@@ -63,11 +63,14 @@ function requestLines(rollout: RolloutFigures): Line[] {
   ];
 }
 
-/** Watches, the lease, the relist, and the Secret, which is read again before use. */
+/** Requests to the API server that are expected: watches, the lease, the relist, and the Secret, which is read again before use. */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
-/** Target for fleets of 10,000 with a spare build. Otherwise there is none. */
+/**
+ * Maximum number of requests, for fleets of 10,000 with a spare build (a build that no collector runs). There is no target
+ * otherwise.
+ */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
   if (pageRows >= 1_000) return 1.05;
@@ -75,8 +78,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Requests in addition to full pages: an empty page, since a full page may not be the last, and a check that the view hides no
- * collector.
+ * Requests of a sweep in addition to full pages: an empty page, because a full page may not be the last, and a check for new
+ * collectors that the list hides.
  */
 const closingRequests = 2;
 
@@ -107,9 +110,9 @@ export function convergedSection(figures: ConvergedFigures): Section {
       })),
     ],
     notes: [
-      'A sweep ends with an empty page, as the last one was full, and with a request that proves that nobody was left out.',
-      'PUT leases: the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies, searchexports: the relist, every',
-      'ten minutes. GET settings: the same for the one ConfigMap that pauses everything. GET secrets: the credentials, read again.',
+      'A sweep (a listing of the whole fleet) ends with an empty page, and with a request that checks for hidden collectors.',
+      'PUT leases: by the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies, searchexports: relist, every',
+      'ten minutes. GET settings: relist of the ConfigMap that can pause everything. GET secrets: the credentials, read again.',
     ],
   };
 }
@@ -120,26 +123,26 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
   const fleet = `${count.format(held.collectors)} collectors`;
   const speeds = new Set(rollouts.map(({ speed }) => speed));
   return {
-    title: 'Memory and processor time of the operator, a process of its own',
+    title: 'Memory and processor time of the operator in a separate process',
     lines: [
-      { what: `${fleet}: resident at most`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
-      { what: `${fleet}: resident once read`, measured: `${held.readMiB.toFixed(0)} MiB` },
+      { what: `${fleet}: peak resident memory`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
+      { what: `${fleet}: resident memory after the first listing`, measured: `${held.readMiB.toFixed(0)} MiB` },
       {
         what: `${fleet}: read`,
         measured: `${held.readSeconds.toFixed(0)} s, of which ${held.readCpuSeconds.toFixed(1)} s processor`,
       },
-      { what: `${fleet}: another sweep`, measured: `${held.sweepCpuSeconds.toFixed(1)} s processor` },
+      { what: `${fleet}: another listing`, measured: `${held.sweepCpuSeconds.toFixed(1)} s processor` },
       {
-        what: `${fleet}: rolling (${held.accepted} tasks in ${held.rollingSeconds} s)`,
+        what: `${fleet}: rollout (${held.accepted} tasks in ${held.rollingSeconds} s)`,
         measured: `${(100 * held.rollingCpuShare).toFixed(1)} % of a processor`,
       },
       ...rollouts.map((rollout, index) => wholeLine(rollout, rollouts[0], index === rollouts.length - 1)),
     ],
     notes: [
-      `${fleet}: logfleet run DIR --watch in real time; it reads the fleet, sweeps it`,
-      `again, and begins a rollout. Whole rollouts: the same parts on a clock that goes ${[...speeds].join(' or ')} times as fast, since four`,
-      'requests a second would take hours. The service is another process behind TLS; ledger and status are files. Linear: a',
-      `collector of the largest fleet costs at most ${linearTolerance} times as much as one of the smallest.`,
+      `${fleet}: logfleet run DIR --watch in real time. It lists the fleet, lists it`,
+      `again, and starts a rollout. Whole rollouts: the same with a clock that is ${[...speeds].join(' or ')} times as fast, since four`,
+      'requests a second would take hours. The service is another process behind TLS; ledger and status are files. Linear: the',
+      `processor time per collector of the largest fleet is at most ${linearTolerance} times that of the smallest.`,
     ],
   };
 }
@@ -150,7 +153,7 @@ function wholeLine(rollout: WholeRollout, smallest: WholeRollout | undefined, is
   const verdict = { target: 'linear', met: complete && linear };
   return {
     what: `whole rollout of ${count.format(collectors)}`,
-    measured: `${cpuSeconds.toFixed(0)} s processor, ${cpuMsPerCollector.toFixed(2)} ms a collector, ${peakMiB.toFixed(0)} MiB at most`,
+    measured: `${cpuSeconds.toFixed(0)} s processor, ${cpuMsPerCollector.toFixed(2)} ms per collector, peak ${peakMiB.toFixed(0)} MiB`,
     ...(isLargest ? verdict : {}),
   };
 }
@@ -162,15 +165,15 @@ export function latencySection({
   newTargetToStatus,
 }: LatencyFigures): Section {
   return {
-    title: `Latency: ${applies} applies, 10 collectors each, real kube-apiserver, operator and service in processes of their own`,
+    title: `Latency: ${applies} applies, 10 collectors each, real kube-apiserver, operator and service in separate processes`,
     lines: [
       { ...latencyLine('new policy to first POST', newPolicyToPost), ...latencyVerdict(newPolicyToPost) },
       { ...latencyLine('new target to first POST', newTargetToPost), ...latencyVerdict(newTargetToPost) },
       latencyLine('new target to written status', newTargetToStatus),
     ],
     notes: [
-      'From just before the apply is sent to the arrival in the journal of the service, or to the status in a watch. A new policy',
-      'has credentials that the operator has never seen: watch, Secret, TLS, builds, list, ledger, POST.',
+      'Time from the apply to the arrival of the request at the service, or of the status in a watch. A new policy',
+      'has credentials that the operator has never read. Its steps are: watch, Secret, TLS, builds, list, ledger, POST.',
     ],
   };
 }

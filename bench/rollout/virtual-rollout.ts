@@ -27,7 +27,10 @@ export interface RolloutFigures extends RolloutCase {
   readonly lastUpgradedSeconds: number;
   /** Virtual time in seconds from the apply to Ready=True. */
   readonly readySeconds: number;
-  /** Target: 1.05 times the larger of the times that the requests and maxInProgress require, plus one upgrade. */
+  /**
+   * Target for the time of the last upgrade: 1.05 times the time that the requests or maxInProgress require, whichever is longer,
+   * plus one upgrade.
+   */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;

@@ -87,10 +87,10 @@ async function settled(reader: Reader, id: string): Promise<Settled> {
 export function openJobsSection(figures: OpenJobsFigures): Section {
   const { startResidentMb, endResidentMb, peakResidentMb } = figures;
   return {
-    title: `The simulator with a year of made-up messages and ${figures.jobs} open jobs, in a process of its own`,
+    title: `The simulator with a year of generated messages and ${figures.jobs} open jobs, in a separate process`,
     lines: [
       {
-        what: 'memory, at most',
+        what: 'peak memory',
         measured: `${peakResidentMb.toFixed(0)} MB (${startResidentMb.toFixed(0)} at the start, ${endResidentMb.toFixed(0)} at the end)`,
         target: `<= ${mostResidentMb} MB`,
         met: peakResidentMb <= mostResidentMb,
@@ -101,8 +101,8 @@ export function openJobsSection(figures: OpenJobsFigures): Section {
       },
     ],
     notes: [
-      `Of ${perSecond} messages a second; one of the jobs, ${slowQuery}, has to look at each message, and every fifth one,`,
-      `${heavyQuery}, finds ${(heavyRangeMs / 1_000) * perSecond} groups or so: ${figures.givenUp} of these jobs were given up, and ${figures.recordsKept} records are kept.`,
+      `${perSecond} messages a second. One job, ${slowQuery}, must examine each message. Every fifth job,`,
+      `${heavyQuery}, finds about ${(heavyRangeMs / 1_000) * perSecond} groups: ${figures.givenUp} of these jobs exceeded the memory limit, and ${figures.recordsKept} records are stored.`,
     ],
   };
 }

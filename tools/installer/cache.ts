@@ -1,8 +1,9 @@
 /**
- * The cache of programs outside the checkout, one folder a version: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
+ * The cache of programs outside the checkout, with one folder for each version:
+ * `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
  *
- * Invariant: a folder with its final name is whole. It is filled under another name and renamed; one process fills it at a
- * time, others wait for it.
+ * Invariant: a folder with its final name is complete. It is filled under another name and then renamed. One process fills it at a
+ * time, and others wait.
  */
 import {
   closeSync,
@@ -28,8 +29,8 @@ function cacheRoot(): string {
 }
 
 /**
- * The folder `name/key` of the cache, filled by `fill` where it is not there yet. `fill` gets an empty folder on the same
- * disk; when it throws, nothing stays.
+ * Returns the folder `name/key` of the cache. If it does not exist, `fill` fills an empty folder on the same disk. If `fill`
+ * throws, nothing stays.
  */
 export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
   const parent = join(cacheRoot(), name);
@@ -54,14 +55,14 @@ export async function cached(name: string, key: string, fill: (directory: string
   return target;
 }
 
-/** Removes what a process left that was killed while it filled. */
+/** Removes the files of a process that was killed while it filled a folder. */
 function sweep(parent: string, prefix: string): void {
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }
 
-/** Takes a lock file with our process id in it, waiting for whoever has it and still lives. */
+/** Creates a lock file with our process id. Waits while a running process has the lock. */
 async function lock(file: string): Promise<() => void> {
   let waiting: ReturnType<typeof startStep> | undefined;
   for (;;) {
@@ -89,7 +90,10 @@ async function lock(file: string): Promise<() => void> {
   }
 }
 
-/** Undefined when the lock is gone meanwhile or holds no process id, as after a crash between making and writing it. */
+/**
+ * Returns the process id in the lock file. Undefined if the file is gone, or has no process id, as after a crash between creating
+ * and writing it.
+ */
 function holderOf(file: string): number | undefined {
   try {
     return Number.parseInt(readFileSync(file, 'utf8'), 10) || undefined;

@@ -1,14 +1,14 @@
-/** Fetches files over HTTPS, through the proxy that the environment names, and takes programs out of archives. */
+/** Downloads files over HTTPS, through the proxy in the environment, and extracts programs from archives. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Somebody without the internet is not to wait long to learn so. */
+/** Time limit for a connection, short because a machine without internet should fail fast. */
 const connectTimeoutMs = 5_000;
 
-/** Throws an error whose message begins with the host that could not be reached or did not answer well. */
+/** Downloads a file. The message of an error begins with the host that could not be reached or refused. */
 export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {
@@ -27,7 +27,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
-/** Puts `programs`, which lie in `folder` of the archive (.tar.gz), into `directory`. */
+/** Extracts `programs` from the folder `folder` of an archive (.tar.gz) into `directory`. */
 export function unpack(archive: Uint8Array, folder: string, programs: readonly string[], directory: string): void {
   const scratch = mkdtempSync(join(tmpdir(), 'logfleet-archive-'));
   try {

@@ -1,6 +1,6 @@
 /**
- * The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). Downloaded where
- * GitHub can be reached, and used only if its checksum is the one in the release index.
+ * The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). It is downloaded from
+ * GitHub, and used only if its checksum is the one in the release index.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/contr
 const indexTimeoutMs = 10_000;
 const downloadTimeoutMs = 600_000;
 
-/** version → file name → where it is, and its SHA-512 in hexadecimal digits. */
+/** Version → file name → URL, and SHA-512 in hexadecimal digits. */
 interface ReleaseIndex {
   readonly releases: Readonly<
     Record<string, Readonly<Record<string, { readonly hash: string; readonly selfLink: string }>>>
@@ -29,8 +29,8 @@ export interface EnvtestArchive {
 }
 
 /**
- * The archive for this machine of exactly the wanted version (`v1.36.3`), else the newest patch of the same minor version;
- * undefined where there is none.
+ * Returns the archive for this machine of exactly the wanted version (`v1.36.3`), or of the newest patch of the same minor version.
+ * Undefined if there is none.
  */
 export function chooseArchive(index: ReleaseIndex, wanted: string, platform: string): EnvtestArchive | undefined {
   const minor = wanted.slice(0, wanted.lastIndexOf('.') + 1);
@@ -46,7 +46,7 @@ export function chooseArchive(index: ReleaseIndex, wanted: string, platform: str
   return undefined;
 }
 
-/** Puts `programs` of the archive into `directory`. Throws, with a sentence that says why, when they cannot be had this way. */
+/** Puts `programs` of the archive into `directory`. Throws an error with the reason if that is not possible. */
 export async function downloadArchive(
   wanted: string,
   programs: readonly string[],
@@ -70,7 +70,7 @@ export async function downloadArchive(
   }
 }
 
-/** As Go and the archives name it: `linux-amd64`, `darwin-arm64`. */
+/** Platform in the notation of Go and the archives: `linux-amd64`, `darwin-arm64`. */
 export function goPlatform(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   return `${system}-${process.arch === 'x64' ? 'amd64' : process.arch}`;

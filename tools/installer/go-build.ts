@@ -1,4 +1,4 @@
-/** Builds programs from source, with the modules that a go.mod and go.sum of tools/ pin, through whatever module proxy Go has. */
+/** Builds programs from source with Go. A go.mod and a go.sum in tools/ pin the modules. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,14 +12,14 @@ export interface GoProgram {
   readonly ldflags: string;
 }
 
-/** How much of what Go said is shown when a build fails. */
+/** Maximum number of characters of Go's output that a failed build shows. */
 const shownLines = 30;
 
 export function hasGo(): boolean {
   return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** Puts the programs into `directory`; throws with the end of Go's output. */
+/** Builds the programs into `directory`. Throws an error with the end of Go's output. */
 export async function buildPrograms(programs: readonly GoProgram[], directory: string): Promise<void> {
   for (const [index, program] of programs.entries()) {
     await build(program, `building from source, ${index + 1} of ${programs.length}: ${program.name}`, directory);
@@ -32,7 +32,7 @@ async function build(program: GoProgram, title: string, directory: string): Prom
   let compiled = 0;
   const go = spawn(
     'go',
-    // -v names each package as it is compiled, which is all the progress that Go tells.
+    // With -v, Go names each package when it compiles it. Go reports no other progress.
     ['build', '-v', '-trimpath', '-ldflags', program.ldflags, '-o', join(directory, program.name), program.package],
     {
       cwd: program.modules,

@@ -1,15 +1,15 @@
 /**
- * Says on stderr what is being done and for how long. A terminal gets one line that is written over; a log gets a line at
- * the start, one every half minute, and one at the end.
+ * Reports the current step and its duration on stderr. In a terminal it is one line that is rewritten. A log gets a line at the
+ * start, one every half minute, and one at the end.
  */
 
 const terminalIntervalMs = 500;
 const logIntervalMs = 30_000;
 
 export interface Step {
-  /** Adds what is known meanwhile, as `812 packages compiled`. */
+  /** Adds a detail to the step, such as `812 packages compiled`. */
   detail(text: string): void;
-  /** Ends the step; without a text it just disappears from a terminal. */
+  /** Ends the step with a text. Without a text, its line disappears from a terminal. */
   end(text?: string): void;
 }
 

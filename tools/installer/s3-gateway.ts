@@ -1,6 +1,7 @@
 /**
- * versitygw, an S3 store over a folder, which the tests of destinations run against. Taken from, in this order: the program in
- * `LOGFLEET_S3_GATEWAY`; the cache outside the checkout; the archive of its release; a build from source with Go.
+ * Provides versitygw, an S3 store over a folder, for the tests of destinations. It comes from the first of these sources that has
+ * it: the program in `LOGFLEET_S3_GATEWAY`, the cache outside the checkout, the archive of its release, a build from source with
+ * Go.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,7 +18,7 @@ const releases = 'https://github.com/versity/versitygw/releases/download';
 const checksumsTimeoutMs = 10_000;
 const downloadTimeoutMs = 300_000;
 
-/** Absolute path of the program. Throws an error whose message says what a person can do. */
+/** Returns the absolute path of the program. The message of an error says what to do. */
 export async function s3GatewayProgram(): Promise<string> {
   const given = process.env['LOGFLEET_S3_GATEWAY'];
   if (given && existsSync(given)) return given;
@@ -42,7 +43,7 @@ async function fill(version: string, directory: string): Promise<void> {
   await buildPrograms([{ ...source, ldflags: `-s -w -X main.Version=${version}` }], directory);
 }
 
-/** Puts the program into `directory`, if the archive's checksum is the one that the release lists. */
+/** Puts the program into `directory` if the checksum of the archive is the one in the release. */
 export async function downloadGateway(version: string, directory: string, from = releases): Promise<void> {
   const step = startStep(`downloading ${name} ${version}`);
   try {
@@ -61,7 +62,7 @@ export async function downloadGateway(version: string, directory: string, from =
   }
 }
 
-/** As the release names it: `versitygw_v1.8.0_Linux_x86_64`. */
+/** Name of the archive in the release: `versitygw_v1.8.0_Linux_x86_64`. */
 export function archiveName(version: string): string {
   const [system = '', processor = ''] = goPlatform().split('-');
   return `${name}_${version}_${system.replace(/^./, (letter) => letter.toUpperCase())}_${processor === 'amd64' ? 'x86_64' : processor}`;

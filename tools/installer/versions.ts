@@ -1,12 +1,12 @@
-/** Which versions of the programs are used. The `go.mod` files of tools/ alone say so, for archives and builds alike. */
+/** Versions of the programs, for archives and builds. The `go.mod` files in tools/ set them. */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 export const modulesDirectory = join(import.meta.dirname, '..');
-/** What the S3 gateway is built from, kept apart from the modules of Kubernetes. */
+/** Folder with the modules of the S3 gateway, separate from those of Kubernetes. */
 export const gatewayModulesDirectory = join(modulesDirectory, 's3-gateway');
 
-/** The version of a module as the go.mod of a folder requires it, as `v1.36.3`. */
+/** Returns the version of a module that the go.mod of a folder requires, as in `v1.36.3`. */
 export function requiredVersion(module: string, directory = modulesDirectory): string {
   const file = join(directory, 'go.mod');
   const name = module.replaceAll('.', '\\.');
