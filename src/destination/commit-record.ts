@@ -11,8 +11,22 @@ import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
-import { readSummary, type SliceSummary } from './slice-figures.ts';
-import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
+import { type SliceSummary, sliceSummary } from './slice-figures.ts';
+import {
+  choice,
+  damaged,
+  decodeStored,
+  encodeStored,
+  instant,
+  integer,
+  list,
+  moment,
+  object,
+  optional,
+  type Shape,
+  text,
+  trueOrAbsent,
+} from './stored-json.ts';
 
 /** Maximum number of files in an interval. */
 export const maxFiles = 10_000;
@@ -181,85 +195,69 @@ async function readRecord(destination: Destination, layout: ExportLayout, name: 
   throw damaged({ name, advice: 'remove it' }, `it belongs to ${layout.commit(record.segment, record.toMs)}`);
 }
 
+const kind = 'logfleet.dev/export-commit';
+
 export function encodeRecord(record: CommitRecord): Uint8Array {
-  return encodeStored({ kind: 'logfleet.dev/export-commit', version: 1, ...record });
+  return encodeStored(kind, record);
 }
 
 export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
-  return decodeStored({ name, advice: recordAdvice }, content, (members) => {
-    members.form('logfleet.dev/export-commit');
-    return readRecordMembers(members);
-  });
+  return decodeStored({ name, advice: recordAdvice }, content, kind, commitRecord);
 }
 
-/** Also used for the entries of a manifest, which have the same form. */
-export function readRecordMembers(members: StoredMembers): CommitRecord {
-  const incomplete = members.optionalObject('incomplete', (inner) => ({ reason: inner.text('reason') }));
-  const figures = members.optionalObject('figures', readFigures);
-  const slices = members.optionalObject('slices', readSummary);
-  const repeated = members.optionalObjects('repeated', readRepeated);
-  const isEndInclusive = members.optionalTrue('endInclusive');
-  const record: CommitRecord = {
-    segment: members.integer('segment'),
-    fromMs: members.moment('fromMs'),
-    toMs: members.moment('toMs'),
-    received: members.integer('received'),
-    written: members.integer('written'),
-    outside: members.integer('outside'),
-    duplicates: members.integer('duplicates'),
-    left: members.integer('left'),
-    count: members.object('count', (count) => ({
-      rows: count.integer('rows'),
-      source: count.choice('source', ['Job', 'Aggregate', 'Histogram']),
-    })),
-    files: members.objects('files', readFile),
-    ...(figures === undefined ? {} : { figures }),
-    ...(slices === undefined ? {} : { slices }),
-    ...(repeated === undefined ? {} : { repeated }),
-    ...(isEndInclusive ? { endInclusive: true } : {}),
-    ...(incomplete === undefined ? {} : { incomplete }),
-  };
-  const problem = recordProblem(record);
-  if (problem !== undefined) throw members.wrong(problem);
-  return record;
-}
+/** Also the form of the figures of a proof. */
+export const messageFigures: Shape<MessageFigures> = {
+  bytes: optional(integer()),
+  oldestMs: optional(instant),
+  newestMs: optional(instant),
+};
 
-/** Also used for the ranges of a proof, which have the same members. */
-export function readFigures(members: StoredMembers): MessageFigures {
-  const bytes = members.optionalInteger('bytes');
-  const oldestMs = members.optionalInstant('oldestMs');
-  const newestMs = members.optionalInstant('newestMs');
-  return {
-    ...(bytes === undefined ? {} : { bytes }),
-    ...(oldestMs === undefined ? {} : { oldestMs }),
-    ...(newestMs === undefined ? {} : { newestMs }),
-  };
-}
+const committedFile = object<CommittedFile>(
+  {
+    name: text(),
+    rows: integer(),
+    bytes: integer(),
+    encodedBytes: integer(),
+    misfits: integer(),
+    sha256: text(/^[0-9a-f]{64}$/),
+  },
+  ({ name }) => {
+    const problem = nameProblem(name);
+    if (problem !== undefined) return `/name: ${problem}`;
+    return name.startsWith('data/') ? undefined : '/name does not lie in data/';
+  },
+);
 
-function readRepeated(members: StoredMembers): RepeatedMessage {
-  const bytes = members.optionalInteger('bytes');
-  return {
-    id: members.text('id', /^-?\d{1,19}$/),
-    atMs: members.instant('atMs'),
-    ...(bytes === undefined ? {} : { bytes }),
-    times: members.integer('times', 1),
-  };
-}
-
-function readFile(members: StoredMembers): CommittedFile {
-  const file = {
-    name: members.text('name'),
-    rows: members.integer('rows'),
-    bytes: members.integer('bytes'),
-    encodedBytes: members.integer('encodedBytes'),
-    misfits: members.integer('misfits'),
-    sha256: members.text('sha256', /^[0-9a-f]{64}$/),
-  };
-  const problem = nameProblem(file.name);
-  if (problem !== undefined) throw members.wrong(`/name: ${problem}`);
-  if (!file.name.startsWith('data/')) throw members.wrong('/name does not lie in data/');
-  return file;
-}
+/** Also the form of the entries of a manifest. */
+export const commitRecord = object<CommitRecord>(
+  {
+    segment: integer(),
+    fromMs: moment,
+    toMs: moment,
+    received: integer(),
+    written: integer(),
+    outside: integer(),
+    duplicates: integer(),
+    left: integer(),
+    count: object<CommitRecord['count']>({ rows: integer(), source: choice(['Job', 'Aggregate', 'Histogram']) }),
+    files: list(committedFile),
+    figures: optional(object(messageFigures)),
+    slices: optional(sliceSummary),
+    repeated: optional(
+      list(
+        object<RepeatedMessage>({
+          id: text(/^-?\d{1,19}$/),
+          atMs: instant,
+          bytes: optional(integer()),
+          times: integer(1),
+        }),
+      ),
+    ),
+    endInclusive: trueOrAbsent,
+    incomplete: optional(object<{ readonly reason: string }>({ reason: text() })),
+  },
+  recordProblem,
+);
 
 /** Returns the first contradiction between the figures of a record (E6), or undefined. */
 function recordProblem(record: CommitRecord): string | undefined {

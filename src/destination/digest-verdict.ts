@@ -6,12 +6,23 @@
  * earlier verdicts. The ranges of these segments are searched again, and all records of older segments there are void.
  */
 
-import { type CommitRecord, type MessageFigures, readFigures, sumOfFigures } from './commit-record.ts';
+import { type CommitRecord, type MessageFigures, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
-import { damaged, decodeStored, encodeStored, type StoredMembers } from './stored-json.ts';
+import {
+  choice,
+  damaged,
+  decodeStored,
+  encodeStored,
+  integer,
+  list,
+  moment,
+  object,
+  optional,
+  trueOrAbsent,
+} from './stored-json.ts';
 
 /** Range `[fromMs, toMs)` in milliseconds since the epoch. */
 export interface TimeRange {
@@ -95,64 +106,53 @@ export async function readVerdicts(
   }
 }
 
+const kind = 'logfleet.dev/export-digest';
+
 export function encodeVerdict(verdict: DigestVerdict): Uint8Array {
-  return encodeStored({ kind: 'logfleet.dev/export-digest', version: 1, ...verdict });
+  return encodeStored(kind, verdict);
 }
 
 export function decodeVerdict(name: string, content: Uint8Array, round: number): DigestVerdict {
-  const verdict = decodeStored({ name, advice: verdictAdvice }, content, (members) => {
-    members.form('logfleet.dev/export-digest');
-    return {
-      round: members.integer('round', 1),
-      proven: members.objects('proven', readProven),
-      differing: members.objects('differing', readDiffering),
-      segments: members.objects('segments', readRange),
-      incomplete: members.objects('incomplete', readDiffering),
-    };
-  });
+  const stored = { name, advice: verdictAdvice };
+  const verdict = decodeStored(stored, content, kind, digestVerdict);
   if (verdict.round === round) return verdict;
-  throw damaged({ name, advice: verdictAdvice }, `it is of round ${verdict.round}`);
+  throw damaged(stored, `it is of round ${verdict.round}`);
 }
 
-function readRange(members: StoredMembers): TimeRange {
-  const range = { fromMs: members.moment('fromMs'), toMs: members.moment('toMs') };
-  if (range.fromMs < range.toMs) return range;
-  throw members.wrong(`it ends at ${range.toMs}, which is not after its start, ${range.fromMs}`);
-}
+const range = { fromMs: moment, toMs: moment };
 
-export function readRangeFigures(members: StoredMembers): RangeFigures {
-  return { rows: members.integer('rows'), ...readFigures(members) };
-}
+/** Stored forms, also used in manifests. */
+export const rangeFigures = object<RangeFigures>({ rows: integer(), ...messageFigures });
+export const repeatedRows = object<RepeatedRows>({ rows: integer(1), bytes: optional(integer()) });
+export const comparedFigures = list(choice(comparableFigures));
+export const figuresInSlices = optional(list(choice(sliceFigureNames)));
 
-export function readCompared(members: StoredMembers): readonly ComparableFigure[] {
-  return members.choices('compared', comparableFigures);
-}
+const provenRange = object<ProvenRange>(
+  {
+    ...range,
+    figures: rangeFigures,
+    compared: comparedFigures,
+    repeated: optional(repeatedRows),
+    wholeIntervals: trueOrAbsent,
+  },
+  rangeProblem,
+);
 
-export function readRepeatedRows(members: StoredMembers): RepeatedRows {
-  const bytes = members.optionalInteger('bytes');
-  return { rows: members.integer('rows', 1), ...(bytes === undefined ? {} : { bytes }) };
-}
+const differingRange = object<DifferingRange>(
+  { ...range, counted: rangeFigures, written: rangeFigures, inSlices: figuresInSlices },
+  rangeProblem,
+);
 
-function readProven(members: StoredMembers): ProvenRange {
-  const repeated = members.optionalObject('repeated', readRepeatedRows);
-  const isWhole = members.optionalTrue('wholeIntervals');
-  return {
-    ...readRange(members),
-    figures: members.object('figures', readRangeFigures),
-    compared: readCompared(members),
-    ...(repeated === undefined ? {} : { repeated }),
-    ...(isWhole ? { wholeIntervals: true } : {}),
-  };
-}
+const digestVerdict = object<DigestVerdict>({
+  round: integer(1),
+  proven: list(provenRange),
+  differing: list(differingRange),
+  segments: list(object<TimeRange>(range, rangeProblem)),
+  incomplete: list(differingRange),
+});
 
-function readDiffering(members: StoredMembers): DifferingRange {
-  const inSlices = members.optionalChoices('inSlices', sliceFigureNames);
-  return {
-    ...readRange(members),
-    counted: members.object('counted', readRangeFigures),
-    written: members.object('written', readRangeFigures),
-    ...(inSlices === undefined ? {} : { inSlices }),
-  };
+function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
+  return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
 /** Combines the figures of the records of intervals. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
-import type { StoredMembers } from './stored-json.ts';
+import { boolean, choice, integer, list, moment, object, text } from './stored-json.ts';
 
 /** Must be raised when the same identity produces other rows or bytes than before. */
 const generation = 1;
@@ -50,23 +50,22 @@ export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   return { serviceHost, query, fromMs, toMs, timeZone, ...modes, output };
 }
 
-export function readIdentity(members: StoredMembers): ExportIdentity {
-  return {
-    serviceHost: members.text('serviceHost'),
-    query: members.text('query'),
-    fromMs: members.moment('fromMs'),
-    toMs: members.moment('toMs'),
-    timeZone: members.text('timeZone'),
-    byReceiptTime: members.boolean('byReceiptTime'),
-    autoParsingMode: members.choice('autoParsingMode', ['Manual', 'AutoParse']),
-    results: members.choice('results', ['Messages', 'Records']),
-    requiresRawMessages: members.boolean('requiresRawMessages'),
-    output: members.object('output', (output) => ({
-      format: output.choice('format', ['NDJSON', 'CSV', 'Parquet']),
-      compression: output.choice('compression', ['None', 'Gzip', 'Zstd']),
-      fields: output.texts('fields'),
-      maxPartBytes: output.integer('maxPartBytes', 1),
-      csv: output.object('csv', (csv) => ({ formulaGuard: csv.boolean('formulaGuard') })),
-    })),
-  };
-}
+/** Stored form in a manifest. */
+export const exportIdentity = object<ExportIdentity>({
+  serviceHost: text(),
+  query: text(),
+  fromMs: moment,
+  toMs: moment,
+  timeZone: text(),
+  byReceiptTime: boolean,
+  autoParsingMode: choice(['Manual', 'AutoParse']),
+  results: choice(['Messages', 'Records']),
+  requiresRawMessages: boolean,
+  output: object<ExportOutput>({
+    format: choice(['NDJSON', 'CSV', 'Parquet']),
+    compression: choice(['None', 'Gzip', 'Zstd']),
+    fields: list(text()),
+    maxPartBytes: integer(1),
+    csv: object<ExportOutput['csv']>({ formulaGuard: boolean }),
+  }),
+});

@@ -6,17 +6,17 @@
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { type CommitRecord, readRecordMembers, readRecords, recordKey } from './commit-record.ts';
+import { type CommitRecord, commitRecord, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
 import { destinationError, goneAgain } from './destination-error.ts';
 import { type DigestVerdict, figuresOf, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { type ExportIdentity, fingerprintOf, plainIdentity, readIdentity } from './fingerprint.ts';
+import { type ExportIdentity, exportIdentity, fingerprintOf, plainIdentity } from './fingerprint.ts';
 import { nameProblem } from './object-name.ts';
-import { type ProofRange, possibleProofs, proofRangesOf, readProofRange } from './proof-range.ts';
+import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
-import { damaged, decodeStored, encodeStored } from './stored-json.ts';
+import { boolean, damaged, decodeStored, encodeStored, integer, list, object, text } from './stored-json.ts';
 
 export interface ManifestTotals {
   readonly intervals: number;
@@ -164,33 +164,34 @@ export async function readManifest(destination: Destination, layout: ExportLayou
   return content && decodeManifest(layout.manifest, content);
 }
 
+const kind = 'logfleet.dev/export-manifest';
+
+/** Only the form. `verify.ts` checks the figures against each other and against the files. */
+const exportManifest = object<Manifest>({
+  fingerprint: text(/^[0-9a-f]{64}$/),
+  export: exportIdentity,
+  complete: boolean,
+  totals: object<ManifestTotals>({
+    intervals: integer(),
+    files: integer(),
+    rows: integer(),
+    received: integer(),
+    outside: integer(),
+    duplicates: integer(),
+    bytes: integer(),
+    encodedBytes: integer(),
+    misfits: integer(),
+  }),
+  proof: list(proofRange),
+  intervals: list(commitRecord),
+});
+
 export function encodeManifest(manifest: Manifest): Uint8Array {
-  return encodeStored({ kind: 'logfleet.dev/export-manifest', version: 1, ...manifest });
+  return encodeStored(kind, manifest);
 }
 
-/** Checks only the form. `verify.ts` checks the figures against each other and against the files. */
 export function decodeManifest(name: string, content: Uint8Array): Manifest {
-  return decodeStored({ name, advice: manifestAdvice }, content, (members) => {
-    members.form('logfleet.dev/export-manifest');
-    return {
-      fingerprint: members.text('fingerprint', /^[0-9a-f]{64}$/),
-      export: members.object('export', readIdentity),
-      complete: members.boolean('complete'),
-      totals: members.object('totals', (totals) => ({
-        intervals: totals.integer('intervals'),
-        files: totals.integer('files'),
-        rows: totals.integer('rows'),
-        received: totals.integer('received'),
-        outside: totals.integer('outside'),
-        duplicates: totals.integer('duplicates'),
-        bytes: totals.integer('bytes'),
-        encodedBytes: totals.integer('encodedBytes'),
-        misfits: totals.integer('misfits'),
-      })),
-      proof: members.objects('proof', readProofRange),
-      intervals: members.objects('intervals', readRecordMembers),
-    };
-  });
+  return decodeStored({ name, advice: manifestAdvice }, content, kind, exportManifest);
 }
 
 /**

@@ -6,7 +6,7 @@ import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { damaged, decodeStored, encodeStored } from './stored-json.ts';
+import { damaged, decodeStored, encodeStored, list, moment, object, optional, text } from './stored-json.ts';
 
 /** Maximum number of segments. Each has at least one interval, and records and manifest must stay small. */
 export const maxSegments = 10_000;
@@ -55,27 +55,22 @@ export async function readPlan(destination: Destination, layout: ExportLayout): 
   return content && decodePlan(layout.plan, content);
 }
 
-export function encodePlan({ boundariesMs, describedFields }: ExportPlan): Uint8Array {
-  const fields = describedFields?.map(({ name, fieldType }) =>
-    fieldType === undefined ? { name } : { name, fieldType },
-  );
-  const plan = { boundariesMs, ...(fields && { describedFields: fields }) };
-  return encodeStored({ kind: 'logfleet.dev/export-plan', version: 1, ...plan });
+const kind = 'logfleet.dev/export-plan';
+
+const exportPlan = object<ExportPlan>(
+  {
+    boundariesMs: list(moment),
+    describedFields: optional(list(object<PlannedField>({ name: text(), fieldType: optional(text()) }))),
+  },
+  planProblem,
+);
+
+export function encodePlan(plan: ExportPlan): Uint8Array {
+  return encodeStored(kind, plan);
 }
 
 export function decodePlan(name: string, content: Uint8Array): ExportPlan {
-  return decodeStored({ name }, content, (members) => {
-    members.form('logfleet.dev/export-plan');
-    const boundariesMs = members.moments('boundariesMs');
-    const describedFields = members.optionalObjects('describedFields', (field) => ({
-      name: field.text('name'),
-      fieldType: field.optionalText('fieldType'),
-    }));
-    const plan = { boundariesMs, ...(describedFields && { describedFields }) };
-    const problem = planProblem(plan);
-    if (problem !== undefined) throw members.wrong(problem);
-    return plan;
-  });
+  return decodeStored({ name }, content, kind, exportPlan);
 }
 
 function planProblem({ boundariesMs }: ExportPlan): string | undefined {

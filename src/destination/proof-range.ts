@@ -4,21 +4,22 @@
  * Invariant: a verdict proves a range only while the records in the range have the sums that the verdict contains. So it does not
  * prove an interval that was searched again later.
  */
-import { type CommitRecord, readFigures } from './commit-record.ts';
+import type { CommitRecord } from './commit-record.ts';
 import {
   type ComparableFigure,
   comparableFigures,
+  comparedFigures,
   type DigestVerdict,
+  figuresInSlices,
   figuresOf,
   type RangeFigures,
   type RepeatedRows,
-  readCompared,
-  readRangeFigures,
-  readRepeatedRows,
+  rangeFigures,
+  repeatedRows,
   type TimeRange,
 } from './digest-verdict.ts';
-import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
-import type { StoredMembers } from './stored-json.ts';
+import type { SliceFigureName } from './slice-figures.ts';
+import { choice, moment, object, optional, trueOrAbsent } from './stored-json.ts';
 
 /** Levels from the strongest to the weakest. */
 export const proofLevels = [
@@ -209,21 +210,15 @@ export function joinRepeated(
   };
 }
 
-/** Reads a range of a manifest. */
-export function readProofRange(members: StoredMembers): ProofRange {
-  const repeated = members.optionalObject('repeated', readRepeatedRows);
-  const counted = members.optionalObject('counted', readRangeFigures);
-  const inSlices = members.optionalChoices('inSlices', sliceFigureNames);
-  const isWhole = members.optionalTrue('wholeIntervals');
-  return {
-    fromMs: members.moment('fromMs'),
-    toMs: members.moment('toMs'),
-    level: members.choice('level', proofLevels),
-    figures: members.object('figures', (figures) => ({ rows: figures.integer('rows'), ...readFigures(figures) })),
-    compared: readCompared(members),
-    ...(repeated === undefined ? {} : { repeated }),
-    ...(isWhole ? { wholeIntervals: true } : {}),
-    ...(counted === undefined ? {} : { counted }),
-    ...(inSlices === undefined ? {} : { inSlices }),
-  };
-}
+/** Stored form in a manifest. */
+export const proofRange = object<ProofRange>({
+  fromMs: moment,
+  toMs: moment,
+  level: choice(proofLevels),
+  figures: rangeFigures,
+  compared: comparedFigures,
+  repeated: optional(repeatedRows),
+  wholeIntervals: trueOrAbsent,
+  counted: optional(rangeFigures),
+  inSlices: figuresInSlices,
+});

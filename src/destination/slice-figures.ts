@@ -6,7 +6,7 @@
  * slice that two intervals share can be added.
  */
 import { createHash } from 'node:crypto';
-import type { StoredMembers } from './stored-json.ts';
+import { instant, integer, list, object, optional, text } from './stored-json.ts';
 
 /** Figures of the messages in one slice. Slices without messages are omitted from all lists. */
 export interface SliceFigures {
@@ -178,37 +178,29 @@ export function hashOfSlices(values: readonly (readonly [fromMs: number, value: 
   return createHash('sha256').update(pairs).digest('hex').slice(0, 32);
 }
 
-export function readSummary(members: StoredMembers): SliceSummary {
-  return {
-    lengthMs: members.integer('lengthMs', 1),
-    shared: members.objects('shared', readSlice),
-    whole: members.object('whole', (whole) => {
-      const hash = /^[0-9a-f]{32}$/;
-      const bytes = whole.optionalText('bytes', hash);
-      const offsetsMs = whole.optionalText('offsetsMs', hash);
-      return {
-        rows: whole.text('rows', hash),
-        ...(bytes === undefined ? {} : { bytes }),
-        oldestMs: whole.text('oldestMs', hash),
-        newestMs: whole.text('newestMs', hash),
-        ...(offsetsMs === undefined ? {} : { offsetsMs }),
-      };
-    }),
-  };
-}
+const hash = text(/^[0-9a-f]{32}$/);
 
-function readSlice(members: StoredMembers): SliceFigures {
-  const bytes = members.optionalInteger('bytes');
-  const offsetsMs = members.optionalInteger('offsetsMs');
-  return {
-    fromMs: members.instant('fromMs'),
-    rows: members.integer('rows', 1),
-    ...(bytes === undefined ? {} : { bytes }),
-    oldestMs: members.instant('oldestMs'),
-    newestMs: members.instant('newestMs'),
-    ...(offsetsMs === undefined ? {} : { offsetsMs }),
-  };
-}
+/** Stored form of a summary. */
+export const sliceSummary = object<SliceSummary>({
+  lengthMs: integer(1),
+  shared: list(
+    object<SliceFigures>({
+      fromMs: instant,
+      rows: integer(1),
+      bytes: optional(integer()),
+      oldestMs: instant,
+      newestMs: instant,
+      offsetsMs: optional(integer()),
+    }),
+  ),
+  whole: object<SliceSummary['whole']>({
+    rows: hash,
+    bytes: optional(hash),
+    oldestMs: hash,
+    newestMs: hash,
+    offsetsMs: optional(hash),
+  }),
+});
 
 function byTime(left: SliceFigures, right: SliceFigures): number {
   return left.fromMs - right.fromMs;

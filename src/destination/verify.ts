@@ -13,13 +13,12 @@ import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import { type ComparableFigure, comparableFigures, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { type FileFigures, figureReader } from './file-figures.ts';
+import type { FileFigures } from './file-figures.ts';
+import { fileReader } from './file-reader.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
 import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
-import { parquetFigures } from './parquet-figures.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
-import { countRows } from './row-count.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export type DifferenceKind =
@@ -260,8 +259,7 @@ async function readFile(
   { output, sliceMs }: { readonly output: ExportOutput; readonly sliceMs: number | undefined },
 ): Promise<ReadFile> {
   const hash = createHash('sha256');
-  const reader = figureReader(output, sliceMs);
-  const counter = countRows(output, reader);
+  const reader = fileReader(output, sliceMs);
   let bytes = 0;
   let unreadable: string | undefined;
   const counting = async <T>(act: () => Promise<T>): Promise<T | undefined> => {
@@ -275,14 +273,14 @@ async function readFile(
     for await (const piece of destination.stream(layout.within(file.name))) {
       hash.update(piece);
       bytes += piece.length;
-      await counting(() => counter.write(piece));
+      await counting(() => reader.write(piece));
     }
   } catch (error) {
     const difference = error instanceof LogfleetError ? differenceOf(file, error) : undefined;
     if (!difference) throw error;
     return { exists: false, rows: 0, bytes: 0, differences: [difference] };
   }
-  const rows = (await counting(() => counter.end())) ?? 0;
+  const rows = (await counting(() => reader.end())) ?? 0;
   const differences: Difference[] = [];
   const differ = (kind: DifferenceKind, expected: string | number, found: string | number) => {
     if (expected !== found) differences.push({ kind, where: file.name, expected, found });
@@ -292,9 +290,7 @@ async function readFile(
   if (unreadable === undefined) differ('rows', file.rows, rows);
   else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
   if (differences.length > 0) return { exists: true, rows, bytes, differences };
-  const stream = () => destination.stream(layout.within(file.name));
-  const tail = counter.tail?.();
-  const figures = await counting(async () => (tail ? parquetFigures({ bytes, tail, stream }, sliceMs) : reader?.end()));
+  const figures = await counting(() => reader.figures(() => destination.stream(layout.within(file.name))));
   if (unreadable !== undefined) differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
   return { exists: true, rows, bytes, differences, figures };
 }

@@ -1,6 +1,6 @@
 /** Figures of the messages in a file, recomputed from its text. */
 import { expect, test } from 'vitest';
-import { figureReader } from '../../../src/destination/file-figures.ts';
+import { fileReader } from '../../../src/destination/file-reader.ts';
 
 const lines = `{"_size":"12","_raw":"a","_messageTime":"1788000000500"}
 {"_messageTime":"1788000000100","_raw":"b\\n_size","_size":"30"}
@@ -11,11 +11,14 @@ const figures = { ...sums, slices: [{ fromMs: 0, rows: 2, ...sums, offsetsMs: 3_
 const ofFive = { oldestMs: 5, newestMs: 5 };
 const one = { ...ofFive, slices: [{ fromMs: 0, rows: 1, ...ofFive, offsetsMs: 5 }] };
 
-function read(format: 'NDJSON' | 'CSV' | 'Parquet', text: string, length = text.length) {
-  const reader = figureReader({ format });
+async function* noFile(): AsyncIterable<Uint8Array> {}
+
+async function read(format: 'NDJSON' | 'CSV', text: string, length = text.length, sliceMs?: number) {
+  const reader = fileReader({ format, compression: 'None' }, sliceMs);
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += length) reader?.add(bytes.subarray(at, at + length));
-  return reader?.end();
+  for (let at = 0; at < bytes.length; at += length) await reader.write(bytes.subarray(at, at + length));
+  await reader.end();
+  return reader.figures(noFile);
 }
 
 test.each([
@@ -23,14 +26,13 @@ test.each([
   ['NDJSON', lines.trimEnd()],
   ['CSV', records],
   ['CSV', records.trimEnd()],
-] as const)('%s has the sum of its bytes and its oldest and newest time', (format, text) => {
-  for (const length of [1, 2, 7, text.length]) expect(read(format, text, length)).toEqual(figures);
+] as const)('%s has the sum of its bytes and its oldest and newest time', async (format, text) => {
+  for (const length of [1, 2, 7, text.length]) expect(await read(format, text, length)).toEqual(figures);
 });
 
-test('each slice has figures of its own (E6)', () => {
-  const reader = figureReader({ format: 'CSV' }, 200);
-  reader?.add(Buffer.from(records));
-  expect(reader?.end().slices).toEqual([
+test('each slice has figures of its own (E6)', async () => {
+  const { slices } = await read('CSV', records, records.length, 200);
+  expect(slices).toEqual([
     {
       ...{ fromMs: 1_788_000_000_000, rows: 1, bytes: 30, offsetsMs: 100 },
       ...{ oldestMs: 1_788_000_000_100, newestMs: 1_788_000_000_100 },
@@ -47,6 +49,6 @@ test.each([
   ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', one],
   ['a column is missing', 'CSV', '_messagetime\n5\n', one],
   ['there are no rows', 'CSV', '_messagetime,_size\n', { bytes: 0, slices: [] }],
-] as const)('what is unknown is left out where %s: %s', (_, format, text, expected) => {
-  expect(read(format, text)).toEqual(expected);
+] as const)('what is unknown is left out where %s: %s', async (_, format, text, expected) => {
+  expect(await read(format, text)).toEqual(expected);
 });

@@ -1,6 +1,6 @@
 /** Figures of the messages in a Parquet file, recomputed from its columns. */
 import { expect, test } from 'vitest';
-import { parquetFigures } from '../../../src/destination/parquet-figures.ts';
+import { ParquetFile } from '../../../src/destination/parquet-file.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
@@ -17,11 +17,14 @@ function parquet(compression: Compression, names: readonly string[]): Buffer {
   return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes: 2 ** 16 }), rows);
 }
 
-function figuresOf(file: Buffer, sliceMs?: number) {
+async function figuresOf(content: Buffer, sliceMs = Number.POSITIVE_INFINITY) {
   async function* stream() {
-    for (let at = 0; at < file.length; at += 10_000) yield file.subarray(at, at + 10_000);
+    for (let at = 0; at < content.length; at += 10_000) yield content.subarray(at, at + 10_000);
   }
-  return parquetFigures({ bytes: file.length, tail: file.subarray(-100_000), stream }, sliceMs);
+  const file = new ParquetFile(sliceMs);
+  for await (const piece of stream()) await file.write(piece);
+  expect(await file.end()).toBe(count);
+  return file.figures(stream);
 }
 
 test.each<Compression>([{ kind: 'none' }, { kind: 'gzip', level: 6 }, { kind: 'zstd', level: 3 }])(

@@ -1,0 +1,163 @@
+/**
+ * Reads a data file for its verification: its number of rows, and the bytes and times of its messages if it has these columns. It
+ * shares no code with the encoders, so that it does not repeat their errors. `parquet-file.ts` reads Parquet.
+ */
+import { once } from 'node:events';
+import type { Transform } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { type FigureColumn, FigureSum, type FileReader, figureColumns } from './file-figures.ts';
+import type { ExportOutput } from './fingerprint.ts';
+import { ParquetFile } from './parquet-file.ts';
+
+/** `sliceMs` is the length of slices. Without it, one slice contains all messages. */
+export function fileReader(
+  { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
+  sliceMs = Number.POSITIVE_INFINITY,
+): FileReader {
+  if (format === 'Parquet') return new ParquetFile(sliceMs);
+  const sum = new FigureSum(sliceMs);
+  const rows = format === 'NDJSON' ? new LineReader(sum) : new RecordReader(sum);
+  return { ...decompressed(compression, rows), figures: async () => sum.figures };
+}
+
+/** Reads uncompressed text. */
+interface TextReader {
+  add(piece: Uint8Array): void;
+  /** Called after the last byte. Returns the number of rows. */
+  end(): number;
+}
+
+const [newline, quote, comma, carriageReturn] = [0x0a, 0x22, 0x2c, 0x0d];
+
+/** Reads NDJSON. */
+class LineReader implements TextReader {
+  readonly #sum: FigureSum;
+  #rows = 0;
+  #rest: Buffer[] = [];
+
+  constructor(sum: FigureSum) {
+    this.#sum = sum;
+  }
+
+  add(piece: Uint8Array): void {
+    let start = 0;
+    for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, start)) {
+      this.#line(Buffer.concat([...this.#rest, piece.subarray(start, at)]));
+      this.#rest = [];
+      start = at + 1;
+    }
+    if (start < piece.length) this.#rest.push(Buffer.from(piece.subarray(start)));
+  }
+
+  end(): number {
+    if (this.#rest.length > 0) this.#line(Buffer.concat(this.#rest));
+    return this.#rows;
+  }
+
+  #line(line: Buffer): void {
+    const row = JSON.parse(line.toString()) as Readonly<Record<string, unknown>>;
+    const names = Object.keys(row);
+    this.#sum.take((name) => row[name] ?? row[names.find((each) => each.toLowerCase() === name) ?? name]);
+    this.#rows++;
+  }
+}
+
+/** Reads CSV by RFC 4180. Line breaks inside quotes belong to their record. The first record is the header. */
+class RecordReader implements TextReader {
+  readonly #sum: FigureSum;
+  #rows = 0;
+  /** Index of each column. Undefined while the header is read. */
+  #columns: ReadonlyMap<FigureColumn, number> | undefined;
+  readonly #names: string[] = [];
+  #cells = new Map<number, string>();
+  #column = 0;
+  #text: number[] = [];
+  #isQuoted = false;
+  #hasBytes = false;
+
+  constructor(sum: FigureSum) {
+    this.#sum = sum;
+  }
+
+  add(piece: Uint8Array): void {
+    for (const byte of piece) this.#take(byte);
+  }
+
+  end(): number {
+    if (this.#isQuoted) throw new Error('it ends inside of quotes');
+    if (this.#hasBytes) this.#endRecord();
+    return this.#rows;
+  }
+
+  #take(byte: number): void {
+    this.#hasBytes = true;
+    if (byte === quote) this.#isQuoted = !this.#isQuoted;
+    else if (byte === comma && !this.#isQuoted) this.#endCell();
+    else if (byte === newline && !this.#isQuoted) this.#endRecord();
+    else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
+  }
+
+  /** Whether the current cell must be kept. Other cells are skipped, since they can be long. */
+  get #isKept(): boolean {
+    return !this.#columns || [...this.#columns.values()].includes(this.#column);
+  }
+
+  #endCell(): void {
+    if (this.#isKept) {
+      const text = Buffer.from(this.#text).toString();
+      if (this.#columns) this.#cells.set(this.#column, text);
+      else this.#names.push(text.toLowerCase());
+      this.#text = [];
+    }
+    this.#column++;
+  }
+
+  #endRecord(): void {
+    this.#endCell();
+    const columns = this.#columns;
+    if (columns) {
+      this.#sum.take((name) => this.#cells.get(columns.get(name) ?? -1));
+      this.#rows++;
+    } else {
+      this.#columns = new Map(figureColumns.map((name) => [name, this.#names.indexOf(name)]));
+    }
+    this.#cells = new Map();
+    this.#column = 0;
+    this.#hasBytes = false;
+  }
+}
+
+function decompressed(compression: ExportOutput['compression'], rows: TextReader): Pick<FileReader, 'write' | 'end'> {
+  if (compression === 'None') return { write: async (piece) => rows.add(piece), end: async () => rows.end() };
+  return through(compression === 'Gzip' ? createGunzip() : createZstdDecompress(), rows);
+}
+
+/** Node reads only the first zstd frame of a file. Data files have one. */
+function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' | 'end'> {
+  let failure: unknown;
+  stream.on('data', (piece: Uint8Array) => {
+    try {
+      if (failure === undefined) rows.add(piece);
+    } catch (error) {
+      failure = error;
+    }
+  });
+  const ended = once(stream, 'end');
+  // The error is handled by the next `write` or by `end`. A failed write does not call back.
+  ended.catch(() => {});
+  stream.on('error', () => {});
+  return {
+    async write(piece) {
+      // The callback comes when the stream has consumed the chunk, which slows down a fast reader.
+      const written = new Promise<void>((resolve) => stream.write(piece, () => resolve()));
+      await Promise.race([written, ended]);
+      if (failure !== undefined) throw failure;
+    },
+    async end() {
+      stream.end();
+      await ended;
+      if (failure !== undefined) throw failure;
+      return rows.end();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * Reads a Parquet file for its verification, with a library that shares no code with the encoder. The number of rows comes from the
+ * footer. The figures come from two columns, whose chunks are read in a second pass.
+ */
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { FileMetaData } from 'hyparquet';
+import { FigureSum, type FileFigures, type FileReader, figureColumns } from './file-figures.ts';
+
+/** Maximum size of a footer. It has some bytes for each column of each row group. */
+const maxFooterBytes = 8 * 1024 * 1024;
+/** Length of the footer in four bytes, and the mark of the format. */
+const trailerBytes = 8;
+const mark = 'PAR1';
+
+interface Range {
+  readonly startByte: number;
+  readonly endByte: number;
+}
+
+export class ParquetFile implements FileReader {
+  readonly #sliceMs: number;
+  /** The last chunks, with at least the maximum size of a footer. */
+  readonly #tail: Uint8Array[] = [];
+  #tailBytes = 0;
+  #bytes = 0;
+  #metadata: FileMetaData | undefined;
+
+  constructor(sliceMs: number) {
+    this.#sliceMs = sliceMs;
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.#tail.push(Uint8Array.from(piece));
+    this.#bytes += piece.length;
+    this.#tailBytes += piece.length;
+    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= maxFooterBytes) {
+      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    }
+  }
+
+  async end(): Promise<number> {
+    this.#metadata = await metadataOf(Buffer.concat(this.#tail));
+    return Number(this.#metadata.num_rows);
+  }
+
+  async figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures> {
+    const metadata = this.#metadata;
+    if (!metadata) return {};
+    const columns = columnsOf(metadata);
+    const names = [...columns.values()];
+    // Nothing to compute: the file is not read a second time.
+    if (names.length === 0 && metadata.num_rows > 0) return {};
+    const { parquetReadObjects } = await import('hyparquet');
+    const sum = new FigureSum(this.#sliceMs);
+    const file = await readRanges(again(), this.#bytes, chunksOf(metadata, names));
+    let rowStart = 0;
+    for (const { num_rows: groupRows } of metadata.row_groups) {
+      const rowEnd = rowStart + Number(groupRows);
+      const options = { file, metadata, columns: names, rowStart, rowEnd, compressors };
+      for (const row of await parquetReadObjects(options)) {
+        sum.take((name) => plainOf(row[columns.get(name) ?? '']));
+      }
+      rowStart = rowEnd;
+    }
+    return sum.figures;
+  }
+}
+
+/** `tail` is the end of the file. */
+async function metadataOf(tail: Buffer): Promise<FileMetaData> {
+  if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
+    throw new Error('it does not end as a Parquet file does');
+  }
+  if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
+    throw new Error('its Parquet footer is larger than is read');
+  }
+  // Loaded when needed, since most verifications need no Parquet.
+  const { parquetMetadata } = await import('hyparquet');
+  try {
+    return parquetMetadata(new Uint8Array(tail).buffer);
+  } catch (cause) {
+    throw new Error('its Parquet footer is damaged', { cause });
+  }
+}
+
+const compressors = {
+  GZIP: (input: Uint8Array) => new Uint8Array(gunzipSync(input)),
+  ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
+};
+
+/** Names of the wanted columns as the file spells them. */
+function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
+  const found = figureColumns.flatMap((wanted) => {
+    const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
+    return element ? [[wanted, element.name] as const] : [];
+  });
+  return new Map(found);
+}
+
+function plainOf(value: unknown): unknown {
+  if (value instanceof Date) return value.getTime();
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+/** Reads the file once and keeps these ranges. */
+async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly Range[]) {
+  const kept = ranges.map(({ startByte, endByte }) => ({
+    startByte,
+    endByte,
+    content: Buffer.alloc(endByte - startByte),
+  }));
+  let offset = 0;
+  for await (const piece of file) {
+    for (const { startByte, endByte, content } of kept) {
+      const [from, to] = [Math.max(offset, startByte), Math.min(offset + piece.length, endByte)];
+      if (from < to) content.set(piece.subarray(from - offset, to - offset), from - startByte);
+    }
+    offset += piece.length;
+  }
+  // A reader may ask for several chunks at once. It ignores the bytes between them.
+  const slice = (start: number, end = byteLength): ArrayBuffer => {
+    const wanted = new Uint8Array(end - start);
+    for (const { startByte, endByte, content } of kept) {
+      const [from, to] = [Math.max(start, startByte), Math.min(end, endByte)];
+      if (from < to) wanted.set(content.subarray(from - startByte, to - startByte), from - start);
+    }
+    return wanted.buffer;
+  };
+  return { byteLength, slice };
+}
+
+/** Ranges of the chunks of these columns. */
+function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly Range[] {
+  return groups.flatMap(({ columns }) =>
+    columns.flatMap(({ meta_data: chunk }) => {
+      if (!chunk || !names.includes(chunk.path_in_schema.join('.'))) return [];
+      const startByte = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
+      return [{ startByte, endByte: startByte + Number(chunk.total_compressed_size) }];
+    }),
+  );
+}
