@@ -45,8 +45,6 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     userAgent: 'logfleet/test',
     transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
   });
-  let planned: Planned | undefined;
-  let failure: unknown;
   const accounts = new Accounts({
     leadership: alwaysLeading,
     secrets: host.secrets,
@@ -55,7 +53,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     log: silentLogger,
     metrics: noMetrics,
   });
-  planPolicies({
+  const planning = planPolicies({
     host,
     accounts,
     clock,
@@ -65,16 +63,8 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     timeoutMs,
     onTrouble,
     signal: new AbortController().signal,
-  }).then(
-    (found) => {
-      planned = found;
-    },
-    (error: unknown) => {
-      failure = error;
-    },
-  );
-  await clock.run(() => planned !== undefined || failure !== undefined, clock.monotonic() + 2 * timeoutMs);
+  });
+  const planned = await clock.during(planning);
   await accounts.close();
-  if (!planned) throw failure ?? new Error('the plan did not end');
   return planned;
 }

@@ -21,7 +21,7 @@ export class VirtualClock implements Clock {
   /** Error of the wall clock in ms. Does not affect `monotonic`. */
   skewMs = 0;
 
-  /** @param rest resolves when all asynchronous work waits for a timer; files take longer than promises */
+  /** @param rest resolves when all asynchronous work waits for a timer. `settleFiles` is needed where files are read or written. */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
     this.#rest = rest;
@@ -79,6 +79,18 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /** Fires timers until the promise settles. Returns its result. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settled = promise.finally(() => {
+      isSettled = true;
+    });
+    settled.catch(() => {});
+    // Without a timer, the promise waits for a real event.
+    while (!(await this.run(() => isSettled)));
+    return settled;
+  }
+
   #push(entry: Entry): void {
     const heap = this.#heap;
     let index = heap.push(entry) - 1;
@@ -121,7 +133,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Same, but also waits for files that are being read or written. */
+/** Same, but also waits for files that are being read or written. Otherwise virtual time would pass during a slow read. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

@@ -38,6 +38,7 @@ export interface WorldOptions {
   readonly service?: ServiceMaker;
   /** Options for exports. */
   readonly exports?: OperatorOptions['exports'];
+  readonly clock?: VirtualClock;
 }
 
 export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
@@ -65,7 +66,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    this.clock = new VirtualClock();
+    this.clock = options.clock ?? new VirtualClock();
     this.random = seededRandom(options.seed ?? 1);
     this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
     const startMs = this.clock.now();

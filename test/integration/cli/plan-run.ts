@@ -7,6 +7,7 @@ import { nowhere, type OpenPlace } from '../../../src/cli/plan/open-place.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { connectWith } from '../../../src/service/connect.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
+import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { serviceOrigin, World } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
 
@@ -30,7 +31,7 @@ export interface PlanSetting {
 export async function runPlan(setting: PlanSetting) {
   const { folder, scenario, texts = [], flags = {}, files = [folder], env = {}, open } = setting;
   for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text);
-  const world = new World({ scenario });
+  const world = new World({ scenario, clock: new VirtualClock(undefined, settleFiles) });
   const { clock, random } = world;
   const connect = connectWith({
     clock,
@@ -40,28 +41,7 @@ export async function runPlan(setting: PlanSetting) {
   });
   const context = { ...recordingContext(), cwd: folder, env };
   const dependencies = { open: open ?? (async () => nowhere), connect, clock, random };
-  const ending = planCommand(files, { output: 'table', ...flags }, context, dependencies);
-  let status: number | undefined;
-  let failure: unknown;
-  ending.then(
-    (ended) => {
-      status = ended;
-    },
-    (error: unknown) => {
-      failure = error;
-    },
-  );
-  // Files are read in real time, and the service answers in virtual time. Virtual time stands still while a file is read.
-  const isOver = () => status !== undefined || failure !== undefined;
-  while (!isOver()) {
-    await clock.run(() => isOver() || isReadingFiles(), clock.monotonic() + 3_600_000);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  if (failure) throw failure;
+  const status = await clock.during(planCommand(files, { output: 'table', ...flags }, context, dependencies));
   const { tasks, jobs } = world.model.snapshot(clock.monotonic());
   return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks, jobs, journal: world.journal };
-}
-
-function isReadingFiles(): boolean {
-  return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 }

@@ -12,7 +12,7 @@ import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
 
 import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingContext } from './recording-context.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 async function open(context = recordingContext()) {
-  const clock = new VirtualClock();
+  const clock = new VirtualClock(undefined, settleFiles);
   const reader = await openDirectory(directory, context, { clock, random: seededRandom(1), user: () => 'alice' });
   return { reader, clock, context };
 }
@@ -137,7 +137,6 @@ describe('a directory', () => {
     expect(seen[0]?.[0]?.status).toBeUndefined();
     await writeStatus();
     const second = next();
-    // Files are read in real time, so the virtual clock advances after each read.
     const looking = (async () => {
       while (seen.length < 2) await clock.advance(100);
     })();

@@ -91,8 +91,7 @@ describe('changes', () => {
     await host.refresh();
     expect(host.settings().paused).toBe(true);
     const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
-    await place.clock.advance(deletionDelayMs);
-    await heard;
+    await place.clock.during(heard);
     expect(host.settings()).toEqual(running);
   });
 

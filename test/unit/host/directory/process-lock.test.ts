@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
-import { settle, type VirtualClock } from '../../../support/virtual-clock.ts';
+import { settle } from '../../../support/virtual-clock.ts';
 import { Workplace } from './workplace.ts';
 
 const lockFile = '.logfleet/lock';
@@ -27,20 +27,6 @@ async function firstLine(child: ChildProcess): Promise<string> {
 function acquire(place: Workplace, scope?: string): Promise<ProcessLock> {
   const { clock, random, directory } = place;
   return ProcessLock.acquire(new StateDirectory(directory), { clock, random, ...(scope !== undefined && { scope }) });
-}
-
-/** Advances a virtual clock in small steps, with time for the disk in between, until `promise` settles. */
-async function advanceUntilSettled(clock: VirtualClock, promise: Promise<unknown>, between = () => {}): Promise<void> {
-  let settled = false;
-  const onSettled = () => {
-    settled = true;
-  };
-  promise.then(onSettled, onSettled);
-  while (!settled) {
-    if (clock.next() === undefined) await settle();
-    else await clock.advance(500);
-    between();
-  }
 }
 
 test('is reported as free only when that is certain: without a file, or when its process has ended', async () => {
@@ -152,9 +138,7 @@ describe('a lock', () => {
     const text = place.read(lockFile);
     await other.release();
     place.write(lockFile, text);
-    const acquiring = acquire(place);
-    await advanceUntilSettled(place.clock, acquiring);
-    expect((await acquiring).tookOver).toBe(true);
+    expect((await place.clock.during(acquire(place))).tookOver).toBe(true);
     expect(place.clock.monotonic() - startMs).toBeGreaterThanOrEqual(silenceMs);
   });
 
@@ -163,19 +147,19 @@ describe('a lock', () => {
     async (text) => {
       const place = new Workplace();
       place.write(lockFile, text);
-      const acquiring = acquire(place);
-      await advanceUntilSettled(place.clock, acquiring);
-      expect((await acquiring).held()).toBe(true);
+      expect((await place.clock.during(acquire(place))).held()).toBe(true);
     },
   );
 
   test('of a process out of sight keeps others out while it has heartbeats', async () => {
     const place = new Workplace();
     await acquire(place, 'another machine');
-    let beat = 1_000;
-    const acquiring = acquire(place);
-    await advanceUntilSettled(place.clock, acquiring, () => utimesSync(place.path(lockFile), beat, beat++));
-    await expect(acquiring).rejects.toMatchObject({ code: 'host.locked' });
+    const beat = (second: number) => {
+      utimesSync(place.path(lockFile), second, second);
+      place.clock.after(heartbeatMs, () => beat(second + 1));
+    };
+    beat(1_000);
+    await expect(place.clock.during(acquire(place))).rejects.toMatchObject({ code: 'host.locked' });
   });
 
   test('that was taken away is lost, and its new holder keeps it', async () => {
@@ -209,9 +193,7 @@ describe('a lock', () => {
   test('moves its time of change, so that others see it alive', async () => {
     const place = new Workplace();
     const lock = await acquire(place, 'another machine');
-    const acquiring = acquire(place);
-    await advanceUntilSettled(place.clock, acquiring);
-    await expect(acquiring).rejects.toMatchObject({ code: 'host.locked' });
+    await expect(place.clock.during(acquire(place))).rejects.toMatchObject({ code: 'host.locked' });
     expect(lock.held()).toBe(true);
   });
 });

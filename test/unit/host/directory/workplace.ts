@@ -2,7 +2,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -13,11 +12,11 @@ import {
   type DirectoryHostOptions,
 } from '../../../../src/host/directory/directory-host.ts';
 import type { OwnerRef } from '../../../../src/host/host.ts';
-import { VirtualClock } from '../../../support/virtual-clock.ts';
+import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
 
 export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-directory-'));
-  readonly clock = new VirtualClock();
+  readonly clock = new VirtualClock(undefined, settleFiles);
   readonly random = seededRandom(Number.parseInt(this.directory.slice(-6), 36));
 
   constructor() {
@@ -64,21 +63,7 @@ export class Workplace {
 
   /** Opens the directory when the start must wait: for unchanged files, or for a certain deletion of a manifest. */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
-    return this.passTime(this.open(options));
-  }
-
-  /** Advances time until the promise settles. */
-  async passTime<T>(waiting: Promise<T>): Promise<T> {
-    let isOver = false;
-    const ended = waiting.finally(() => {
-      isOver = true;
-    });
-    ended.catch(() => {});
-    for (let turns = 1; !isOver; turns++) {
-      await turn();
-      if (turns % 50 === 0) await this.clock.advance(1_000);
-    }
-    return ended;
+    return this.clock.during(this.open(options));
   }
 }
 

@@ -4,8 +4,8 @@
  */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
-import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { DirectoryWorld } from './directory-world.ts';
 
 const minuteMs = 60_000;

@@ -3,8 +3,8 @@
  * requests. The same process continues as soon as the mistake is corrected.
  */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../simulator/scenario.ts';
-import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../support/world.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../../support/world.ts';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;

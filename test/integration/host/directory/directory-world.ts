@@ -5,20 +5,20 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { InProcessService } from '../../simulator/in-process.ts';
-import type { JournalEntry } from '../../simulator/journal.ts';
-import { ServiceModel } from '../../simulator/model.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
-import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import { silentLogger } from '../../src/base/log.ts';
-import { noMetrics } from '../../src/base/metrics.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { Operator } from '../../src/cli/operator.ts';
-import { createDirectoryHost, type DirectoryHost } from '../../src/host/directory/directory-host.ts';
-import { writeRequest } from '../../src/host/directory/requests.ts';
-import { connectWith } from '../../src/service/connect.ts';
-import { InProcessTransport } from '../support/in-process-transport.ts';
-import { settleFiles, VirtualClock } from '../support/virtual-clock.ts';
+import { InProcessService } from '../../../../simulator/in-process.ts';
+import type { JournalEntry } from '../../../../simulator/journal.ts';
+import { ServiceModel } from '../../../../simulator/model.ts';
+import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { silentLogger } from '../../../../src/base/log.ts';
+import { noMetrics } from '../../../../src/base/metrics.ts';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { Operator } from '../../../../src/cli/operator.ts';
+import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
+import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import { connectWith } from '../../../../src/service/connect.ts';
+import { InProcessTransport } from '../../../support/in-process-transport.ts';
+import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
 
 const origin = 'https://logs.example.com';
 
@@ -66,7 +66,7 @@ export class DirectoryWorld {
   async start(): Promise<void> {
     const { clock } = this;
     const common = { clock, random: this.#random, log: silentLogger, metrics: noMetrics };
-    const host = await this.during(createDirectoryHost({ ...common, directories: [this.directory] }));
+    const host = await this.clock.during(createDirectoryHost({ ...common, directories: [this.directory] }));
     const find = (name: string) => (name === origin ? this.#service : undefined);
     const transport = () => new InProcessTransport(find, clock);
     const operator = new Operator({
@@ -83,24 +83,13 @@ export class DirectoryWorld {
     if (!this.#running) return;
     const { host, operator } = this.#running;
     this.#running = undefined;
-    await this.during(operator.stop());
-    await this.during(host.close());
+    await this.clock.during(operator.stop());
+    await this.clock.during(host.close());
   }
 
   async close(): Promise<void> {
     await this.stop();
     rmSync(this.directory, { recursive: true, force: true });
-  }
-
-  /** Lets time pass until the promise is settled. */
-  async during<T>(waiting: Promise<T>): Promise<T> {
-    let isOver = false;
-    const ended = waiting.finally(() => {
-      isOver = true;
-    });
-    ended.catch(() => {});
-    while (!isOver) await this.clock.run(() => isOver, this.clock.monotonic() + 60_000);
-    return ended;
   }
 
   /** Lets time pass until `done` returns true, for at most `atMostMs`. Returns whether `done` returned true. */
@@ -118,7 +107,7 @@ export class DirectoryWorld {
 
   async annotate(name: string, annotation: string, value: string): Promise<void> {
     const key = { namespace: 'logging', name };
-    await this.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
+    await this.clock.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
   }
 
   /** Names of the collectors for which an upgrade was requested, in the order of the requests. */
