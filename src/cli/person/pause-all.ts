@@ -83,7 +83,7 @@ async function openDirectorySwitch(
     flags: targetFlags({ dir }),
     pausedBy: async () => {
       await view.refresh();
-      return view.settings().pausedBy;
+      return view.settings.current().pausedBy;
     },
     set: (paused) => writeSettingsRequest(directory, paused, { by: user(), atMs: clock.now() }),
     idleNote: () => idleNoteOf(dir, directory),

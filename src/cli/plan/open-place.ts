@@ -51,7 +51,7 @@ async function openPlanDirectory(
     ledgers: view.ledgers,
     secrets: { get: async (key) => view.secret(key) },
     takesVariables: true,
-    settings: () => view.settings(),
+    settings: () => view.settings.current(),
     close: async () => {},
   };
 }

@@ -113,7 +113,7 @@ class DirectoryReader implements ResourceReader {
   }
 
   get pauseOfAll(): { readonly pausedBy: string | undefined } {
-    return { pausedBy: this.#view.settings().pausedBy };
+    return { pausedBy: this.#view.settings.current().pausedBy };
   }
 
   async idleNote(): Promise<string | undefined> {

@@ -26,14 +26,22 @@ import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { OwnerRef, ResourceKey } from '../host.ts';
+import type { OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
 import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
-import { keptUntil, type Notice, type RecordStore, type ResourceRecord } from './resource-records.ts';
+import {
+  keptUntil,
+  type Notice,
+  type RecordStore,
+  type ResourceRecord,
+  readOnlyRecords,
+  recordFiles,
+} from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
+import { StateDirectory } from './state-directory.ts';
 import { createUid } from './uid.ts';
 
 /**
@@ -44,19 +52,20 @@ export const deletionDelayMs = 5_000;
 /** Maximum time in ms that a start waits for files that keep changing. */
 const longestWritingMs = 10_000;
 
-interface DirectoryContentsOptions {
+export interface DirectoryContentsOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
-  readonly records: RecordStore;
   /** False for readers such as `logfleet get`. A reader takes all files as they are, and does not wait. */
   readonly isOperator: boolean;
 }
 
 export class DirectoryContents {
+  protected readonly clock: Clock;
   readonly cache = new ResourceCache();
   readonly settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
+  readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
   /** Resources and Secrets whose manifest was missing at the last reading. */
@@ -74,6 +83,8 @@ export class DirectoryContents {
 
   constructor(options: DirectoryContentsOptions) {
     this.#options = options;
+    this.clock = options.clock;
+    this.#records = options.isOperator ? recordFiles : readOnlyRecords;
     this.#reader = new ManifestReader(options);
   }
 
@@ -97,17 +108,16 @@ export class DirectoryContents {
     });
   }
 
-  /** Reads the manifests again. */
+  /** Reads the manifests again. A reader also loads the records again, which an operator may have written. */
   refresh(): Promise<void> {
-    return this.#exclusively(() => this.#readManifests(false));
-  }
-
-  /** Loads the records again, which another process may have written, and reads the manifests again. For readers only. */
-  reload(): Promise<void> {
     return this.#exclusively(async () => {
-      await this.#loadRecords();
+      if (!this.#options.isOperator) await this.#loadRecords();
       await this.#readManifests(false);
     });
+  }
+
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    return this.cache.source(kind);
   }
 
   /** The current problems with manifests and records. */
@@ -147,6 +157,12 @@ export class DirectoryContents {
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
+  /** State of the directory of the resource with this uid, or undefined if no such resource exists. */
+  stateOf(owner: OwnerRef): StateDirectory | undefined {
+    const directory = this.directoryOf(owner);
+    return directory === undefined ? undefined : new StateDirectory(directory);
+  }
+
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     return this.#exclusively(() =>
       crossing('status.write', async () => {
@@ -173,14 +189,14 @@ export class DirectoryContents {
   }
 
   async #loadRecords(): Promise<void> {
-    const { directories, records } = this.#options;
+    const { directories } = this.#options;
     const problems: PlacedFinding[] = [];
     this.#parked.clear();
     for (const directory of directories) {
-      const loaded = await records.load(directory);
+      const loaded = await this.#records.load(directory);
       problems.push(...loaded.problems);
       for (const record of loaded.records) await this.#takeUp(record);
-      this.#reader.remember(directory, await records.loadFiles(directory));
+      this.#reader.remember(directory, await this.#records.loadFiles(directory));
     }
     this.#recordProblems = problems;
   }
@@ -190,7 +206,7 @@ export class DirectoryContents {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
     if (known && known.directory !== record.directory && versionOf(known) > versionOf(record)) {
-      if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#options.records.remove(record);
+      if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#records.remove(record);
       return;
     }
     if (record.parkedSince !== undefined) this.#parked.set(id, record);
@@ -213,7 +229,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#lookAgainAfter(quietMs);
     // Settings come before resources, so that no controller starts work that is on hold.
-    this.#adoptSettings(reading);
+    this.settings.adopt(reading, { isGone: (id) => this.#isGone(id), isPresent: (id) => this.#absences.end(id) });
     this.#adoptSecrets(reading);
     const failures: PlacedFinding[] = [];
     for (const found of reading.resources.values()) {
@@ -227,9 +243,7 @@ export class DirectoryContents {
       await collectFailure(failures, record, () => this.#discardIfDue(record, reading));
     }
     for (const [directory, files] of this.#reader.takeChangedMemories()) {
-      await collectFailure(failures, { directory, manifest: '' }, () =>
-        this.#options.records.saveFiles(directory, files),
-      );
+      await collectFailure(failures, { directory, manifest: '' }, () => this.#records.saveFiles(directory, files));
     }
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
   }
@@ -244,13 +258,13 @@ export class DirectoryContents {
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
       const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, asked) };
-      await this.#options.records.create(created);
+      await this.#records.create(created);
       this.cache.put(created);
       return;
     }
     // The resource has a manifest, so the request to forget referred to an earlier deletion.
-    if (request?.forget) await this.#options.records.removeRequest(known);
-    const here = known.directory === directory ? known : await this.#options.records.move(known, directory);
+    if (request?.forget) await this.#records.removeRequest(known);
+    const here = known.directory === directory ? known : await this.#records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, asked);
     if (known.parkedSince === undefined) return;
     this.#parked.delete(id);
@@ -270,7 +284,7 @@ export class DirectoryContents {
     const metadata = annotated(resource.metadata, asked);
     if (!isNewSpec && parkedSince === undefined && sameValue(resource.metadata, metadata)) {
       if (sameValue(live, before)) return;
-      await this.#options.records.save(live);
+      await this.#records.save(live);
       this.cache.put(live);
       return;
     }
@@ -310,8 +324,7 @@ export class DirectoryContents {
     }
     if (!this.#isGone(id)) return;
     const parked: ResourceRecord = { ...record, parkedSince: new Date(this.#options.clock.now()).toISOString() };
-    await this.#options.records.save(parked);
-    this.#absences.end(id);
+    await this.#records.save(parked);
     this.#parked.set(id, parked);
     this.cache.remove(record);
     this.#tell({ kind: 'parked', record: parked });
@@ -320,9 +333,12 @@ export class DirectoryContents {
   /** Returns whether an object has been missing long enough to count as deleted. */
   #isGone(id: string): boolean {
     const { clock, isOperator } = this.#options;
-    if (!isOperator || this.#absences.lastsMs(id, clock.monotonic()) >= deletionDelayMs) return true;
-    this.#lookAgainAfter(deletionDelayMs);
-    return false;
+    if (isOperator && this.#absences.lastsMs(id, clock.monotonic()) < deletionDelayMs) {
+      this.#lookAgainAfter(deletionDelayMs);
+      return false;
+    }
+    this.#absences.end(id);
+    return true;
   }
 
   async #discardIfDue(record: ResourceRecord, { requests }: Reading): Promise<void> {
@@ -331,7 +347,7 @@ export class DirectoryContents {
   }
 
   async #discard(record: ResourceRecord): Promise<void> {
-    await this.#options.records.remove(record);
+    await this.#records.remove(record);
     this.#parked.delete(identifyRecord(record));
   }
 
@@ -355,7 +371,7 @@ export class DirectoryContents {
   async #change(record: ResourceRecord, resource: AnyResource): Promise<AnyResource> {
     const resourceVersion = String(Number(record.resource.metadata.resourceVersion) + 1);
     const changed = { ...record, resource: { ...resource, metadata: { ...resource.metadata, resourceVersion } } };
-    await this.#options.records.save(changed);
+    await this.#records.save(changed);
     this.cache.put(changed);
     return changed.resource;
   }
@@ -376,19 +392,11 @@ export class DirectoryContents {
   /** Takes over the valid Secrets. A Secret that is unreadable, or missing for a moment, keeps its last valid content. */
   #adoptSecrets(reading: Reading): void {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
-    const kept = [...this.#secrets].filter(([id, found]) => {
-      if (reading.secrets.has(id)) return false;
-      if (!reading.isKept('Secret', found.decoded.key, found) && this.#isGone(id)) return false;
-      return true;
-    });
-    for (const id of this.#secrets.keys()) if (!kept.some(([each]) => each === id)) this.#absences.end(id);
+    const kept = [...this.#secrets].filter(
+      ([id, found]) =>
+        !reading.secrets.has(id) && (reading.isKept('Secret', found.decoded.key, found) || !this.#isGone(id)),
+    );
     this.#secrets = new Map([...kept, ...reading.secrets]);
-  }
-
-  #adoptSettings(reading: Reading): void {
-    const { clock, isOperator } = this.#options;
-    const isMissing = this.settings.adopt(reading, clock.monotonic(), isOperator ? deletionDelayMs : 0);
-    if (isMissing) this.#lookAgainAfter(deletionDelayMs);
   }
 
   /** Schedules a reading of the manifests after this delay, unless an earlier reading is scheduled. */

@@ -24,7 +24,7 @@ import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import type { FoundSettings } from './manifest-places.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
-import { type Notice, recordFiles, renderNotice } from './resource-records.ts';
+import { type Notice, renderNotice } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -92,13 +92,13 @@ class OpenDirectoryHost implements DirectoryHost {
     const { clock, random, log, secretsFromEnvironment } = options;
     this.#locks = locks;
     this.#log = log;
-    this.#contents = new DirectoryContents({ directories, clock, random, records: recordFiles, isOperator: true });
+    this.#contents = new DirectoryContents({ directories, clock, random, isOperator: true });
     this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
     this.#eventFiles = new Map(
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles({ stateOf: (owner) => this.#stateOf(owner), tasks: this.#ledgerTasks });
+    this.ledgers = new LedgerFiles((owner) => this.#contents.stateOf(owner), this.#ledgerTasks);
     this.secrets = {
       get: async (key) => this.#contents.secret(key) ?? secretsFromEnvironment,
       takesVariables: (key) => this.#contents.secret(key) === undefined,
@@ -119,7 +119,7 @@ class OpenDirectoryHost implements DirectoryHost {
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
-    return this.#contents.cache.source(kind);
+    return this.#contents.resources(kind);
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
@@ -165,11 +165,6 @@ class OpenDirectoryHost implements DirectoryHost {
 
   directoryOf(owner: OwnerRef): string | undefined {
     return this.#contents.directoryOf(owner);
-  }
-
-  #stateOf(owner: OwnerRef): StateDirectory | undefined {
-    const directory = this.directoryOf(owner);
-    return directory === undefined ? undefined : new StateDirectory(directory);
   }
 
   /** Returns the event file of the owner's directory. Events of a resource that no longer exists go to the first directory. */

@@ -19,9 +19,12 @@ interface SettingsReading {
   isUnclear(place: Place): boolean;
 }
 
-interface Known {
-  readonly found: FoundSettings;
-  readonly missingSinceMs: number | undefined;
+/** Absence of settings whose file is gone. */
+interface Absence {
+  /** Returns whether settings have been missing long enough to count as deleted. */
+  isGone(id: string): boolean;
+  /** Ends the period of absence. */
+  isPresent(id: string): void;
 }
 
 /** Settings without a pause and without a hold. */
@@ -29,7 +32,7 @@ export const runningSettings: OperatorSettings = { paused: false, pausedBy: unde
 
 export class DirectorySettings {
   readonly #listeners = new Set<() => void>();
-  #known: readonly Known[] = [];
+  #known: readonly FoundSettings[] = [];
   #current = runningSettings;
 
   current(): OperatorSettings {
@@ -38,12 +41,12 @@ export class DirectorySettings {
 
   /** Place of the settings with this identity, or undefined if they are unknown. */
   placeOf(id: string): Place | undefined {
-    return this.#known.find(({ found }) => found.source === 'manifest' && identifySettings(found) === id)?.found;
+    return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
 
   /** The settings that currently pause. */
   pausing(): readonly FoundSettings[] {
-    return this.#known.map(({ found }) => found).filter(({ pausedBy }) => pausedBy !== undefined);
+    return this.#known.filter(({ pausedBy }) => pausedBy !== undefined);
   }
 
   subscribe(listener: () => void): () => void {
@@ -51,24 +54,22 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes over a reading. Returns true if missing settings still count for a while, so that the caller must read again later. */
-  adopt(reading: SettingsReading, nowMs: number, deletionDelayMs: number): boolean {
+  /** Takes over a reading. Settings without a file stay until they are gone. */
+  adopt(reading: SettingsReading, { isGone, isPresent }: Absence): void {
+    for (const found of reading.settings) isPresent(identifySettings(found));
     const unreadable = reading.holds.filter(({ mayPause }) => mayPause).map(settingsBehind);
-    const present = [...reading.settings, ...unreadable].map((found): Known => ({ found, missingSinceMs: undefined }));
-    const absent = this.#known.filter(
-      ({ found }) => found.source !== 'unreadable' && !reading.settings.some((other) => isSamePlace(other, found)),
+    const kept = this.#known.filter(
+      (found) =>
+        found.source !== 'unreadable' &&
+        !reading.settings.some((other) => isSamePlace(other, found)) &&
+        (reading.isUnclear(found) || !isGone(identifySettings(found))),
     );
-    const kept = absent.flatMap(({ found, missingSinceMs = nowMs }): readonly Known[] => {
-      if (reading.isUnclear(found)) return [{ found, missingSinceMs: undefined }];
-      return nowMs - missingSinceMs < deletionDelayMs ? [{ found, missingSinceMs }] : [];
-    });
-    this.#replace([...present, ...kept], policiesHold(reading.holds));
-    return kept.some(({ missingSinceMs }) => missingSinceMs !== undefined);
+    this.#replace([...reading.settings, ...unreadable, ...kept], policiesHold(reading.holds));
   }
 
-  #replace(known: readonly Known[], hold: string | undefined): void {
+  #replace(known: readonly FoundSettings[], hold: string | undefined): void {
     this.#known = known;
-    const reasons = known.map(({ found }) => found.pausedBy).filter((reason) => reason !== undefined);
+    const reasons = known.map((found) => found.pausedBy).filter((reason) => reason !== undefined);
     const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
     if (pausedBy === this.#current.pausedBy && hold === this.#current.policiesHold) return;
     const settings = pausedBy === undefined ? runningSettings : { paused: true, pausedBy };

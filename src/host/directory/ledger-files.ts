@@ -6,6 +6,8 @@
  *   processes out.
  * - Only an existing resource, by its uid, has a ledger. Ledgers of a former resource with the same name are neither read nor changed.
  */
+
+import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { assertShard, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
@@ -13,17 +15,12 @@ import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
 import type { StateDirectory } from './state-directory.ts';
 
-interface LedgerFilesOptions {
-  /** Returns the state directory of an existing owner, or undefined if no resource has its uid. */
-  readonly stateOf: (owner: OwnerRef) => StateDirectory | undefined;
-  readonly tasks: SerialTasks;
-}
-
 export class LedgerFiles implements LedgerStore {
-  readonly #stateOf: LedgerFilesOptions['stateOf'];
+  readonly #stateOf: (owner: OwnerRef) => StateDirectory | undefined;
   readonly #tasks: SerialTasks;
 
-  constructor({ stateOf, tasks }: LedgerFilesOptions) {
+  /** @param stateOf returns the state directory of an existing owner, or undefined if no resource has its uid */
+  constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks) {
     this.#stateOf = stateOf;
     this.#tasks = tasks;
   }
@@ -52,22 +49,17 @@ export class LedgerFiles implements LedgerStore {
   }
 }
 
+const decodeShard = jsonReader<LedgerShard>(
+  objectOf({ content: text, version: { type: 'string', pattern: '^\\d{1,15}$' } }),
+);
+
 async function readShard(path: string): Promise<LedgerShard | undefined> {
-  const text = await readIfPresent(path);
-  if (text === undefined) return undefined;
-  try {
-    const { version, content } = JSON.parse(text) as Partial<LedgerShard>;
-    if (typeof content === 'string' && typeof version === 'string' && /^\d{1,15}$/.test(version))
-      return { content, version };
-  } catch {
-    // Not JSON: the error below covers this case.
-  }
-  throw failure(
-    'stall',
-    'ledger.unreadable',
-    `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`,
-    { reason: 'LedgerUnreadable' },
-  );
+  const stored = await readIfPresent(path);
+  if (stored === undefined) return undefined;
+  const shard = decodeShard(stored);
+  if (shard) return shard;
+  const message = `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`;
+  throw failure('stall', 'ledger.unreadable', message, { reason: 'LedgerUnreadable' });
 }
 
 function conflict(path: string): LogfleetError {

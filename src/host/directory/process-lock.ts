@@ -13,11 +13,11 @@
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
+import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
-import { isRecord } from '../../base/record.ts';
 import type { Leadership } from '../host.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
@@ -207,25 +207,20 @@ async function changeTime(path: string): Promise<number> {
 }
 
 async function readHolder(path: string): Promise<Holder | 'unreadable' | 'absent'> {
-  let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    return decodeHolder(await readFile(path, 'utf8')) ?? 'unreadable';
   } catch (error) {
     if (isAbsent(error)) return 'absent';
     throw error;
   }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isRecord(value)) return 'unreadable';
-    const { pid, processStart, hostname, scope, since, token } = value;
-    if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return 'unreadable';
-    const texts = { processStart, hostname, scope, since, token };
-    if (!Object.values(texts).every((text) => typeof text === 'string')) return 'unreadable';
-    return { pid, ...(texts as Record<keyof typeof texts, string>) };
-  } catch {
-    return 'unreadable';
-  }
 }
+
+const decodeHolder = jsonReader<Holder>(
+  objectOf({
+    pid: { type: 'integer', minimum: 1 },
+    ...{ processStart: text, hostname: text, scope: text, since: text, token: text },
+  }),
+);
 
 function isSame(left: Holder | 'unreadable' | 'absent', right: Holder | 'unreadable'): boolean {
   if (typeof left === 'string' || typeof right === 'string') return left === right;

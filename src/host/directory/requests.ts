@@ -10,12 +10,11 @@
  * Commands write these files without the operator's lock while an operator runs. Each write replaces a whole file.
  */
 import { join } from 'node:path';
-import type { AnnotationWriter, AnnotationWriters } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
-import { isRecord } from '../../base/record.ts';
+import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
+import { type AnnotationWriter, type AnnotationWriters, type KindName, kinds } from '../../api/kinds.ts';
 import type { ResourceKey } from '../host.ts';
 import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
-import { isResourceName, StateDirectory } from './state-directory.ts';
+import { StateDirectory } from './state-directory.ts';
 
 /** Annotations to set, or to remove (`null`). */
 type RequestedAnnotations = Readonly<Record<string, string | null>>;
@@ -44,7 +43,7 @@ export async function writeRequest(
   writer?: AnnotationWriter,
 ): Promise<void> {
   const path = new StateDirectory(directory).requestFile(kind, { namespace, name });
-  const before = decodeRequest(parse(await readIfPresent(path)));
+  const before = decodeRequest(await readIfPresent(path));
   const names = Object.keys(annotations);
   const writers = { ...before?.writers, ...Object.fromEntries(names.map((each) => [each, writer])) };
   const known = Object.entries(writers).flatMap(([each, one]) => (one ? [[each, renderWriter(one)] as const] : []));
@@ -93,17 +92,13 @@ export async function readRequests(directory: string): Promise<Requests> {
   let settings: SettingsRequest | undefined;
   for (const file of await listFolder(requestFolder)) {
     const path = join(requestFolder, file);
-    const text = await readIfPresent(path);
-    if (text === undefined) continue;
-    const value = parse(text);
-    if (path === settingsRequestFile) {
-      settings = decodeSettings(value);
-      if (!isSettings(value)) unreadable.push(path);
-      continue;
-    }
-    const request = decodeRequest(value);
+    const content = await readIfPresent(path);
+    if (content === undefined) continue;
+    const stored = path === settingsRequestFile ? readSettings(content) : undefined;
+    const request = path === settingsRequestFile ? undefined : decodeRequest(content);
+    if (path === settingsRequestFile) settings = { paused: stored?.paused ?? true, writer: decodeWriter(stored ?? {}) };
     if (request) requests.push(request);
-    else unreadable.push(path);
+    else if (!stored) unreadable.push(path);
   }
   return { requests, settings, unreadable };
 }
@@ -116,55 +111,50 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Parses JSON. Undefined if the text is not JSON. */
-function parse(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Author and time as they are stored. */
+interface StoredWriter {
+  readonly by?: unknown;
+  readonly time?: unknown;
 }
 
-function decodeRequest(value: unknown): Request | undefined {
-  if (!isRecord(value) || (!isRecord(value.annotations) && value.forget !== true)) return undefined;
-  const { kind, namespace, name } = value;
-  if (typeof kind !== 'string' || typeof namespace !== 'string' || typeof name !== 'string') return undefined;
-  if (!Object.hasOwn(kinds, kind) || !isResourceName(namespace) || !isResourceName(name)) return undefined;
-  const asked = isRecord(value.annotations) ? value.annotations : {};
-  const annotations = Object.entries(asked).filter(
-    (entry): entry is [string, string | null] => typeof entry[1] === 'string' || entry[1] === null,
-  );
-  const said = isRecord(value.writers) ? value.writers : {};
-  const writers = annotations.flatMap(([each]) => {
-    const writer = decodeWriter(said[each]);
-    return writer ? [[each, writer] as const] : [];
+interface StoredRequest extends ResourceKey {
+  readonly kind: KindName;
+  readonly annotations?: RequestedAnnotations;
+  readonly writers?: Readonly<Record<string, StoredWriter>>;
+  readonly forget?: boolean;
+}
+
+const readSettings = jsonReader<StoredWriter & { readonly paused: boolean }>(objectOf({ paused: { type: 'boolean' } }));
+const readRequest = jsonReader<StoredRequest>({
+  ...objectOf(
+    {
+      ...{ kind: { enum: Object.keys(kinds) }, namespace: resourceName, name: resourceName },
+      annotations: { type: 'object', additionalProperties: { anyOf: [text, { type: 'null' }] } },
+      writers: { type: 'object', additionalProperties: { type: 'object' } },
+      forget: { const: true },
+    },
+    ['annotations', 'writers', 'forget'],
+  ),
+  anyOf: [{ required: ['annotations'] }, { required: ['forget'] }],
+});
+
+function decodeRequest(content: string | undefined): Request | undefined {
+  const stored = readRequest(content);
+  if (!stored) return undefined;
+  const { kind, namespace, name, annotations = {}, writers = {}, forget = false } = stored;
+  const known = Object.keys(annotations).flatMap((each) => {
+    const { by, atMs } = decodeWriter(writers[each] ?? {});
+    return by === undefined && atMs === undefined ? [] : [[each, { by, atMs }] as const];
   });
+  return { kind, namespace, name, annotations, writers: Object.fromEntries(known), forget };
+}
+
+function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
+  const atMs = Date.parse(String(time));
   return {
-    kind: kind as KindName,
-    namespace,
-    name,
-    annotations: Object.fromEntries(annotations),
-    writers: Object.fromEntries(writers),
-    forget: value.forget === true,
+    by: typeof by === 'string' ? by.slice(0, maxNameLength) : undefined,
+    atMs: Number.isNaN(atMs) ? undefined : atMs,
   };
-}
-
-function isSettings(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && typeof value.paused === 'boolean';
-}
-
-function decodeSettings(value: unknown): SettingsRequest {
-  const writer = decodeWriter(value) ?? { by: undefined, atMs: undefined };
-  return { paused: !isSettings(value) || value.paused === true, writer };
-}
-
-/** Decodes author and time. Undefined if the value contains neither. */
-function decodeWriter(value: unknown): AnnotationWriter | undefined {
-  if (!isRecord(value)) return undefined;
-  const by = typeof value.by === 'string' ? value.by.slice(0, maxNameLength) : undefined;
-  const atMs = typeof value.time === 'string' ? Date.parse(value.time) : Number.NaN;
-  return by === undefined && Number.isNaN(atMs) ? undefined : { by, atMs: Number.isNaN(atMs) ? undefined : atMs };
 }
 
 /** Maximum length of an author's name, equal to the limit of a field manager in a cluster. */

@@ -6,14 +6,13 @@
  *
  * One more file stores what each manifest file contained: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
-
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
+import { jsonReader, objectOf, resourceName, text, texts } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
-import { isRecord } from '../../base/record.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
 import type { FileMemory } from './manifest-places.ts';
-import { isResourceName, StateDirectory } from './state-directory.ts';
+import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
@@ -26,55 +25,44 @@ export interface ResourceRecord {
 }
 
 /** Storage of records. */
-export interface RecordStore {
-  /** Loads all records of a directory. Files without a valid record are reported and left alone. */
-  load(
-    directory: string,
-  ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }>;
-  /** Saves the record of a new identity, and removes the ledgers of former resources with the same name. */
-  create(record: ResourceRecord): Promise<void>;
-  save(record: ResourceRecord): Promise<void>;
-  /** Moves a record, its ledgers and requests to the state of another directory. Resolves to the moved record. */
-  move(record: ResourceRecord, directory: string): Promise<ResourceRecord>;
-  /** Removes a record, its ledgers and its requests. */
-  remove(record: ResourceRecord): Promise<void>;
-  /** Removes the request of a resource. */
-  removeRequest(record: ResourceRecord): Promise<void>;
-  /** Loads the stored facts about the manifest files of a directory. Empty if none are stored. */
-  loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>>;
-  saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void>;
-}
+export type RecordStore = typeof recordFiles;
 
-export const recordFiles: RecordStore = {
-  async load(directory) {
+export const recordFiles = {
+  /** Loads all records of a directory. Files without a valid record are reported and left alone. */
+  async load(
+    directory: string,
+  ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
     const state = new StateDirectory(directory);
     const records: ResourceRecord[] = [];
     const problems: PlacedFinding[] = [];
     for (const kind of Object.keys(kinds) as KindName[]) {
       for (const { path, namespace, name } of await listStatusFiles(state, kind)) {
-        const text = await readIfPresent(path);
-        if (text === undefined) continue;
-        const record = decodeRecord(directory, text);
+        const content = await readIfPresent(path);
+        if (content === undefined) continue;
+        const record = readRecord(content);
         const { metadata } = record?.resource ?? {};
-        if (record && metadata?.namespace === namespace && metadata.name === name) records.push(record);
+        if (record && metadata?.namespace === namespace && metadata.name === name)
+          records.push({ ...record, directory });
         else problems.push(unreadable(path));
       }
     }
     return { records, problems };
   },
 
-  async create(record) {
+  /** Saves the record of a new identity, and removes the ledgers of former resources with the same name. */
+  async create(record: ResourceRecord): Promise<void> {
     const { directory, resource } = record;
     await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
     await recordFiles.save(record);
   },
 
-  async save({ directory, manifest, parkedSince, resource }) {
+  async save({ directory, manifest, parkedSince, resource }: ResourceRecord): Promise<void> {
     const path = new StateDirectory(directory).statusFile(resource.kind, resource.metadata);
     await writeDurably(path, `${JSON.stringify({ manifest, parkedSince, resource }, undefined, 2)}\n`);
   },
 
-  async move(record, directory) {
+  /** Moves a record, its ledgers and requests to the state of another directory. Resolves to the moved record. */
+  async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     const { kind, metadata } = record.resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
@@ -86,7 +74,8 @@ export const recordFiles: RecordStore = {
     return moved;
   },
 
-  async remove({ directory, resource: { kind, metadata } }) {
+  /** Removes a record, its ledgers and its requests. */
+  async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
@@ -94,45 +83,43 @@ export const recordFiles: RecordStore = {
     await removeDurably(state.statusFile(kind, metadata));
   },
 
-  async removeRequest({ directory, resource: { kind, metadata } }) {
+  async removeRequest({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     await removeDurably(new StateDirectory(directory).requestFile(kind, metadata));
   },
 
-  async loadFiles(directory) {
-    const text = await readIfPresent(new StateDirectory(directory).memoryFile);
-    return decodeFiles(text);
+  /** Loads the stored facts about the manifest files of a directory. Empty if none are stored. */
+  async loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>> {
+    return decodeFiles(await readIfPresent(new StateDirectory(directory).memoryFile));
   },
 
-  async saveFiles(directory, files) {
+  async saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void> {
     await writeDurably(new StateDirectory(directory).memoryFile, `${JSON.stringify(Object.fromEntries(files))}\n`);
   },
 };
 
-/** If the facts cannot be decoded, the files count as never read. */
-function decodeFiles(text: string | undefined): ReadonlyMap<string, FileMemory> {
-  const value = parseJson(text);
-  if (!isRecord(value)) return new Map();
-  return new Map(Object.entries(value).filter((entry): entry is [string, FileMemory] => isFileMemory(entry[1])));
-}
+const writeNothing = async (): Promise<void> => {};
 
-function isFileMemory(value: unknown): value is FileMemory {
-  if (!isRecord(value) || !isTexts(value.ids) || !isTexts(value.refused) || !isRecord(value.print)) return false;
-  const { lines, lastLine, ended, significant } = value.print;
-  return isTexts(lines) && isTexts(lastLine) && typeof ended === 'boolean' && typeof significant === 'number';
-}
+/** Records for a reader, which writes nothing. */
+export const readOnlyRecords: RecordStore = {
+  ...recordFiles,
+  create: writeNothing,
+  save: writeNothing,
+  move: async (record, directory) => ({ ...record, directory }),
+  remove: writeNothing,
+  removeRequest: writeNothing,
+  saveFiles: writeNothing,
+};
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
+const print = objectOf({ lines: texts, lastLength: { type: 'integer' }, significant: { type: 'integer' } });
+const readFiles = jsonReader<Readonly<Record<string, FileMemory>>>({
+  type: 'object',
+  additionalProperties: objectOf({ ids: texts, refused: texts, print }),
+  required: [],
+});
 
-/** Parses JSON. Undefined if the text is not JSON. */
-function parseJson(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** If the facts have another shape, the files count as never read. */
+function decodeFiles(content: string | undefined): ReadonlyMap<string, FileMemory> {
+  return new Map(Object.entries(readFiles(content) ?? {}));
 }
 
 async function listStatusFiles(state: StateDirectory, kind: KindName) {
@@ -146,24 +133,23 @@ async function listStatusFiles(state: StateDirectory, kind: KindName) {
   return files;
 }
 
-function decodeRecord(directory: string, text: string): ResourceRecord | undefined {
-  const value = parseJson(text);
-  if (!isRecord(value) || typeof value.manifest !== 'string' || !isRecord(value.resource)) return undefined;
-  const { kind, metadata, spec } = value.resource;
-  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind) || !isRecord(metadata) || !isRecord(spec))
-    return undefined;
-  const { uid, generation, resourceVersion, creationTimestamp, namespace, name } = metadata;
-  if (typeof namespace !== 'string' || !isResourceName(namespace)) return undefined;
-  if (typeof name !== 'string' || !isResourceName(name)) return undefined;
-  if (typeof uid !== 'string' || typeof creationTimestamp !== 'string' || typeof generation !== 'number')
-    return undefined;
-  if (typeof resourceVersion !== 'string' || !/^\d{1,15}$/.test(resourceVersion)) return undefined;
-  const record = { directory, manifest: value.manifest, resource: value.resource as unknown as AnyResource };
-  const { parkedSince } = value;
-  return typeof parkedSince === 'string' && !Number.isNaN(Date.parse(parkedSince))
-    ? { ...record, parkedSince }
-    : record;
-}
+const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
+  objectOf(
+    {
+      manifest: text,
+      parkedSince: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
+      resource: objectOf({
+        kind: { enum: Object.keys(kinds) },
+        metadata: objectOf({
+          ...{ namespace: resourceName, name: resourceName, uid: text, creationTimestamp: text },
+          ...{ generation: { type: 'number' }, resourceVersion: { type: 'string', pattern: '^\\d{1,15}$' } },
+        }),
+        spec: { type: 'object' },
+      }),
+    },
+    ['parkedSince'],
+  ),
+);
 
 function unreadable(file: string): PlacedFinding {
   const problem = 'this file is not a valid record, so the resource gets a new identity and status';

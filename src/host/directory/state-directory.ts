@@ -14,14 +14,14 @@
  * Invariant: no name leads out of its folder. This file checks each part of a path that comes from outside.
  */
 import { join } from 'node:path';
+import { resourceName } from '../../api/json-shape.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { OwnerRef, ResourceKey } from '../host.ts';
 
 export const stateFolderName = '.logfleet';
 
-/** The names that Kubernetes allows (RFC 1123). They are safe as file names on every system: no slash, no leading dot, lower case. */
-const nameForm = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+const nameForm = new RegExp(resourceName.pattern);
 const uidForm = /^[0-9a-f-]{36}$/;
 
 export function isResourceName(text: string): boolean {

@@ -7,55 +7,35 @@ import { hash } from 'node:crypto';
 export interface TextPrint {
   /** Digest of each line. */
   readonly lines: readonly string[];
-  /** Digest of each prefix of the last line, shortest first; at most `maxBeginnings`. */
-  readonly lastLine: readonly string[];
-  /** True if the last line ends with a line feed. */
-  readonly ended: boolean;
+  /** Length of the last line in characters. */
+  readonly lastLength: number;
   /** Number of lines up to the last line that is neither blank nor a comment. */
   readonly significant: number;
 }
 
-/** Maximum number of prefixes. A longer line is identified by its first characters only. */
-const maxBeginnings = 16_384;
-
 export function printOf(text: string): TextPrint {
-  const { lines, ended } = linesOf(text);
-  const last = lines.at(-1) ?? '';
-  const length = Math.min(last.length, maxBeginnings);
-  return {
-    lines: lines.map(digest),
-    lastLine: Array.from({ length }, (_, index) => digest(last.slice(0, index + 1))),
-    ended,
-    significant: lines.findLastIndex(isSignificant) + 1,
-  };
-}
-
-/** Returns whether `text` is the printed text without its end, where more than blank lines and comments are missing. */
-export function isCut(text: string, print: TextPrint): boolean {
-  const { lines, ended } = linesOf(text);
-  const whole = ended || digest(lines.at(-1) ?? '') === print.lines[lines.length - 1] ? lines.length : lines.length - 1;
-  return whole < print.significant && isBeginningOf(text, print);
+  const { lines } = linesOf(text);
+  const significant = lines.findLastIndex(isSignificant) + 1;
+  return { lines: lines.map(digest), lastLength: lines.at(-1)?.length ?? 0, significant };
 }
 
 /**
- * Returns whether `text` is a prefix of the printed text. A cut within a line is certain only in the last line. In other lines, a text that
- * ends within the line counts as cut there.
+ * Returns whether `text` is the printed text without its end, where more than blank lines and comments are missing. A text that ends within
+ * a line counts as cut there, if its other lines are those of the printed text.
  */
-function isBeginningOf(text: string, print: TextPrint): boolean {
-  const { lines, ended } = linesOf(text);
-  const whole = ended ? lines : lines.slice(0, -1);
-  if (whole.some((line, index) => digest(line) !== print.lines[index])) return false;
-  if (lines.length !== print.lines.length) return lines.length < print.lines.length;
-  if (ended) return false;
-  const last = lines.at(-1) ?? '';
-  if (digest(last) === print.lines.at(-1)) return print.ended;
-  return last.length < print.lastLine.length && digest(last) === print.lastLine[last.length - 1];
+export function isCut(text: string, print: TextPrint): boolean {
+  const { lines, isEnded } = linesOf(text);
+  const same = lines.findIndex((line, index) => digest(line) !== print.lines[index]);
+  const whole = same === -1 ? lines.length : same;
+  const isBeginning = whole === lines.length || (!isEnded && whole === lines.length - 1);
+  if (!isBeginning || whole >= print.significant) return false;
+  return lines.length < print.lines.length || (lines.at(-1)?.length ?? 0) < print.lastLength;
 }
 
-function linesOf(text: string): { readonly lines: readonly string[]; readonly ended: boolean } {
+function linesOf(text: string): { readonly lines: readonly string[]; readonly isEnded: boolean } {
   const lines = text.split('\n');
-  const ended = lines.at(-1) === '';
-  return { lines: ended ? lines.slice(0, -1) : lines, ended };
+  const isEnded = lines.at(-1) === '';
+  return { lines: isEnded ? lines.slice(0, -1) : lines, isEnded };
 }
 
 function isSignificant(line: string): boolean {
