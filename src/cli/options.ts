@@ -83,29 +83,14 @@ export interface StoreOptions {
   readonly insecure?: boolean;
 }
 
-/** Fields of an export without a manifest, with the names of the spec. */
-export interface ExportRequestOptions {
+/** Flags of `logfleet export`. `field-flags.ts` defines those that set a field of the spec; only some of them have a type here. */
+export interface ExportOptions extends StoreOptions, LogOptions {
   readonly query?: string;
   readonly from?: string;
   readonly to?: string;
-  readonly timeZone?: string;
-  readonly byReceiptTime?: boolean;
-  readonly autoParsingMode?: string;
-  readonly results?: string;
   readonly format?: string;
   readonly compression?: string;
-  readonly fields?: readonly string[];
-  readonly maxPartSize?: string;
-  readonly parallelism?: number;
-  readonly maxMessages?: number;
-  readonly maxBytesScanned?: string;
-  readonly activeDeadlineSeconds?: number;
-  readonly incompletePolicy?: string;
-  readonly proof?: string;
-  readonly settleDelay?: string;
-}
-
-export interface ExportOptions extends ExportRequestOptions, StoreOptions, LogOptions {
+  readonly [field: string]: unknown;
   /** Name of the export. With a manifest: which of several exports. */
   readonly name?: string;
   readonly namespace?: string;

@@ -2,8 +2,7 @@
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
-import { alwaysLeading } from '../../src/cli/alone.ts';
-import { PlanHost } from '../../src/cli/plan/plan-host.ts';
+import { alwaysLeading, MemoryHost } from '../../src/cli/memory-host.ts';
 import { type Planned, planPolicies, withoutTasks } from '../../src/cli/plan/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
@@ -33,8 +32,8 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
       ? [{ ...policy, metadata: { ...policy.metadata, annotations: policy.metadata.annotations ?? {} } }]
       : [];
   });
-  const host = new PlanHost({
-    policies,
+  const host = new MemoryHost({
+    resources: policies,
     ledgers: new KubernetesLedgerStore({ client }),
     secrets: new KubernetesSecretReader(client),
     settings: options.settings ?? { paused: false, pausedBy: undefined },

@@ -1,10 +1,11 @@
 /** Flags and help of the commands about exports: `export` and `verify`. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { fileList, wholeNumber } from '../../base/flag-values.ts';
+import { type Command, Option } from 'commander';
+import { fileList } from '../../base/flag-values.ts';
 import type { CommandContext } from '../context.ts';
-import { addLogOptions, type Ends, example, nameList, volumeFlag } from '../flags.ts';
-import type { ExportOptions, StoreOptions, VerifyOptions } from '../options.ts';
+import { addLogOptions, type Ends, example, volumeFlag } from '../flags.ts';
+import type { ExportOptions, VerifyOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
+import { fieldFlags, storeFlags } from './field-flags.ts';
 
 export function addExportCommands(program: Command, context: CommandContext, ends: Ends): void {
   addExport(program, context, ends);
@@ -19,13 +20,8 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
       '[FILE]',
       'Manifest, or - for standard input. Without it: --query, --from, --to and -o define the export.',
     )
-    .option('--query <query>', 'Query in the language of the service.')
-    .option('--from <time>', 'Start of the range: 2026-11-01T00:00:00, with an offset, in ms, or -24h from now.')
-    .option('--to <time>', 'End of the range, excluded; or now.')
-    .option('--time-zone <zone>', 'Time zone of times without an offset, such as Europe/Berlin.')
     .option('-o, --output <where>', 'Destination: a directory, s3://BUCKET/FOLDER, or - for rows on stdout.');
-  addRequestOptions(command);
-  addStoreOptions(command, 'With -o s3://');
+  for (const { option } of fieldFlags) command.addOption(option);
   // A manifest sets these itself.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
@@ -52,65 +48,6 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
       refuseMixedForms(command, file, options, ofFlagsAlone);
       return ends(import('./export.ts').then(({ exportCommand }) => exportCommand(file, options, context)));
     });
-}
-
-/** Adds the flags for the other fields of the spec. */
-function addRequestOptions(command: Command): void {
-  command
-    .option('--by-receipt-time', 'The range applies to receipt times, not to message times.')
-    .addOption(
-      choice('--auto-parsing-mode <mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse'], 'Manual'),
-    )
-    .addOption(
-      choice('--results <what>', 'Messages, or records of an aggregation', ['Messages', 'Records'], 'Messages'),
-    )
-    .addOption(
-      choice(
-        '--format <format>',
-        'Format of the files; with -o -, NDJSON or CSV',
-        ['NDJSON', 'CSV', 'Parquet'],
-        'NDJSON',
-      ),
-    )
-    .addOption(
-      choice('--compression <how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
-    )
-    .addOption(new Option('--fields <a,b>', 'Fields to write, in this order (default: all).').argParser(nameList))
-    .option('--max-part-size <size>', 'Maximum size of a file (default: 256Mi).')
-    .addOption(
-      new Option('--parallelism <n>', 'Maximum number of search jobs at once (default: 4).').argParser(wholeNumber),
-    )
-    .addOption(
-      new Option('--max-messages <n>', 'Start no further search after this number of rows.').argParser(wholeNumber),
-    )
-    .option('--max-bytes-scanned <size>', 'Start no further search after this number of scanned bytes, such as 1Ti.')
-    .addOption(new Option('--active-deadline-seconds <n>', 'Fail after this time.').argParser(wholeNumber))
-    .addOption(
-      choice(
-        '--incomplete-policy <policy>',
-        'Intervals that cannot be proven: fail, or keep them with a flag',
-        ['Fail', 'Keep'],
-        'Fail',
-      ),
-    )
-    .addOption(
-      choice(
-        '--proof <how>',
-        'Proof of completeness: by an aggregation, or by counts only',
-        ['Digest', 'Count'],
-        'Digest',
-      ),
-    )
-    .option('--settle-delay <duration>', 'Minimum age of the searched data (default: 3m).');
-}
-
-/** Option with fixed values, in any mix of capitals. `fallback` is the default of the spec. */
-function choice(flags: string, description: string, values: readonly string[], fallback: string): Option {
-  return new Option(flags, `${description}: ${values.join(', ')} (default: ${fallback}).`).argParser((text) => {
-    const meant = values.find((value) => value.toLowerCase() === text.toLowerCase());
-    if (meant === undefined) throw new InvalidArgumentError(`Write ${values.join(' or ')}.`);
-    return meant;
-  });
 }
 
 /** Refuses flags of the other form, which would otherwise be ignored. */
@@ -142,22 +79,15 @@ function refuseMixedForms(
   );
 }
 
-const storeAttributes = ['endpoint', 'region', 'pathStyle', 'insecure'] as const satisfies (keyof StoreOptions)[];
-
-function addStoreOptions(command: Command, when: string): Command {
-  return command
-    .option('--endpoint <url>', `${when}: address of the store (default: Amazon S3).`)
-    .option('--region <name>', `${when}: region of the bucket (default: AWS_REGION, else us-east-1).`)
-    .option('--path-style', `${when}: put the name of the bucket into the path, as many stores require.`)
-    .option('--insecure', `${when}: allow an http:// endpoint.`);
-}
+const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
 
 function addVerify(program: Command, context: CommandContext, ends: Ends): void {
   const command = program
     .command('verify')
     .description('Read the files of an export and prove them against its manifest. Writes nothing.')
     .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.');
-  addStoreOptions(command, 'With s3://')
+  for (const { option } of storeFlags('With s3://')) command.addOption(option);
+  command
     .addOption(
       new Option('-o, --output <format>', 'Format: a table of checks, or JSON.')
         .choices(['table', 'json'])

@@ -2,15 +2,18 @@
  * Builds the manifest for the flags of `logfleet export`. The manifest is text like that of a file, so the same rules check it. Findings
  * name the flag.
  */
+
 import path from 'node:path';
 import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { isRecord } from '../../base/record.ts';
 import type { CommandContext } from '../context.ts';
-import type { ExportOptions, ExportRequestOptions, Volumes } from '../options.ts';
+import type { ExportOptions, Volumes } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
+import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
 /** Target of the rows of an export by flags. */
 export type ExportSink =
@@ -54,65 +57,67 @@ export interface GivenSecret {
   readonly namespace: string | undefined;
 }
 
-export function flagManifest(
-  options: ExportOptions,
-  sink: ExportSink,
-  { folder, nowMs, secret, cwd, env }: FlagSurroundings,
-): FlagManifest {
+export function flagManifest(options: ExportOptions, sink: ExportSink, surroundings: FlagSurroundings): FlagManifest {
+  const { folder, secret, cwd } = surroundings;
   const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
-  const document = {
+  if (sink.kind === 'stdout') refuseForStdout(options);
+  const identity = {
     apiVersion: 'logfleet.dev/v1alpha1',
     kind: 'SearchExport',
     metadata: { name: options.name ?? 'export', namespace: secret?.namespace },
-    spec: {
-      credentialsSecretRef: { name: secret?.name ?? secretName },
-      ...requestMembers(options, nowMs),
-      output: outputMembers(options, sink),
-      destination: sink.kind === 'store' ? { s3: storeMembers(options, sink, env) } : { volume: { name: volumeName } },
-    },
+    spec: { credentialsSecretRef: { name: secret?.name ?? secretName } },
   };
+  const derived = derivedFields(options, sink, surroundings);
+  const document = [identity, ...givenFields(options, sink), derived].reduce<Tree>(merged, {});
   const volumes = sink.kind === 'store' ? new Map<string, string>() : new Map([[volumeName, directory]]);
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
-function requestMembers(options: ExportRequestOptions, nowMs: number): object {
-  const { query = '', from = '', to = '', timeZone, byReceiptTime, autoParsingMode, results, parallelism } = options;
-  const { maxMessages, maxBytesScanned, activeDeadlineSeconds, incompletePolicy, proof, settleDelay } = options;
+/** Fields that flags set, as trees like that of the manifest. */
+function givenFields(options: ExportOptions, sink: ExportSink): readonly Tree[] {
+  const given = fieldFlags.filter(({ path }) => sink.kind === 'store' || !path.startsWith(storePath));
+  return given.map(({ path, attribute }) => {
+    const tree = path.split('.').reduceRight<unknown>((inner, step) => ({ [step]: inner }), options[attribute]);
+    return tree as Tree;
+  });
+}
+
+/** Fields with values that flags give in another form, or that depend on the sink. */
+function derivedFields(options: ExportOptions, sink: ExportSink, { nowMs, env }: FlagSurroundings): Tree {
+  const { from = '', to = '', query = '', region, compression } = options;
   return {
-    query,
-    timeRange: { from: moment(from, nowMs), to: moment(to, nowMs), timeZone },
-    byReceiptTime,
-    autoParsingMode,
-    results,
-    parallelism,
-    limits: { maxMessages, maxBytesScanned },
-    activeDeadlineSeconds,
-    incompletePolicy,
-    proof,
-    settleDelay,
+    spec: {
+      query,
+      timeRange: { from: moment(from, nowMs), to: moment(to, nowMs) },
+      output: { compression: sink.kind === 'stdout' ? 'None' : compression },
+      destination:
+        sink.kind === 'store'
+          ? { s3: { bucket: sink.bucket, prefix: sink.prefix || undefined, region: regionOf(region, env) } }
+          : { volume: { name: volumeName } },
+    },
   };
 }
 
-function outputMembers({ format, compression, fields, maxPartSize }: ExportRequestOptions, sink: ExportSink): object {
-  if (sink.kind !== 'stdout') return { format, compression, fields, maxPartSize };
+type Tree = Readonly<Record<string, unknown>>;
+
+/** Refuses forms that cannot go to stdout. */
+function refuseForStdout({ format, compression }: ExportOptions): void {
   if (format === 'Parquet') {
-    throw new UsageError(
-      'Parquet cannot go to stdout, since it is read from its end: write -o DIR, or another --format',
-    );
+    const advice = 'write -o DIR, or another --format';
+    throw new UsageError(`Parquet cannot go to stdout, since it is read from its end: ${advice}`);
   }
   if (compression !== undefined && compression !== 'None') {
     throw new UsageError('rows on stdout are not compressed: remove --compression, and pipe them to gzip');
   }
-  return { format, compression: 'None', fields, maxPartSize };
 }
 
-function storeMembers(
-  { endpoint, region, pathStyle, insecure }: ExportOptions,
-  { bucket, prefix }: Extract<ExportSink, { kind: 'store' }>,
-  env: CommandContext['env'],
-): object {
-  const address = { endpoint, region: regionOf(region, env), forcePathStyle: pathStyle, insecure };
-  return { bucket, ...(prefix === '' ? {} : { prefix }), ...address };
+/** Adds the members of `changes` to those of `tree`, at every depth. */
+function merged(tree: Tree, changes: Tree): Tree {
+  const entries = Object.entries(changes).map(([name, value]) => {
+    const former = tree[name];
+    return [name, isRecord(former) && isRecord(value) ? merged(former, value) : value] as const;
+  });
+  return { ...tree, ...Object.fromEntries(entries) };
 }
 
 const dateForm = /^\d{4}-\d\d-\d\d$/;
@@ -126,7 +131,10 @@ function moment(text: string, nowMs: number): string {
 }
 
 /** Flags that repeat this range at another start. Empty if the range is the same at each start anyway. */
-export function fixedRangeFlags({ from = '', to = '' }: ExportRequestOptions, { spec }: SearchExport): string {
+export function fixedRangeFlags(
+  { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
+  { spec }: SearchExport,
+): string {
   const isMoving = [from, to].some((text) => text === 'now' || text.startsWith('-'));
   return isMoving ? `--from ${spec.timeRange.from} --to ${spec.timeRange.to}` : '';
 }
@@ -145,42 +153,3 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 
 /** Forms of a time that a flag takes and a manifest does not. */
 const shortTimes = 'the flag also takes a date, now, or a time before now such as -24h';
-
-/** Flag for a field or for anything below it. Undefined if no flag sets the field. */
-export function flagOf(path: string): string | undefined {
-  return flagsByPath.find(([prefix]) => isWithin(path, prefix))?.[1];
-}
-
-function isWithin(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`);
-}
-
-/** The first path that contains the field decides. */
-const flagsByPath: readonly (readonly [path: string, flag: string])[] = [
-  ['metadata.name', '--name'],
-  ['metadata.namespace', '-n'],
-  ['spec.query', '--query'],
-  ['spec.timeRange.from', '--from'],
-  ['spec.timeRange.to', '--to'],
-  ['spec.timeRange.timeZone', '--time-zone'],
-  ['spec.timeRange', '--time-zone'],
-  ['spec.byReceiptTime', '--by-receipt-time'],
-  ['spec.autoParsingMode', '--auto-parsing-mode'],
-  ['spec.results', '--results'],
-  ['spec.parallelism', '--parallelism'],
-  ['spec.limits.maxMessages', '--max-messages'],
-  ['spec.limits.maxBytesScanned', '--max-bytes-scanned'],
-  ['spec.activeDeadlineSeconds', '--active-deadline-seconds'],
-  ['spec.incompletePolicy', '--incomplete-policy'],
-  ['spec.proof', '--proof'],
-  ['spec.settleDelay', '--settle-delay'],
-  ['spec.output.format', '--format'],
-  ['spec.output.compression', '--compression'],
-  ['spec.output.fields', '--fields'],
-  ['spec.output.maxPartSize', '--max-part-size'],
-  ['spec.destination.s3.endpoint', '--endpoint'],
-  ['spec.destination.s3.region', '--region'],
-  ['spec.destination.s3.forcePathStyle', '--path-style'],
-  ['spec.destination.s3.insecure', '--insecure'],
-  ['spec.destination', '-o'],
-];

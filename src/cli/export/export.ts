@@ -5,6 +5,7 @@
  * With `-o -`, a temporary folder keeps the rows until all of them are proven. Then they go to stdout. The folder is removed when the
  * process ends, also after a signal, but not after SIGKILL or a crash of the machine.
  */
+
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,6 +37,7 @@ import { LiveView } from '../live/live-view.ts';
 import { countingRequests } from '../live/rates.ts';
 import { ShownHost } from '../live/shown-host.ts';
 import { createLogger } from '../logging.ts';
+import { MemoryHost } from '../memory-host.ts';
 import { Operator } from '../operator.ts';
 import type { ExportOptions } from '../options.ts';
 import { nowhere } from '../plan/open-place.ts';
@@ -49,13 +51,12 @@ import {
   type FlagManifest,
   fixedRangeFlags,
   flagManifest,
-  flagOf,
   type GivenSecret,
   renderExportFinding,
   sinkOf,
 } from './export-manifest.ts';
+import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
-import { SingleHost } from './single-host.ts';
 
 /** Interval of status updates. Only this process reads the status. */
 const statusIntervalMs = 1_000;
@@ -114,7 +115,7 @@ async function work(
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
   const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
-  const host = new SingleHost(resource, given);
+  const host = new MemoryHost({ resources: [resource], secrets: given });
   const { stdout, stderr, signal } = context;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
@@ -127,7 +128,7 @@ async function work(
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   await run(host, { places, wording: wordingOf(sink) }, options, context);
-  const ended = host.resource;
+  const ended = host.resources('SearchExport').get(resource.metadata) ?? resource;
   if (signal.aborted) {
     const nothing = 'interrupted; no row was printed';
     const flags = sink === undefined ? '' : fixedRangeFlags(options, ended);
@@ -166,7 +167,7 @@ const stepOptions: StepOptions = { byManifest: true };
 
 /** Resolves when the export has ended or a signal interrupts it. */
 async function run(
-  host: SingleHost,
+  host: MemoryHost,
   exports: { readonly places: ExportPlaces; readonly wording: ExportWording },
   options: ExportOptions,
   context: CommandContext,

@@ -4,10 +4,10 @@ import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
-import { notPaused } from '../alone.ts';
 import type { CommandContext } from '../context.ts';
+import { notPaused } from '../memory-host.ts';
 import { existingDirectory } from '../resources/directory-access.ts';
-import type { PlaceOptions, PlanPlace } from './plan-host.ts';
+import type { PlaceOptions, PlanPlace } from './plan-cluster.ts';
 
 export type OpenPlace = (options: PlaceOptions, context: CommandContext) => Promise<PlanPlace>;
 

@@ -2,19 +2,38 @@
  * `PlanPlace` on an API server, with the rights of the user. It warns about everything that these rights leave out. A pause of the whole
  * operator is left out, since no flag names the operator.
  */
-import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { systemClock } from '../../base/clock.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { KubernetesLedgerStore } from '../../host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
-import { notPaused } from '../alone.ts';
 import type { CommandContext } from '../context.ts';
+import { notPaused } from '../memory-host.ts';
+import type { PlanOptions, TargetOptions } from '../options.ts';
 import { ClusterReader } from '../resources/cluster-access.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
-import type { PlaceOptions, PlanPlace } from './plan-host.ts';
+
+/** Place of the resources that exist already. Every place only reads. */
+export interface PlanPlace {
+  /** Namespace of manifests that name none. */
+  readonly namespace: string;
+  /** Current policies, with their status. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
+  /** Current export with its status. Undefined if there is none. */
+  findExport(key: ResourceKey): Promise<SearchExport | undefined>;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** True if environment variables replace Secrets that are missing. */
+  readonly takesVariables: boolean;
+  settings(): OperatorSettings;
+  close(): Promise<void>;
+}
+
+export type PlaceOptions = TargetOptions & Pick<PlanOptions, 'allNamespaces'>;
 
 export async function openPlanCluster(options: PlaceOptions, context: CommandContext): Promise<PlanPlace> {
   const { api, namespace: contextNamespace } = await chooseCluster(

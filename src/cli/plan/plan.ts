@@ -18,10 +18,10 @@ import type { OperatorSettings } from '../../host/host.ts';
 import { countUpgrades } from '../../policy/rollout-plan.ts';
 import type { Connect } from '../../service/connect.ts';
 import { connectOverTls } from '../../service/connect.ts';
-import { alwaysLeading } from '../alone.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
+import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
@@ -29,8 +29,8 @@ import { packageVersion } from '../version.ts';
 import { renderExportPlans } from './export-plan-view.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
 import { type OpenPlace, openPlace } from './open-place.ts';
+import type { PlanPlace } from './plan-cluster.ts';
 import { planDocument } from './plan-document.ts';
-import { PlanHost, type PlanHostOptions, type PlanPlace } from './plan-host.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Outlook, type Planned, type PlanningOptions, planPolicies, withoutTasks } from './planner.ts';
 
@@ -129,13 +129,13 @@ interface Ports {
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
-  options: Ports & Pick<PlanHostOptions, 'secrets' | 'settings'>,
+  options: Ports & Pick<MemoryHostOptions, 'secrets' | 'settings'>,
 ): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
   const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
   const placed = new Map((isAny ? await place.policies() : []).map((policy) => [nameOf(policy.metadata), policy]));
   const given = resourcesIn('CollectorVersionPolicy', decoded, options, placed);
   const all = new Map([...placed.values(), ...given].map((policy) => [nameOf(policy.metadata), policy]));
-  const host = new PlanHost({ ...options, policies: [...all.values()], ledgers: place.ledgers });
+  const host = new MemoryHost({ ...options, resources: [...all.values()], ledgers: place.ledgers });
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
 

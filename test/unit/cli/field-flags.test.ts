@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flagOf } from '../../../src/cli/export/export-manifest.ts';
+import { flagOf } from '../../../src/cli/export/field-flags.ts';
 
 test.each([
   ['spec.query', '--query'],

@@ -1,0 +1,107 @@
+/**
+ * Host of a command whose resources are in memory: the export of `logfleet export`, and the policies of `logfleet plan`. Statuses, and
+ * ledgers that are written, stay in memory. The command shares its work with no other process, so it always leads.
+ */
+import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
+import { keyText } from '../base/key-text.ts';
+import type {
+  EventSink,
+  Host,
+  Leadership,
+  LedgerShard,
+  LedgerStore,
+  OperatorSettings,
+  OwnerRef,
+  ResourceKey,
+  ResourceSource,
+  SecretReader,
+} from '../host/host.ts';
+
+export const alwaysLeading: Leadership = {
+  isLeader: () => true,
+  term: () => 1,
+  tookOverByForce: () => false,
+  subscribe: () => () => {},
+};
+
+export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
+
+export interface MemoryHostOptions {
+  readonly resources: readonly AnyResource[];
+  readonly secrets: SecretReader;
+  /** Ledgers to start from. Default: none. */
+  readonly ledgers?: Pick<LedgerStore, 'read'>;
+  readonly settings?: OperatorSettings;
+}
+
+export class MemoryHost implements Host {
+  readonly secrets: SecretReader;
+  readonly ledgers: LedgerStore;
+  readonly events: EventSink = { publish() {} };
+  readonly leadership = alwaysLeading;
+  readonly #resources: Map<string, AnyResource>;
+  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  readonly #settings: OperatorSettings;
+
+  constructor({ resources, secrets, ledgers, settings = notPaused }: MemoryHostOptions) {
+    this.#resources = new Map(resources.map((resource) => [identify(resource), resource]));
+    this.secrets = secrets;
+    this.ledgers = new LedgersInMemory(ledgers ?? { read: async () => undefined });
+    this.#settings = settings;
+  }
+
+  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
+    return {
+      synced: () => true,
+      list: () => [...this.#resources.values()].filter((resource) => resource.kind === kind) as ResourceOf<K>[],
+      get: (metadata) => this.#resources.get(identify({ kind, metadata })) as ResourceOf<K> | undefined,
+      subscribe: (listener) => {
+        const listeners = this.#listeners.get(kind) ?? new Set();
+        this.#listeners.set(kind, listeners.add(listener));
+        return () => listeners.delete(listener);
+      },
+    };
+  }
+
+  async writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
+    const { metadata } = resource;
+    const resourceVersion = String(Number(metadata.resourceVersion) + 1);
+    const written = { ...resource, metadata: { ...metadata, resourceVersion } };
+    this.#resources.set(identify(resource), written);
+    for (const listener of this.#listeners.get(kind) ?? []) listener(metadata);
+    return written;
+  }
+
+  settings(): OperatorSettings {
+    return this.#settings;
+  }
+
+  subscribeSettings(): () => void {
+    return () => {};
+  }
+}
+
+function identify({ kind, metadata }: { readonly kind: KindName; readonly metadata: ResourceKey }): string {
+  return `${kind} ${keyText(metadata)}`;
+}
+
+/** Reads the ledgers below until a shard is written. Written shards stay in memory. */
+class LedgersInMemory implements LedgerStore {
+  readonly #below: Pick<LedgerStore, 'read'>;
+  readonly #written = new Map<string, LedgerShard>();
+  #writes = 0;
+
+  constructor(below: Pick<LedgerStore, 'read'>) {
+    this.#below = below;
+  }
+
+  async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
+    return this.#written.get(`${owner.uid}/${shard}`) ?? this.#below.read(owner, shard);
+  }
+
+  async write(owner: OwnerRef, shard: string, content: string): Promise<string> {
+    const version = `memory-${++this.#writes}`;
+    this.#written.set(`${owner.uid}/${shard}`, { content, version });
+    return version;
+  }
+}
