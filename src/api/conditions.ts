@@ -141,6 +141,8 @@ export const reasons = {
   rolloutStopped: 'RolloutStopped',
   /** The failure policy stopped the rollout, and the upgraded collectors have returned to their former versions. */
   rolledBack: 'RolledBack',
+  /** No member of a stage reached the target. */
+  stageInconclusive: 'StageInconclusive',
   /** A person aborted the rollout. */
   aborted: 'Aborted',
   /** The upgrades of some collectors failed, with all retries exhausted. */

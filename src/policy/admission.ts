@@ -5,17 +5,19 @@
  * collector needs first (`start-rules.ts`).
  */
 import { monotonicOf, probeIsDue } from './attempt.ts';
-import { type Attempt, type Entry, hasFailed, type LateStart, wantedVersion } from './ledger.ts';
+import { type Attempt, type Entry, hasFailed, wantedVersion } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
-import { placesOf } from './stages.ts';
+import { laterStage, shareOf } from './stages.ts';
+import { totalOf } from './standing-counts.ts';
 import {
   type AdmissionInput,
   type Candidate,
   type Line,
-  ownStageAhead,
   ownWindowClosed,
   type Refusal,
   refusalOf,
+  type StagePlaces,
+  stageNotReached,
 } from './start-rules.ts';
 
 /** Collectors that wait for the same reason. */
@@ -55,8 +57,8 @@ export function admit(input: AdmissionInput): Admission {
   const batch = new Batch(input);
   batch.adoptOrphans();
   batch.probe();
-  if (input.course.wayBack) {
-    batch.takeBack(input.course.wayBack);
+  if (input.state.rollback) {
+    batch.takeBack(input.state.rollback);
   } else {
     batch.retry();
     batch.correctDrift();
@@ -76,7 +78,7 @@ class Batch {
   readonly #post: Entry[] = [];
   readonly #look = new Map<string, number>();
   readonly #waits = new Map<string, Wait>();
-  readonly #places = new Map<number, { readonly open: number; readonly most: number } | undefined>();
+  readonly #places = new Map<number, StagePlaces | undefined>();
   #attempts: number;
   #isBrisk = false;
 
@@ -107,9 +109,8 @@ class Batch {
       if (draft.entry(id)?.open) continue;
       const orphan = roster.orphan(id);
       if (!orphan) continue;
-      // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector begins (R2,
-      // R4).
-      if (orphan.taskId === undefined && ownStageAhead({ id, because: 'pending' }, this.#line())) continue;
+      // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector starts (R2).
+      if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#line())) continue;
       const open: Attempt = {
         number: ++this.#attempts,
         toVersion: orphan.toVersion,
@@ -139,7 +140,7 @@ class Batch {
       if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || flying.has(collectorId))
         continue;
       // During a rollback no attempt towards the target is posted, not even as a probe.
-      if (entry.back !== (this.#input.course.wayBack !== undefined)) continue;
+      if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (
         !roster.selects(collectorId) ||
         !roster.owns(collectorId) ||
@@ -173,24 +174,20 @@ class Batch {
   }
 
   start(): void {
-    const { roster, draft, course } = this.#input;
-    for (const id of roster.pending(course.stages.reached)) {
+    const { roster, draft, state } = this.#input;
+    for (const id of roster.pending((state.header.stages?.length ?? 0) - 1)) {
       if (draft.standing(id) !== 'pending') continue;
       if (this.#consider({ id, because: 'pending' })?.forAll) return;
     }
     this.#waitAtGate();
   }
 
-  /** Adds one wait for all pending collectors of stages that have not been reached. */
+  /** Adds one wait for all pending collectors that no started stage has. */
   #waitAtGate(): void {
-    const { roster, course, now } = this.#input;
-    const { gate, reached, current } = course.stages;
-    if (!gate || current === undefined) return;
-    let collectors = 0;
-    for (let stage = reached + 1; stage < roster.stages.stages.length; stage++)
-      collectors += roster.stageCounts(stage).pending;
-    if (collectors === 0) return;
-    const { waitsFor, reason, untilMs } = gate;
+    const { roster, state, now } = this.#input;
+    const collectors = roster.stageCounts(laterStage).pending;
+    if (!state.gate || collectors === 0) return;
+    const { waitsFor, reason, untilMs } = state.gate;
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
   }
 
@@ -226,14 +223,17 @@ class Batch {
   }
 
   /** Attempts in flight of a stage and their maximum, recounted after each start in the stage. */
-  #stagePlaces(stage: number): { readonly open: number; readonly most: number } | undefined {
-    if (!this.#places.has(stage)) {
-      const { roster, draft } = this.#input;
-      const spec = roster.stages.stages[stage];
-      const most = spec && placesOf(spec, roster.stageCounts(stage));
-      this.#places.set(stage, most === undefined ? undefined : { open: draft.stageCounts(stage).inProgress, most });
-    }
+  #stagePlaces(stage: number): StagePlaces | undefined {
+    if (!this.#places.has(stage)) this.#places.set(stage, this.#countPlaces(stage));
     return this.#places.get(stage);
+  }
+
+  #countPlaces(stage: number): StagePlaces | undefined {
+    const { draft, state } = this.#input;
+    const { name, maxInProgress, members } = state.header.stages?.[stage] ?? {};
+    if (name === undefined || maxInProgress === undefined) return undefined;
+    const counts = draft.stageCounts(stage);
+    return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
   }
 
   #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
@@ -290,49 +290,16 @@ class Batch {
     };
   }
 
-  /** Ledger entry for an attempt that starts now, in its stage or as a late joiner. */
+  /** Ledger entry for an attempt that starts now. */
   #started(id: string): Entry {
-    const { late: _, ...known } = this.#input.draft.entry(id) ?? this.#newEntry(id);
-    const { stages } = this.#input.roster.stages;
-    const { stage = stages[this.#input.roster.stageOf(id)]?.name, used } = known;
-    const late = this.#lateStart(id, stage);
-    // A collector that was refused as offline and never tried is not a late joiner.
-    const own = known.stage === undefined && used === 0 && !this.#isLateTo(stage) ? stage : known.stage;
-    return { ...known, stage: own, ...(late && { late }) };
-  }
-
-  #lateStart(id: string, stage: string | undefined): LateStart | undefined {
-    const { course, draft } = this.#input;
-    if (!course.isComplete && !this.#isLateTo(stage)) return undefined;
-    const { completions = 0 } = course.header;
-    const { late, failures = 0 } = draft.entry(id) ?? {};
-    return { completions, stage, failures: late?.completions === completions ? late.failures : failures };
-  }
-
-  /** Whether the stage soaks or has ended. Collectors that join the stage then do not count in its tally. */
-  #isLateTo(stage: string | undefined): boolean {
-    const { stages } = this.#input.course;
-    const { current = Number.POSITIVE_INFINITY, records } = stages;
-    const index = this.#input.roster.stages.indexOf(stage);
-    if (index === undefined) return false;
-    const soaks = records.some(({ name, updatedAtMs }) => name === stage && updatedAtMs !== undefined);
-    return index < current || (index === current && soaks);
+    const { forgiven: _, ...entry } = this.#input.draft.entry(id) ?? this.#newEntry(id);
+    return entry;
   }
 
   #newEntry(id: string): Entry {
     const { roster } = this.#input;
     const before = roster.row(id)?.collector.collectorVersion || undefined;
-    return {
-      collectorId: id,
-      before,
-      used: 0,
-      drifts: 0,
-      failures: 0,
-      stage: undefined,
-      back: false,
-      open: undefined,
-      ending: undefined,
-    };
+    return { collectorId: id, before, used: 0, drifts: 0, back: false, open: undefined, ending: undefined };
   }
 
   #write(entry: Entry): void {

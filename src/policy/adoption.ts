@@ -10,15 +10,7 @@ import type {
   TaskSample,
 } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import {
-  type Entry,
-  type EntryChange,
-  type Ledger,
-  type LedgerHeader,
-  type RolloutHistory,
-  type RolloutStop,
-  unnamedStage,
-} from './ledger.ts';
+import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutHistory, RolloutStop } from './ledger.ts';
 import { rolloutNumber } from './rollout.ts';
 
 export function adoptFromStatus(
@@ -48,9 +40,6 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     before: known?.before ?? task.from,
     used: (known?.used ?? 0) + (adopted ? 0 : 1),
     drifts: known?.drifts ?? 0,
-    failures: known?.failures ?? 0,
-    // Status does not show the stage in which the task was started. The attempt counts in the present stage of the collector.
-    stage: known ? known.stage : unnamedStage,
     back: known?.back ?? false,
     open: {
       number: 0,
@@ -136,17 +125,21 @@ function adoptStop(
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Header marked as unproven when status shows a stage under way that the ledger does not know. */
+/** Header marked as unproven when status shows a stage or a soak under way that the ledger does not know. */
 function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { stages: known = [] } = header;
-  const isLost = stages.some(
-    ({ name, state, startTime }) =>
-      startTime !== undefined && state !== 'Completed' && known.every((stage) => stage.name !== name),
-  );
+  const isLost = stages.some(({ name, state, startTime, soakedUntil }) => {
+    if (startTime === undefined || state === 'Completed') return false;
+    const record = known.find((stage) => stage.name === name);
+    return !record || (soakedUntil !== undefined && record.updatedAtMs === undefined);
+  });
   return isLost && !header.unproven ? { ...header, unproven: true } : header;
 }
 
-const stopKinds = { RolloutStopped: 'failures', RollingBack: 'rollback', Aborted: 'abort' } as const satisfies Record<
-  StoppedRollout['reason'],
-  RolloutStop['kind']
->;
+// The ledger does not know the inconclusive stage, so only a retry ends such a stop.
+const stopKinds = {
+  RolloutStopped: 'failures',
+  StageInconclusive: 'failures',
+  RollingBack: 'rollback',
+  Aborted: 'abort',
+} as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;

@@ -89,7 +89,7 @@ export class Applier {
       ledgerFull: false,
       badCalendar: undefined,
       wait: undefined,
-      course: undefined,
+      state: undefined,
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? waitingForAge(tooYoung.message) : found;
@@ -111,10 +111,11 @@ export class Applier {
     return heir ? heir.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
 
-  async #write({ bound: { ownership }, roster }: Ready, { header, changes, post }: Decision): Promise<void> {
+  async #write({ bound: { ownership }, roster }: Ready, decision: Decision): Promise<void> {
+    const { changes, post } = decision;
     const { kept, posting, tasks, owner, clock } = this.#parts;
     try {
-      await kept.write(header, changes, ownership);
+      await kept.write(decision, ownership);
     } catch (error) {
       // The write may have succeeded or not, but these attempts were certainly not sent.
       posting.withdraw(post);

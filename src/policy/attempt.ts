@@ -115,7 +115,7 @@ function settleRefused(
   { row }: Evidence,
   now: Moment,
 ): Entry | undefined {
-  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, stage: undefined, back: false };
+  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false };
   const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
   switch (refusalOf(serviceCode)) {
     case 'inUpgrading':
@@ -244,11 +244,6 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
-/** Whether an ended attempt is a failure of the rollout. Rollback attempts never are. */
-function isFailure(kind: EndingKind, { back }: Entry, { ours }: Attempt): boolean {
-  return (kind === 'failed' || kind === 'timedOut') && ours && !back;
-}
-
 function close(
   entry: Entry,
   open: Attempt,
@@ -267,6 +262,5 @@ function close(
     sinceMs: now.monotonicMs,
     lastSeenAliveMs: kind === 'offline' ? row?.collector.lastSeenAliveMs : undefined,
   };
-  const failures = entry.failures + Number(isFailure(kind, entry, open));
-  return { ...entry, failures, open: undefined, ending };
+  return { ...entry, open: undefined, ending };
 }

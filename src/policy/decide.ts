@@ -4,7 +4,7 @@
  * The order of its steps:
  * - Settle open attempts by the new evidence (U3 to U7, U10, U11, `settlement.ts`).
  * - Apply the annotations that people set (`people.ts`).
- * - Evaluate the state of the rollout and its failure policy (`rollout-course.ts`).
+ * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
  * - Admit new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
  * - Plan the next reads (U9, `read-plan.ts`).
  * - Find the verdict on health, and build the status.
@@ -19,15 +19,15 @@ import { isoTime } from '../controller/status-text.ts';
 import { admit, noAdmission } from './admission.ts';
 import type { DecideInput } from './decide-input.ts';
 import { describeEssentials, type Essentials } from './describe.ts';
-import { countFailedAttempts, countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
+import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
 import { Draft } from './draft.ts';
 import { healthOf } from './health.ts';
-import type { Entry, EntryChange, LedgerHeader } from './ledger.ts';
+import type { Entry, LedgerChange, LedgerHeader } from './ledger.ts';
 import { needsLedger } from './ledger-need.ts';
 import { heedPeople } from './people.ts';
 import { planReads, type ReadPlan } from './read-plan.ts';
 import { headerAfter } from './rollout.ts';
-import { type Course, steer } from './rollout-course.ts';
+import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout-state.ts';
 import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
 import { type Counts, outstanding, withdrawn } from './standing-counts.ts';
 import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
@@ -39,9 +39,7 @@ import type { Look } from './upgrade-duration.ts';
 /** Figures of the status, and the rollout with its estimated end when there is one. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
-export interface Decision {
-  readonly changes: readonly EntryChange[];
-  readonly header: LedgerHeader;
+export interface Decision extends LedgerChange {
   /**
    * Whether changes are written to the ledger. Until a policy needs a ledger, its status shows everything that must be remembered
    * (U1).
@@ -51,6 +49,8 @@ export interface Decision {
   readonly post: readonly Entry[];
   /** Listings and tasks to read. */
   readonly watch: ReadPlan;
+  /** What the collectors of later stages wait for; undefined when they wait for nothing. */
+  readonly gate: Gate | undefined;
   /** Observed durations of upgrades. */
   readonly looks: readonly Look[];
   readonly health: Health;
@@ -81,15 +81,20 @@ export function decide(input: DecideInput): Decision {
   forgetUnselected(input, draft);
   if (heeded.retried) forgive(input, draft);
   if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
-  const course = steer(input, draft, heeded);
-  const refusal = refusalOfAll(policy, { observation, stop: course.header.stop, calendar, now });
-  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, course));
-  const watch = planReads(input, draft, admission, course.stages.sweepFromMs);
-  const mayStart = refusal === undefined && course.header.stop === undefined;
-  const unsent = mayStart ? 0 : observation.unsent;
+  const known = { observation, stop: undefined, calendar, now };
+  const state = evaluate(input, draft, {
+    header: draft.counted(heeded.header),
+    retried: heeded.retried,
+    mayStart: refusalOfAll(policy, known) === undefined,
+  });
+  const { stop } = state.header;
+  const refusal = refusalOfAll(policy, { ...known, stop });
+  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, state));
+  const watch = planReads(input, draft, admission, state.sweepFromMs);
+  const unsent = refusal === undefined && stop === undefined ? 0 : observation.unsent;
   const [counted, matched] = [draft.counts(), draft.matched];
   const counts = withdrawn(counted, unsent);
-  const found = { refusal, admission, course, roster, draft, now };
+  const found = { refusal, admission, state, draft, now };
   const wait = waitOf(found);
   const health = healthOf({
     spec: policy.spec,
@@ -103,14 +108,21 @@ export function decide(input: DecideInput): Decision {
     fleet: { counts, matched, leftAlone: countLeftAlone(roster, draft) },
     ledgerFull: observation.ledgerFull,
     wait,
-    course,
+    state,
   });
   const selection = selectionAfter(input, draft);
-  const { finished: lateFinished } = draft.lateTally(course.header.completions ?? 0);
-  const progress = { attempts: admission.attempts, selection, health, counts, lateFinished, wallMs: now.wallMs };
-  const header = headerAfter(course.header, progress);
+  const isUpdated = health.ready === 'True';
+  const isCovered = state.excess === undefined && state.untolerated === 0;
+  const isStaged = state.header.stages !== undefined;
+  const header = headerAfter(state.header, {
+    attempts: admission.attempts,
+    selection,
+    counts,
+    isUpdated,
+    isOver: areStagesEnded(policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
+    wallMs: now.wallMs,
+  });
   const { overlap } = observation;
-  const failedAttempts = countFailedAttempts(roster, draft);
   const { wallMs } = now;
   const window = calendar.nextWindow(wallMs, roster.timeZones());
   const changes = draft.changes();
@@ -123,29 +135,34 @@ export function decide(input: DecideInput): Decision {
     counts,
     overlap,
     waitingFor: wait?.waitingFor,
-    course,
+    state,
     window,
     wallMs,
   });
   const calendarMs = policy.spec.maintenance
     ? Math.min(wallMs + longestCalendarMs, window?.endMs ?? Infinity)
     : Infinity;
+  // A stage has started, or a person has retried: the next decision goes on from there.
+  const isFollowed = state.started !== undefined || heeded.retried;
+  const nextMs = Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs;
   return {
     changes,
     header,
+    started: state.started ?? [],
     needsLedger: isLedgerNeeded,
     post: admission.post,
     watch,
+    gate: state.gate,
     looks,
     health,
     essentials,
     figures: () => ({
-      ...describeFigures({ roster, draft, unsent, health, header, failedAttempts, course }),
-      ...withEnd(essentials, health.reconciling ? estimateEndMs(input, draft, course) : undefined),
+      ...describeFigures({ roster, draft, unsent, health, spec: policy.spec, state: { ...state, header } }),
+      ...withEnd(essentials, health.reconciling ? estimateEndMs(input, draft, state) : undefined),
     }),
     isCurrent: () => draft.matched === matched && sameValue(draft.counts(), counted),
-    requeueAfterMs: Math.min(Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs, calendarMs - wallMs),
-    settled: isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health),
+    requeueAfterMs: isFollowed ? 0 : Math.min(nextMs, calendarMs - wallMs),
+    settled: !isFollowed && (isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health)),
     isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, draft, counts, watch),
   };
 }
@@ -171,10 +188,10 @@ function isQuiet({ policy, observation, roster }: DecideInput, draft: Draft, cou
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
   draft: Draft,
-  { header, stages }: Course,
+  { header, gate }: RolloutState,
 ): number | undefined {
   const left = outstanding(draft.counts());
-  if (left === 0 || header.stop || header.completedAtMs !== undefined || stages.gate?.byPerson) return undefined;
+  if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
   const throughput = measureThroughput(draft.entries(), wallMs);
   if (throughput !== undefined) return Math.round(wallMs + left / throughput);
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
@@ -186,10 +203,10 @@ function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essen
   return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
 }
 
-function admissionInput(input: DecideInput, draft: Draft, course: Course): AdmissionInput {
+function admissionInput(input: DecideInput, draft: Draft, state: RolloutState): AdmissionInput {
   const { policy, ledger, roster, observation, calendar, now, settings } = input;
   return {
-    course,
+    state,
     calendar,
     spec: policy.spec,
     targetVersion: ledger.header.target,

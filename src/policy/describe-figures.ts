@@ -6,6 +6,7 @@
 import { reasons } from '../api/conditions.ts';
 import type {
   CollectorCounts,
+  CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
   ReasonCount,
   Stage,
@@ -17,13 +18,14 @@ import type { Health } from '../controller/health.ts';
 import { bounded, isoTime } from '../controller/status-text.ts';
 import type { Draft } from './draft.ts';
 import { eligibleMembers } from './health.ts';
-import type { Attempt, Ending, Entry, LedgerHeader, StageRecord } from './ledger.ts';
+import type { Attempt, Ending, Entry, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
-import type { Course } from './rollout-course.ts';
+import type { RolloutState } from './rollout-state.ts';
 import type { Roster } from './roster.ts';
-import { currentStage, needsApproval, soakMsOf } from './stage-progress.ts';
-import { type Counts, outstanding, totalOf, withdrawn } from './standing-counts.ts';
+import { needsApproval, waitingStages } from './stages.ts';
+import { type Counts, totalOf, withdrawn } from './standing-counts.ts';
 
+const maxStages = 10;
 const maxSamples = 50;
 const maxVersions = 50;
 const maxReasons = 20;
@@ -49,25 +51,18 @@ export interface Figures {
   readonly stages: readonly StageStatus[];
 }
 
-/** Failed attempts of each stage. Counted before the decision is written; afterwards its results would count twice. */
-export function countFailedAttempts(roster: Roster, draft: Draft): readonly number[] {
-  return roster.stages.stages.map((_, index) => draft.stageTally(index).failed);
-}
-
 export interface FiguresInput {
   readonly roster: Roster;
   readonly draft: Draft;
   /** Number of attempts in progress that will be withdrawn because they were never sent. */
   readonly unsent: number;
   readonly health: Health;
-  readonly header: LedgerHeader;
-  /** Failed attempts by stage. */
-  readonly failedAttempts: readonly number[];
-  readonly course: Pick<Course, 'stages' | 'wayBack'>;
+  readonly spec: CollectorVersionPolicySpec;
+  readonly state: Pick<RolloutState, 'header' | 'current' | 'next' | 'gate' | 'rollback'>;
 }
 
 export function describeFigures(input: FiguresInput): Figures {
-  const { roster, draft, unsent, health, course } = input;
+  const { roster, draft, unsent, health, state } = input;
   const counts = withdrawn(draft.counts(), unsent);
   const fleet = { counts, matched: draft.matched, leftAlone: countLeftAlone(roster, draft) };
   return {
@@ -75,53 +70,56 @@ export function describeFigures(input: FiguresInput): Figures {
     collectors: describeCounts(counts, draft.matched),
     versions: describeVersions(versionsNow(roster, draft)),
     tasks: describeTasks(roster, draft),
-    failureReasons: describeFailures(roster, draft, course.wayBack),
+    failureReasons: describeFailures(roster, draft, state.rollback),
     skippedReasons: describeSkipped(roster, draft),
     stages: describeStages(input),
   };
 }
 
-function describeStages({ roster, draft, header, failedAttempts, course }: FiguresInput): readonly StageStatus[] {
-  const { stages } = roster.stages;
-  const current = currentStage(stages, header.stages);
-  return stages.map((stage, index) => {
-    const counts = draft.stageCounts(index);
-    const record = header.stages?.find(({ name }) => name === stage.name);
-    const attempts = failedAttempts[index] ?? 0;
-    const soakMs = soakMsOf(stage);
-    const soakedMs = soakMs > 0 && record?.updatedAtMs !== undefined ? record.updatedAtMs + soakMs : undefined;
-    const isHeld = index === current && course.stages.gate?.reason === reasons.collectorsFailed;
-    const state = isHeld && !header.stop ? 'Failed' : stageState(stage, record, index === current, counts, header);
-    // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
-    const hasSoak = soakedMs !== undefined && soakedMs <= (record?.endedAtMs ?? Number.POSITIVE_INFINITY);
-    return {
-      name: stage.name,
-      members: totalOf(counts),
-      updated: counts.updated,
-      failed: counts.failed,
-      ...(attempts > 0 ? { failedAttempts: attempts } : {}),
-      state,
-      ...(record && { startTime: isoTime(record.startedAtMs) }),
-      ...(hasSoak && state !== 'Failed' ? { soakedUntil: isoTime(soakedMs) } : {}),
-    };
-  });
+/** Started stages, then the stages of the spec that have not started. A stage has no members before its turn comes. */
+function describeStages(input: FiguresInput): readonly StageStatus[] {
+  const { spec, state } = input;
+  const started = (state.header.stages ?? []).map((record, index) => describeStarted(record, index, input));
+  const waiting = waitingStages(spec, state.header).map((stage) => describeWaiting(stage, input));
+  return [...started, ...waiting].slice(0, maxStages);
+}
+
+function describeWaiting(stage: Stage, { state: { header, next, gate } }: FiguresInput): StageStatus {
+  const { name } = stage;
+  const isNext = next?.name === name;
+  const isAwaited = isNext && gate !== undefined && (next.members.length === 0 || needsApproval(stage, header));
+  const members = isNext ? next.members.length : 0;
+  return { name, members, updated: 0, failed: 0, state: isAwaited ? 'AwaitingApproval' : 'Pending' };
+}
+
+function describeStarted(record: StageRecord, index: number, { draft, state }: FiguresInput): StageStatus {
+  const { name, startedAtMs, updatedAtMs, endedAtMs = Number.POSITIVE_INFINITY, soakMs, tally } = record;
+  const counts = draft.stageCounts(index);
+  const shown = stageState(record, index, state);
+  const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
+  // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
+  const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
+  return {
+    name,
+    members: record.members ?? totalOf(counts),
+    updated: counts.updated,
+    failed: counts.failed,
+    ...(tally.failed > 0 ? { failedAttempts: tally.failed } : {}),
+    state: shown,
+    startTime: isoTime(startedAtMs),
+    ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
+  };
 }
 
 function stageState(
-  stage: Stage,
-  record: StageRecord | undefined,
-  isCurrent: boolean,
-  counts: Counts,
-  header: LedgerHeader,
+  { endedAtMs, updatedAtMs }: StageRecord,
+  index: number,
+  { header, current, gate }: FiguresInput['state'],
 ): StageStatus['state'] {
-  const hasWork = outstanding(counts) > 0;
-  // A late joiner of a stage that was passed over also waits for the approval of that stage.
-  const isAwaited = !header.stop && outstanding(counts) > counts.inProgress && needsApproval(stage, header);
-  if (record?.endedAtMs !== undefined) return isAwaited ? 'AwaitingApproval' : 'Completed';
-  if (header.stop && isCurrent) return 'Stopped';
-  if (isCurrent && hasWork && needsApproval(stage, header)) return 'AwaitingApproval';
-  if (!record) return 'Pending';
-  return record.updatedAtMs === undefined ? 'Progressing' : 'Soaking';
+  if (endedAtMs !== undefined) return 'Completed';
+  if (index === current && header.stop) return 'Stopped';
+  if (index === current && gate?.reason === reasons.collectorsFailed) return 'Failed';
+  return updatedAtMs === undefined ? 'Progressing' : 'Soaking';
 }
 
 export function describeCounts(counts: Counts, matched: number): CollectorCounts {

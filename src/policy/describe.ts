@@ -17,8 +17,9 @@ import type { Overlap } from './decide-input.ts';
 import type { Figures } from './describe-figures.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from './ledger.ts';
 import type { NextWindow } from './maintenance-calendar.ts';
-import type { Course } from './rollout-course.ts';
+import type { RolloutState } from './rollout-state.ts';
 import type { Roster } from './roster.ts';
+import { noStage } from './stages.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
 /** The status without its figures. */
@@ -33,7 +34,7 @@ export interface EssentialsInput {
   readonly overlap: Overlap | undefined;
   /** Text for what must happen before more attempts start; undefined when nothing must. */
   readonly waitingFor: string | undefined;
-  readonly course: Course;
+  readonly state: RolloutState;
   /** The maintenance window that is open or opens next. */
   readonly window: NextWindow | undefined;
   readonly wallMs: number;
@@ -84,8 +85,8 @@ function describeActions(actions: readonly ActionRecord[] = []): { readonly acti
 }
 
 function describeRollout(input: EssentialsInput) {
-  const { policy, header, health, waitingFor, course } = input;
-  const stage = policy.spec.strategy.stages?.[course.stages.current ?? -1]?.name;
+  const { header, health, waitingFor, state } = input;
+  const stage = header.stages?.[state.current ?? noStage]?.name ?? state.next?.name;
   const begun = {
     id: header.rolloutId,
     startTime: isoTime(header.startedAtMs),
@@ -106,7 +107,12 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 }
 
 const maxStopLength = 1024;
-const stopReasons = { failures: 'RolloutStopped', rollback: 'RollingBack', abort: 'Aborted' } as const;
+const stopReasons = {
+  failures: 'RolloutStopped',
+  rollback: 'RollingBack',
+  inconclusive: 'StageInconclusive',
+  abort: 'Aborted',
+} as const;
 
 /** Selected collectors that belong to other policies; undefined when there are none. */
 export function findOverlap(roster: Roster, ownership: Ownership): Overlap | undefined {

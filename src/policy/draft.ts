@@ -2,8 +2,9 @@
  * Pending changes of a decision, as a layer over the ledger and the index of members. Ledger and index stay unchanged until the
  * changes are written. This keeps `decide` pure, and a failed write needs no undo.
  */
-import { addTally, type Entry, type EntryChange, type Ledger, Tallies, type Tally, tallyOf } from './ledger.ts';
+import { type Entry, type EntryChange, emptyTally, type Ledger, type LedgerHeader, type Tally } from './ledger.ts';
 import type { Roster } from './roster.ts';
+import type { StageCandidate } from './stages.ts';
 import type { Standing } from './standing.ts';
 import type { Counts, MutableCounts } from './standing-counts.ts';
 
@@ -11,7 +12,10 @@ export class Draft {
   readonly #ledger: Ledger;
   readonly #roster: Roster;
   readonly #changes = new Map<string, Entry | undefined>();
-  readonly #tallies = new Tallies();
+  /** Changes of the tallies by the index of the stage, and of the rollout. */
+  readonly #tallies = new Map<number | undefined, Tally>();
+  /** Stages in which an upgrade succeeded. */
+  readonly #upgraded = new Set<number | undefined>();
   #openDelta = 0;
 
   constructor(ledger: Ledger, roster: Roster) {
@@ -25,9 +29,6 @@ export class Draft {
 
   set(collectorId: string, entry: Entry | undefined): void {
     const before = this.entry(collectorId);
-    const { target } = this.#ledger.header;
-    if (before) this.#tallies.add(before, target, -1);
-    if (entry) this.#tallies.add(entry, target, 1);
     this.#openDelta += Number(entry?.open !== undefined) - Number(before?.open !== undefined);
     this.#changes.set(collectorId, entry);
   }
@@ -55,53 +56,33 @@ export class Draft {
     return entry || this.#roster.selects(collectorId) ? this.#roster.standing(collectorId, entry) : undefined;
   }
 
-  /** Tally of ended attempts of a stage. It includes members whose own stage was renamed or removed. */
-  stageTally(stage: number): Tally {
-    const { stages } = this.#roster;
-    let sum = this.tally(stages.stages[stage]?.name);
-    const isGone = (name: string | undefined) => name !== undefined && stages.indexOf(name) === undefined;
-    if (![...this.#ledger.tallied(), ...this.#tallies.names()].some(isGone)) return sum;
-    for (const entry of this.entries()) {
-      if (!isGone(entry.stage) || this.#roster.stageOf(entry.collectorId) !== stage) continue;
-      sum = addTally(sum, tallyOf(entry, this.#ledger.header.target));
+  /** Counts ended attempts in the tally of the rollout, and in that of a stage if there is one. */
+  count(stage: number | undefined, change: Tally): void {
+    if (change.finished > change.failed) this.#upgraded.add(stage);
+    for (const scope of new Set([undefined, stage])) {
+      this.#tallies.set(scope, addTally(this.#tallies.get(scope) ?? emptyTally, change));
     }
-    return sum;
   }
 
-  /**
-   * Number of members of a stage that this decision found not to be upgradable. The next decision gives their places to other
-   * collectors (R1).
-   */
-  vacated(stage: number, isEligible: (standing: Standing) => boolean): number {
-    const roster = this.#roster;
-    const holds = (standing: Standing | undefined) => standing !== undefined && isEligible(standing);
-    let vacated = 0;
-    for (const id of this.#changes.keys()) {
-      if (roster.stageOf(id) === stage && holds(roster.standingNow(id)) && !holds(this.standing(id))) vacated++;
+  /** Header with the attempts that were counted; the same object when there are none. */
+  counted(header: LedgerHeader): LedgerHeader {
+    const change = this.#tallies.get(undefined);
+    if (!change) return header;
+    const stages = header.stages?.map((stage, index) => {
+      const own = this.#tallies.get(index);
+      if (!own) return stage;
+      const upgraded = this.#upgraded.has(index) && { upgraded: true as const };
+      return { ...stage, tally: addTally(stage.tally, own), ...upgraded };
+    });
+    return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
+  }
+
+  /** Collectors that a stage may choose: those that no started stage lists. */
+  *candidates(): IterableIterator<StageCandidate> {
+    for (const { id, collector } of this.#roster.unlisted()) {
+      const standing = this.standing(id);
+      if (standing !== undefined) yield { id, collector, standing };
     }
-    return vacated;
-  }
-
-  /** Number of late joiners of a stage that wait for an upgrade or are being upgraded. The stage does not wait for them. */
-  latecomers(stage: number): number {
-    const roster = this.#roster;
-    const isLate = (id: string) => roster.stageOf(id) === stage && this.entry(id)?.stage === undefined;
-    let late = this.stageCounts(stage).pending;
-    for (const { collectorId } of this.open()) if (isLate(collectorId)) late++;
-    for (const id of roster.members('retrying')) if (this.standing(id) === 'retrying' && isLate(id)) late++;
-    return late;
-  }
-
-  /** Tally of ended attempts, of the collectors started in a stage or of the whole rollout. */
-  tally(stage?: string): Tally {
-    return addTally(this.#ledger.tally(stage), this.#tallies.of(stage));
-  }
-
-  /**
-   * Tally of late joiners since the rollout was complete for the given number of times, of one stage by its name or of all stages.
-   */
-  lateTally(completions: number, stage?: string): Tally {
-    return addTally(this.#ledger.lateTally(completions, stage), this.#tallies.ofLate(completions, stage));
   }
 
   counts(): Counts {
@@ -137,4 +118,8 @@ export class Draft {
   changes(): readonly EntryChange[] {
     return [...this.#changes].map(([collectorId, entry]) => ({ collectorId, entry }));
   }
+}
+
+function addTally(left: Tally, right: Tally): Tally {
+  return { finished: left.finished + right.finished, failed: left.failed + right.failed };
 }

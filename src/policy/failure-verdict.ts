@@ -1,100 +1,76 @@
 /**
- * Decides whether failures exceed the tolerance of the failure policy (R5).
+ * Decides whether failures exceed a tolerance: `maxFailures` of a stage, or of `failurePolicy` for the whole rollout (R5).
  *
- * N failures are tolerated, N + 1 are not. A number is checked after each failure. A percentage refers to the ended attempts of its
- * scope. It is checked at the end of a stage, when `minSamples` attempts have ended, or when no more can end.
- *
- * Late joiners have a tally of their own. Late joiners of a stage are checked against the tolerance of the stage. Late joiners
- * since the rollout was complete are also checked against the tolerance of the rollout.
+ * N failures are tolerated, N + 1 are not. A number is judged with every decision. A percentage refers to the ended attempts of its
+ * tally. It is judged when `minSamples` attempts have ended, and when a stage would end.
  */
-import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
-import type { Exceeded, Share, Tally } from './ledger.ts';
-
-export interface FailureScope {
-  readonly tally: Pick<Tally, 'finished' | 'failed'>;
-  /** Number of collectors of the scope that wait for an upgrade or are being upgraded. */
-  readonly outstanding: number;
-}
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
+import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from './ledger.ts';
 
 export interface Excess {
-  /** Description of the exceeded tolerance, in one sentence. */
+  /** Description of the exceeded tolerance, in one sentence without its full stop. */
   readonly message: string;
-  /** Figures of the message. */
   readonly exceeded: Exceeded;
   /** The stage whose tolerance was exceeded; undefined for the tolerance of the rollout. */
   readonly stage: string | undefined;
 }
 
-/** Whether the spec sets a tolerance for this stage or the rollout. Without one, no failure is tolerated. */
+type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
+
+/** Whether a tolerance is set for this stage or for the rollout. Without one, a failed member holds its stage. */
 export function hasTolerance(
-  stage: Pick<Stage, 'maxFailures'> | undefined,
-  { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
+  stage: Pick<StageRecord, 'maxFailures'> | undefined,
+  { failurePolicy }: FailureSpec,
 ): boolean {
   return stage?.maxFailures !== undefined || failurePolicy?.maxFailures !== undefined;
 }
 
 /**
- * The exceeded tolerance, of the stage before that of the rollout; undefined when none is exceeded.
- * @param stage the stage under way with its scope; undefined when the policy has no stages or all have ended
+ * The exceeded tolerance, of a stage before that of the rollout; undefined when none is exceeded. After its completion, a rollout is
+ * judged by `failurePolicy` alone.
+ * @param isStageEnd whether no member of the stage under way, or of a rollout without stages, is left to upgrade
  */
-export function failureExcess(
-  { failurePolicy }: Pick<CollectorVersionPolicySpec, 'failurePolicy'>,
-  whole: FailureScope,
-  stage: { readonly spec: Stage; readonly scope: FailureScope } | undefined,
+export function findExcess(
+  { failurePolicy }: FailureSpec,
+  header: LedgerHeader,
+  isStageEnd: boolean,
 ): Excess | undefined {
+  const { stages = [], tally, completedAtMs } = header;
   const minSamples = failurePolicy?.minSamples ?? 1;
-  if (stage) {
-    const { name, maxFailures } = stage.spec;
-    const exceeded = excessOf(maxFailures, stage.scope, minSamples, { stage: name });
-    if (exceeded) return { message: exceededText(exceeded), exceeded, stage: name };
+  const isComplete = completedAtMs !== undefined;
+  for (const { name, maxFailures, tally: own, endedAtMs } of isComplete ? [] : stages) {
+    const isEnd = endedAtMs !== undefined || isStageEnd;
+    const exceeded = exceededBy(own, maxFailures, isEnd || own.finished >= minSamples);
+    if (exceeded) return excess({ ...exceeded, stage: name });
   }
-  // A stage that ends has no outstanding attempts. Its end also checks the tolerance of the rollout.
-  const atStageEnd = stage !== undefined && stage.scope.outstanding === 0;
-  const scope = atStageEnd ? { ...whole, outstanding: 0 } : whole;
-  const exceeded = excessOf(failurePolicy?.maxFailures, scope, minSamples, {});
-  return exceeded && { message: exceededText(exceeded), exceeded, stage: undefined };
+  const exceeded = exceededBy(tally, failurePolicy?.maxFailures, isStageEnd || tally.finished >= minSamples);
+  return exceeded && excess(exceeded);
 }
 
 /**
- * The exceeded tolerance among late joiners, of a stage before that of the rollout; undefined when none is exceeded. More late
- * joiners may always come, so a percentage needs `minSamples` ended attempts.
- * @param tallyOf tally of the late joiners of a stage by its name, or of all late joiners
+ * Whether an excess stops the rollout. After its completion a percentage does so only after `minSamples` attempts, because more late
+ * joiners may come.
  */
-export function latecomersExcess(
-  { failurePolicy, strategy }: Pick<CollectorVersionPolicySpec, 'failurePolicy' | 'strategy'>,
-  tallyOf: (stage?: string) => Tally,
-  isComplete: boolean,
-): Excess | undefined {
-  const minSamples = failurePolicy?.minSamples ?? 1;
-  const judge = (most: Share | undefined, tally: Tally, stage?: string): Excess | undefined => {
-    const of = { ...(stage === undefined ? {} : { stage }), late: true } as const;
-    const exceeded = excessOf(most, { tally, outstanding: Number.POSITIVE_INFINITY }, minSamples, of);
-    return exceeded && { message: exceededText(exceeded), exceeded, stage: undefined };
-  };
-  for (const { name, maxFailures } of strategy.stages ?? []) {
-    const excess = judge(maxFailures, tallyOf(name), name);
-    if (excess) return excess;
-  }
-  if (!isComplete) return undefined;
-  return judge(failurePolicy?.maxFailures, tallyOf());
+export function isStopDue(
+  { exceeded }: Excess,
+  { failurePolicy }: FailureSpec,
+  { completedAtMs }: LedgerHeader,
+): boolean {
+  if (completedAtMs === undefined || typeof exceeded.tolerated === 'number') return true;
+  return exceeded.finished >= (failurePolicy?.minSamples ?? 1);
 }
 
-function excessOf(
-  most: Share | undefined,
-  { tally: { finished, failed }, outstanding }: FailureScope,
-  minSamples: number,
-  of: Pick<Exceeded, 'stage' | 'late'>,
-): Exceeded | undefined {
+function exceededBy({ finished, failed }: Tally, most: Share | undefined, isJudged: boolean): Exceeded | undefined {
   if (most === undefined || failed === 0) return undefined;
-  const exceeded = { failed, finished, tolerated: most, ...of };
-  if (typeof most === 'number') return failed <= most ? undefined : exceeded;
-  const isJudged = finished >= minSamples || outstanding === 0;
+  const exceeded = { failed, finished, tolerated: most };
+  if (typeof most === 'number') return failed > most ? exceeded : undefined;
   return isJudged && failed * 100 > Number.parseFloat(most) * finished ? exceeded : undefined;
 }
 
-/** Description of the exceeded tolerance, in one sentence without its full stop. */
-function exceededText({ failed, finished, tolerated, stage, late }: Exceeded): string {
-  const joiners = stage === undefined ? 'after the rollout was complete' : `late to stage ${stage}`;
-  const scope = late ? `those that came ${joiners}` : stage === undefined ? 'the rollout' : `stage ${stage}`;
-  return `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${tolerated === 1 ? 'is' : 'are'} tolerated`;
+function excess(exceeded: Exceeded): Excess {
+  const { failed, finished, tolerated, stage } = exceeded;
+  const scope = stage === undefined ? 'the rollout' : `stage ${stage}`;
+  const verb = tolerated === 1 ? 'is' : 'are';
+  const message = `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${verb} tolerated`;
+  return { message, exceeded, stage };
 }

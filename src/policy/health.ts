@@ -10,7 +10,7 @@ import { counted, wordFor } from '../base/number-text.ts';
 import type { Health } from '../controller/health.ts';
 import type { RolloutStop } from './ledger.ts';
 import { isWayBackOver } from './rollback.ts';
-import type { Course } from './rollout-course.ts';
+import type { RolloutState } from './rollout-state.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 
 /** Counts of the collectors of a policy. */
@@ -42,7 +42,9 @@ export interface HealthInput {
   /** What the rollout waits for while collectors are left, or undefined. */
   readonly wait: RolloutWait | undefined;
   /** Undefined until there is a rollout. */
-  readonly course: Pick<Course, 'header' | 'excess' | 'untolerated' | 'wayBack' | 'stages' | 'stopTally'> | undefined;
+  readonly state:
+    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'stopTally'>
+    | undefined;
 }
 
 export interface RolloutWait {
@@ -109,9 +111,9 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-function notOffered({ notOffered: message, awaitsBuild, course }: HealthInput): Health | undefined {
+function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
   // A rollback continues without the target. A build that breaks collectors is often withdrawn during the rollback.
-  if (message === undefined || course?.header.stop?.kind === 'rollback') return undefined;
+  if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
 }
@@ -147,18 +149,29 @@ function ledgerFull(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 
-function stopped({ course, fleet }: HealthInput): Health | undefined {
-  const stop = course?.header.stop;
+function stopped({ state, fleet }: HealthInput): Health | undefined {
+  const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const running = fleet?.counts.inProgress ?? 0;
   const rest = running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
-  const message = `${stopText(stop, course.stopTally)}: nothing more is started.${rest} ${wayOn}`;
-  const reason = stop.kind === 'abort' ? reasons.aborted : reasons.rolloutStopped;
+  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop) : wayOn;
+  const message = `${stopText(stop, state.stopTally)}: nothing more is started.${rest} ${remedy}`;
+  const reason = stoppedReasons[stop.kind];
   return { ...stalled, reason, message };
 }
 
+const stoppedReasons = {
+  failures: reasons.rolloutStopped,
+  inconclusive: reasons.stageInconclusive,
+  abort: reasons.aborted,
+} as const;
+
+function afterInconclusive({ stage }: RolloutStop): string {
+  return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to go on without them, or set another target.`;
+}
+
 /** Reason of a stop, without full stop. Adds the present attempts when they differ from those at the time of the stop (H3). */
-function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']): string {
+function stopText({ message, exceeded }: RolloutStop, now: RolloutState['stopTally']): string {
   const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
   const why = message.replace(/\.$/, '');
   return now === undefined || isSame ? why : `${why} (now ${now.failed} of ${now.finished})`;
@@ -166,11 +179,11 @@ function stopText({ message, exceeded }: RolloutStop, now: Course['stopTally']):
 
 const wayOn = 'Set another target, or run `logfleet retry`.';
 
-function rollingBack({ course, wait, spec }: HealthInput): Health | undefined {
-  const { header, wayBack } = course ?? {};
+function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
+  const { header, rollback: wayBack } = state ?? {};
   if (!header?.stop || !wayBack) return undefined;
   const { takenBack, candidates, underWay, left, offline } = wayBack;
-  const why = stopText(header.stop, course?.stopTally);
+  const why = stopText(header.stop, state?.stopTally);
   const rest = [
     left.length > 0 ? `${left.length} could not be rolled back (see status.failureReasons)` : '',
     offline > 0 ? `${offline} will follow when ${wordFor(offline, 'it runs', 'they run')}` : '',
@@ -210,22 +223,22 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so nothing is started.';
 
 /** Stalls when a stage has a failure and the spec sets no tolerance. Only a person continues this rollout (R3). */
-function heldByFailures({ fleet, targetVersion, course }: HealthInput): Health | undefined {
-  const gate = course?.stages.gate;
+function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
+  const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
   const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
   const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): Health | undefined {
+function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): Health | undefined {
   if (!fleet) return undefined;
   const { updated, inProgress, offline } = fleet.counts;
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const of = eligibleMembers(fleet) + awaited;
   const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  const excess = course?.excess ? `; ${course.excess.message}` : '';
+  const excess = state?.excess ? `; ${state.excess.message}` : '';
   // A reason not to start collectors is shown only when there are collectors to start.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
@@ -238,11 +251,11 @@ function rollingOut({ fleet, targetVersion, wait, spec, course }: HealthInput): 
  * Reports the soak of the last stage while all collectors run the target. A collector that dies now is a failure of this rollout.
  * Also reports that the stage is about to take more members.
  */
-function soaking({ fleet, targetVersion, wait, course }: HealthInput): Health | undefined {
+function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
   const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
-  const excess = course?.excess ? `; ${course.excess.message}` : '';
+  const excess = state?.excess ? `; ${state.excess.message}` : '';
   return { ...atWork, reason, message: `${progress}${excess}; waiting for ${wait.waitingFor}.` };
 }
 
@@ -254,18 +267,18 @@ function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefi
 }
 
 function collectorsFailed(input: HealthInput): Health | undefined {
-  const { fleet, targetVersion, course } = input;
+  const { fleet, targetVersion, state } = input;
   const failed = fleet?.counts.failed ?? 0;
   if (failed === 0 || isTolerated(input)) return undefined;
-  const excess = course?.excess ? ` (${course.excess.message})` : '';
+  const excess = state?.excess ? ` (${state.excess.message})` : '';
   const them = wordFor(failed, 'it', 'them');
   const message = `${counted(failed, 'collector')} could not be brought to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
 /** Whether the spec sets tolerances that cover all failures. */
-function isTolerated({ course }: HealthInput): boolean {
-  return course !== undefined && course.excess === undefined && course.untolerated === 0;
+function isTolerated({ state }: HealthInput): boolean {
+  return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }
 
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {

@@ -11,7 +11,7 @@ import { LogfleetError } from '../base/errors.ts';
 import type { Flight, Ownership } from '../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../host/host.ts';
 import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from './adoption.ts';
-import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
+import { type Entry, type EntryChange, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { headerFromStatus } from './ledger-need.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout.ts';
@@ -138,15 +138,15 @@ export class KeptLedger {
   }
 
   /** Makes a decision durable. */
-  async write(header: LedgerHeader, changes: readonly EntryChange[], ownership: Ownership): Promise<void> {
+  async write({ header, changes, started }: LedgerChange, ownership: Ownership): Promise<void> {
     const ledger = this.#ledger;
     assert(ledger !== undefined, 'only a decision about a ledger changes it');
-    ledger.setHeader(header);
+    ledger.setHeader(header, started);
     ledger.apply(changes);
     const adopted = this.#orphansAmong(changes, ownership);
     for (const { entry } of changes) if (entry) this.#track(ownership, entry);
     try {
-      await this.#file.save(ledger, changes);
+      await this.#file.save(ledger, changes, started);
     } catch (error) {
       // An adoption that may not have been written leaves its attempt in flight as before.
       for (const [id, flight] of adopted) ownership.began(id, flight);

@@ -1,15 +1,16 @@
 /**
  * Text format of the ledger. The `head` shard holds the header, all open attempts and recently ended attempts. `log` shards hold
- * older ended attempts; each is written once and stays unchanged until the next rollout. Entries are packed arrays, because a large
- * fleet may have one entry per collector.
+ * older ended attempts. `members` shards hold the members of started stages. Log and member shards are written once and stay unchanged
+ * until the next rollout. Entries are packed arrays, because a large fleet may have one entry per collector.
  *
  * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5), and treats written-ahead
  * attempts as sent with an unknown outcome.
  */
 import { LogfleetError } from '../base/errors.ts';
-import type { Attempt, AttemptState, Ending, EndingKind, Entry, LateStart, LedgerHeader } from './ledger.ts';
+import { maxShardBytes } from '../host/host.ts';
+import type { Attempt, AttemptState, Ending, EndingKind, Entry, LedgerHeader } from './ledger.ts';
 
-const formatVersion = 2;
+const formatVersion = 3;
 
 const endingKinds = [
   'updated',
@@ -33,10 +34,8 @@ void nothingMissing;
 
 /** kind, end (s); then, unless `updated`: task id, message, start (s), last sign of life (ms), target */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** failures, stage, rollback flag, late start */
-type PackedRest = [number, (string | null)?, (0 | 1)?, PackedLate?];
-/** completions, stage, failures before */
-type PackedLate = [number, string | null, number];
+/** number of the tally that counts it, rollback flag, flag of a forgiven death */
+type PackedRest = [number | null, (0 | 1)?, (0 | 1)?];
 /** collector, version before, attempts used, drifts, ending; then the remaining fields when not empty */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /** number, target, state, task id, ours, probe, start (ms) */
@@ -58,6 +57,12 @@ interface Log {
   readonly rolloutId: string;
   readonly target: string;
   readonly ended: readonly PackedEntry[];
+}
+
+interface Members {
+  readonly format: number;
+  readonly rolloutId: string;
+  readonly members: readonly string[];
 }
 
 export interface DecodedHead {
@@ -91,6 +96,35 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, ended: Iterable<s
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
+/** Bytes of a member shard that are kept free for its other fields. */
+const spareBytes = 1024;
+
+/** Divides the members of a stage among shards. */
+export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const id of ids) {
+    const idBytes = Buffer.byteLength(JSON.stringify(id)) + 1;
+    if (bytes + idBytes > maxShardBytes - spareBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(id);
+    bytes += idBytes;
+  }
+  return parts;
+}
+
+export function encodeMembers({ rolloutId }: LedgerHeader, members: readonly string[]): string {
+  return JSON.stringify({ format: formatVersion, rolloutId, members } satisfies Members);
+}
+
+/** Members in a shard that the head counts. Without them a stage would upgrade other collectors after a restart. */
+export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
+  const { members } = counted<Members>(name, text, rolloutId);
+  return unpacked(() => members.map(String));
+}
+
 /** @param takeoverMs monotonic time from which all ages of this process count */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { header, logs, forgotten, ...head } = parse<Head>(text);
@@ -115,11 +149,16 @@ export function decodeLog(
   rolloutId: string,
   takeoverMs: number,
 ): readonly Entry[] {
-  if (text === undefined) throw unreadable(`its part ${name} is missing`);
-  const log = parse<Log>(text);
-  if (log.rolloutId !== rolloutId)
-    throw unreadable(`its part ${name} is of rollout ${log.rolloutId}, not of ${rolloutId}`);
+  const log = counted<Log>(name, text, rolloutId);
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
+}
+
+/** A shard that the head counts. It must exist, and belong to the same rollout. */
+function counted<T extends Log | Members>(name: string, text: string | undefined, rolloutId: string): T {
+  if (text === undefined) throw unreadable(`its part ${name} is missing`);
+  const shard = parse<T>(text);
+  if (shard.rolloutId === rolloutId) return shard;
+  throw unreadable(`its part ${name} is of rollout ${shard.rolloutId}, not of ${rolloutId}`);
 }
 
 /** Decodes a shard. A shard that is valid JSON in an unexpected form was changed by another program. */
@@ -144,16 +183,21 @@ function parse<T extends { readonly format: number }>(text: string): T {
   } catch (cause) {
     throw unreadable('it is no JSON', cause);
   }
-  if (parsed?.format !== formatVersion)
-    throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`);
-  return parsed;
+  if (parsed?.format === formatVersion) return parsed;
+  const isOlder = parsed?.format < formatVersion;
+  const remedy = isOlder ? 'Delete it once no upgrade is running. A new rollout then begins.' : undefined;
+  throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`, undefined, remedy);
 }
 
-function unreadable(why: string, cause?: unknown): LogfleetError {
+function unreadable(
+  why: string,
+  cause?: unknown,
+  remedy = 'Restore it, or delete it once no upgrade is running.',
+): LogfleetError {
   return new LogfleetError({
     code: 'ledger.unreadable',
     reason: 'LedgerUnreadable',
-    message: `The ledger of upgrade attempts cannot be read: ${why}. Restore it, or delete it once no upgrade is running.`,
+    message: `The ledger of upgrade attempts cannot be read: ${why}. ${remedy}`,
     handling: { kind: 'stall' },
     cause,
   });
@@ -168,11 +212,10 @@ function packEntry(entry: Entry, target: string): PackedEntry {
   return packed ? [...start, packed] : [...start];
 }
 
-function packRest({ failures, stage, back, late }: Entry): PackedRest | undefined {
-  if (late) return [failures, stage ?? null, back ? 1 : 0, [late.completions, late.stage ?? null, late.failures]];
-  if (back) return [failures, stage ?? null, 1];
-  if (stage !== undefined) return [failures, stage];
-  return failures > 0 ? [failures] : undefined;
+function packRest({ counted, back, forgiven }: Entry): PackedRest | undefined {
+  if (forgiven) return [counted ?? null, back ? 1 : 0, 1];
+  if (back) return [counted ?? null, 1];
+  return counted === undefined ? undefined : [counted];
 }
 
 function packEnding(ending: Ending, target: string): PackedEnding {
@@ -184,23 +227,18 @@ function packEnding(ending: Ending, target: string): PackedEnding {
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
-  const [collectorId, before, used, drifts, ending, [failures, stage, back, late] = [0]] = packed;
+  const [collectorId, before, used, drifts, ending, [counted, back, forgiven] = [null]] = packed;
   return {
     collectorId,
     before: before ?? undefined,
     used,
     drifts,
-    failures,
-    stage: stage ?? undefined,
+    ...(typeof counted === 'number' && { counted }),
+    ...(forgiven === 1 && { forgiven: true }),
     back: back === 1,
-    ...(late && { late: unpackLate(late) }),
     open: undefined,
     ending: ending ? unpackEnding(ending, target, takeoverMs) : undefined,
   };
-}
-
-function unpackLate([completions, stage, failures]: PackedLate): LateStart {
-  return { completions, stage: stage ?? undefined, failures };
 }
 
 function unpackEnding(packed: PackedEnding, target: string, takeoverMs: number): Ending {

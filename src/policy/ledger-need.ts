@@ -6,7 +6,7 @@
  */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { LedgerHeader, RolloutHistory } from './ledger.ts';
+import { emptyTally, type LedgerHeader, type RolloutHistory } from './ledger.ts';
 import { newestNumber, rolloutNumber } from './rollout.ts';
 
 /** The maximum length of `status.noLedgerFor`. */
@@ -21,14 +21,10 @@ const unknownSelection = '';
  */
 export function needsLedger(header: LedgerHeader): boolean {
   const { service, attempts, stages = [], approved, unproven, stop, actions, handled, pauseNoted, history } = header;
-  const own = history.find(({ id }) => id === header.rolloutId);
-  // In status, a rollout that continues after it was complete looks like a complete rollout.
-  const hasReopened = own !== undefined && header.completedAtMs === undefined;
   return (
     service.length > maxServiceLength ||
     attempts > 0 ||
     stages.length > 0 ||
-    hasReopened ||
     [approved, unproven, stop, actions, handled, pauseNoted].some((value) => value !== undefined) ||
     history.some((one) => !isShown(one))
   );
@@ -59,8 +55,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     target,
     startedAtMs: rollout ? Date.parse(rollout.startTime) : (own?.startedAtMs ?? wallMs),
     completedAtMs: own?.endedAtMs,
-    ...(own && { completions: 1 }),
     attempts: 0,
+    tally: { ...emptyTally, number: 0 },
     // Another spec may select other collectors. These are not late joiners; the complete rollout continues with them.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,

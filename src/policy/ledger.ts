@@ -91,35 +91,14 @@ export interface Entry {
   readonly used: number;
   /** Number of times the collector left the target in this rollout (U8). */
   readonly drifts: number;
-  /**
-   * Failures in this rollout that the failure policy counts: failed attempts, and collectors that died or left the target during a
-   * soak.
-   */
-  readonly failures: number;
-  /** Stage in which the collector was started; undefined without stages, or for a late joiner. */
-  readonly stage: string | undefined;
-  /** Late start of the collector. Absent when its last start was while its stage, or the rollout without stages, was under way. */
-  readonly late?: LateStart;
+  /** Number of the tally that counts its last ended attempt; absent when none does. So no attempt counts twice. */
+  readonly counted?: number;
+  /** Set by a retry: its death, or that it left the target, is not counted as a failure again. */
+  readonly forgiven?: true;
   /** Whether its attempts go to `before`, because the rollout is rolled back. `used` then counts these attempts. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
-}
-
-/**
- * Stage of an entry whose start stage is not known any more. No stage has this name; the entry counts in the present stage of the
- * collector.
- */
-export const unnamedStage = '';
-
-/** Late start: the stage soaked or had ended, or the rollout was complete. Late joiners have their own tally (R5). */
-export interface LateStart {
-  /** Number of times the rollout had been complete by then. */
-  readonly completions: number;
-  /** Stage that the collector joined late; undefined when there is none. */
-  readonly stage: string | undefined;
-  /** Number of its failures before the late start. */
-  readonly failures: number;
 }
 
 export interface RolloutHistory {
@@ -136,44 +115,52 @@ export interface RolloutHistory {
   readonly stop?: RolloutStop;
 }
 
-/** A stage of this rollout that has begun. Wall times in ms. */
+/**
+ * A stage of this rollout that has started. Its limits and its members are frozen: later edits of the spec do not change them.
+ * Wall times in ms.
+ */
 export interface StageRecord {
   readonly name: string;
   readonly startedAtMs: number;
-  /** Time since which all members that count run the target. The soak counts from here. */
-  readonly updatedAtMs?: number;
-  /**
-   * Hash of the stage definitions up to this stage at that time. Collectors that join because of changed definitions are not late
-   * joiners.
-   */
-  readonly shape?: number;
-  /** Number of members of a stage with `size` at that time. From then on it does not grow with the fleet. */
+  readonly maxFailures?: Share;
+  readonly maxInProgress?: Share;
+  readonly soakMs: number;
+  /** Number of chosen members. Absent for the last stage without list: it is every collector that no other stage has. */
   readonly members?: number;
+  /** Numbers of the first of its member shards, and of the shard after its last. */
+  readonly shards?: readonly [number, number];
+  readonly tally: Tally;
+  /** Set when an upgrade of this rollout succeeded in the stage. Only such a stage soaks. */
+  readonly upgraded?: true;
+  /** Time at which the last member reached the target. The soak counts from here and never starts again. */
+  readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
 }
 
 /** Number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/**
- * Failures beyond a tolerance, and the attempts that they were counted in: of a stage, of the rollout, or of late joiners of
- * either.
- */
-export interface Exceeded {
-  readonly failed: number;
+/** Number of ended attempts of a stage or of the rollout, and failures among them. */
+export interface Tally {
   readonly finished: number;
+  readonly failed: number;
+}
+
+export const emptyTally: Tally = { finished: 0, failed: 0 };
+
+/** Failures beyond a tolerance, and the attempts that they were counted in: of a stage, or of the rollout. */
+export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
-  readonly late?: true;
 }
 
 /** Reason why a rollout starts nothing more although collectors are left. */
 export interface RolloutStop {
   /**
-   * `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back. `abort`: stopped by a
-   * person.
+   * `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back. `inconclusive`: no
+   * member of the stage reached the target. `abort`: stopped by a person.
    */
-  readonly kind: 'failures' | 'rollback' | 'abort';
+  readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
   /** The exceeded tolerance at the time of the stop, in one sentence. */
   readonly message: string;
   /** Figures of the message; absent when no count of this rollout caused the stop. */
@@ -202,14 +189,18 @@ export interface LedgerHeader {
   readonly startedAtMs: number;
   /** Wall time in ms when everything that counts first ran the target; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /** Number of times the rollout was complete, with at least one upgrade since the time before; absent for never. */
-  readonly completions?: number;
+  /** Tally of the whole rollout. A retry and each completion begin the next tally, also in the stages. */
+  readonly tally: Tally & { readonly number: number };
   /** Highest number of an attempt so far. */
   readonly attempts: number;
   /** Name of the selection that the attempts were made for (U12); absent until a decision was written. */
   readonly selection?: string;
-  /** Stages that have begun, in the order of their beginning. */
+  /** Stages that have started, in order. Only the last one can still be under way. */
   readonly stages?: readonly StageRecord[];
+  /** Number of selected collectors when the first stage started. Sizes in percent refer to it. */
+  readonly selected?: number;
+  /** Number of member shards that this rollout has written. No number is used twice. */
+  readonly memberShards?: number;
   /** Stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
@@ -238,52 +229,15 @@ export interface LedgerHeader {
   readonly history: readonly RolloutHistory[];
 }
 
-/** Number of ended attempts of a scope, and failures among them. */
-export interface Tally {
-  readonly finished: number;
-  readonly failed: number;
-  /**
-   * Collectors whose last attempt failed, or that died after it, and that were not retried by a person. Includes collectors that
-   * left the listing.
-   */
-  readonly broken: number;
-  /** Of these, collectors that reached the target and are not alive. */
-  readonly died: number;
-}
-
-export const emptyTally: Tally = { finished: 0, failed: 0, broken: 0, died: 0 };
-
 export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Contribution of one collector to the tallies of its stage and of the rollout. Rollback attempts contribute nothing. */
-export function tallyOf({ failures, open, ending, used, back }: Entry, target: string): Tally {
-  const isBroken = failures > 0 && !open && !back && hasFailed(ending);
-  const succeeded = back || (ending?.kind === 'updated' && ending.toVersion === target && used > 0);
-  return {
-    finished: failures + Number(succeeded),
-    failed: failures,
-    broken: Number(isBroken),
-    died: Number(isBroken && ending?.kind === 'died'),
-  };
-}
-
-/** Contribution of a late start alone. */
-function lateTallyOf(entry: Entry, { failures }: LateStart, target: string): Tally {
-  // While the collector is tried again, the end of its former attempt does not count.
-  const own = { ...entry, failures: Math.max(0, entry.failures - failures), ...(entry.open && { ending: undefined }) };
-  return tallyOf(own, target);
-}
-
-/** Sum of two tallies; with sign -1, the difference. */
-export function addTally(left: Tally, right: Tally, sign: 1 | -1 = 1): Tally {
-  return {
-    finished: left.finished + sign * right.finished,
-    failed: left.failed + sign * right.failed,
-    broken: left.broken + sign * right.broken,
-    died: left.died + sign * right.died,
-  };
+/** Header with a new tally of the rollout and of each stage. */
+export function withNewTally(header: LedgerHeader): LedgerHeader {
+  const { tally, stages } = header;
+  const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
+  return { ...header, tally: { ...emptyTally, number: tally.number + 1 }, ...(emptied && { stages: emptied }) };
 }
 
 /** Version that attempts for this member go to. */
@@ -299,14 +253,26 @@ export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): b
 /** Change to the ledger that `decide` returns: the new entry, or undefined to forget the collector. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
+/** All changes to the ledger by one decision. */
+export interface LedgerChange {
+  readonly header: LedgerHeader;
+  readonly changes: readonly EntryChange[];
+  /** Listed members of the stage that starts with the decision; empty when none does. */
+  readonly started: readonly string[];
+}
+
 export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  readonly #tallies = new Tallies();
+  /** Index of the stage of each listed member. */
+  readonly #members: SparseMap<string, number>;
 
-  constructor(header: LedgerHeader, entries: Iterable<Entry> = []) {
+  /** @param members listed members of the started stages, with the index of their stage */
+  constructor(header: LedgerHeader, entries: Iterable<Entry> = [], members: Iterable<readonly [string, number]> = []) {
     this.#header = header;
+    this.#members = new SparseMap();
+    for (const [id, stage] of members) this.#members.set(id, stage);
     for (const entry of entries) this.#put(entry);
   }
 
@@ -330,23 +296,17 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Tally of a stage by its name, or of the rollout. */
-  tally(stage?: string): Tally {
-    return this.#tallies.of(stage);
+  /** Index of the started stage that lists the collector; undefined when none does. */
+  listedIn(collectorId: string): number | undefined {
+    return this.#members.get(collectorId);
   }
 
-  /** Tally of late joiners since the rollout was complete for the given number of times, of one stage by its name or of all. */
-  lateTally(completions: number, stage?: string): Tally {
-    return this.#tallies.ofLate(completions, stage);
-  }
-
-  /** Stages in which collectors were started. */
-  tallied(): Iterable<string | undefined> {
-    return this.#tallies.names();
-  }
-
-  setHeader(header: LedgerHeader): void {
+  /** @param started members of the stage that the new header has in addition */
+  setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
+    const { length } = header.stages ?? [];
+    for (const [id, stage] of this.#members) if (stage >= length) this.#members.delete(id);
+    for (const id of started) this.#members.set(id, length - 1);
   }
 
   apply(changes: Iterable<EntryChange>): void {
@@ -354,7 +314,6 @@ export class Ledger {
       if (entry) {
         this.#put(entry);
       } else {
-        this.#count(collectorId, undefined);
         this.#entries.delete(collectorId);
         this.#open.delete(collectorId);
       }
@@ -363,75 +322,22 @@ export class Ledger {
 
   /** Begins another rollout. Open attempts stay until they end; everything else belonged to the former rollout. */
   begin(header: LedgerHeader): void {
-    this.#header = header;
+    this.setHeader(header);
+    this.#members.clear();
     const before = [...this.#entries.values()];
     this.#entries.clear();
-    this.#tallies.clear();
-    const blank = { drifts: 0, failures: 0, back: false, ending: undefined };
-    for (const entry of before) {
-      const { late: _, ...former } = entry;
-      const { open, back } = former;
+    for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
       // An open attempt towards the new target belongs to this rollout: it is judged and rolled back with it.
       const isOwn = !back && open.ours && open.toVersion === header.target;
-      const own = { used: Number(isOwn), stage: isOwn ? unnamedStage : undefined };
-      this.#put({ ...former, ...blank, ...own, before: back ? undefined : entry.before });
+      const blank = { drifts: 0, back: false, ending: undefined };
+      this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });
     }
   }
 
   #put(entry: Entry): void {
-    this.#count(entry.collectorId, entry);
     this.#entries.set(entry.collectorId, entry);
     if (entry.open) this.#open.set(entry.collectorId, entry);
     else this.#open.delete(entry.collectorId);
   }
-
-  #count(id: string, after: Entry | undefined): void {
-    const before = this.#entries.get(id);
-    if (before) this.#tallies.add(before, this.#header.target, -1);
-    if (after) this.#tallies.add(after, this.#header.target, 1);
-  }
-}
-
-/** Tallies by stage and of the rollout, including those of late joiners. */
-export class Tallies {
-  readonly #tallies = new SparseMap<string | undefined, Tally>();
-  readonly #late = new SparseMap<string, Tally>();
-
-  of(stage: string | undefined): Tally {
-    return this.#tallies.get(stage) ?? emptyTally;
-  }
-
-  ofLate(completions: number, stage: string | undefined): Tally {
-    return this.#late.get(lateScope(completions, stage)) ?? emptyTally;
-  }
-
-  add(entry: Entry, target: string, sign: 1 | -1): void {
-    const change = tallyOf(entry, target);
-    if (change.finished === 0) return;
-    for (const scope of new Set([undefined, entry.stage])) {
-      this.#tallies.set(scope, addTally(this.of(scope), change, sign));
-    }
-    if (entry.late) this.#addLate(lateTallyOf(entry, entry.late, target), entry.late, sign);
-  }
-
-  #addLate(change: Tally, { completions, stage }: LateStart, sign: 1 | -1): void {
-    for (const one of new Set([undefined, stage])) {
-      const scope = lateScope(completions, one);
-      this.#late.set(scope, addTally(this.ofLate(completions, one), change, sign));
-    }
-  }
-
-  names(): Iterable<string | undefined> {
-    return this.#tallies.keys();
-  }
-
-  clear(): void {
-    this.#tallies.clear();
-    this.#late.clear();
-  }
-}
-
-function lateScope(completions: number, stage: string | undefined): string {
-  return stage === undefined ? `${completions}` : `${completions}/${stage}`;
 }

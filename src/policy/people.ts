@@ -6,7 +6,7 @@ import { annotationWriter } from '../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../api/annotations.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../api/kinds.ts';
 import { pausedByOf } from '../controller/pauses.ts';
-import type { ActionRecord, LedgerHeader } from './ledger.ts';
+import { type ActionRecord, type LedgerHeader, withNewTally } from './ledger.ts';
 
 const maxActions = 20;
 
@@ -30,10 +30,11 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
 
   const approves = metadata.annotations[annotations.approve];
   const approval = approves === header.handled?.approve ? undefined : parseApproval(approves);
-  const isStage = spec.strategy.stages?.some(({ name }) => name === approval?.stage) ?? false;
+  const stages = [...(spec.strategy.stages ?? []), ...(header.stages ?? [])];
+  const isStage = stages.some(({ name }) => name === approval?.stage);
   if (approval?.rolloutId === header.rolloutId && isStage && !header.approved?.includes(approval.stage)) {
     header = note(header, 'Approve', annotations.approve, approval.stage);
-    header = { ...header, approved: [...(header.approved ?? []), approval.stage] };
+    header = approved(header, approval.stage, wallMs);
   }
 
   const abort = newRequest(metadata, 'abort', header);
@@ -51,7 +52,7 @@ export function heedPeople(policy: CollectorVersionPolicy, before: LedgerHeader,
     if (retry === undefined) return before;
     const lifted = before.stop === undefined ? {} : { liftedAtMs: before.stop.atMs };
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
-    return withoutStop(after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after);
+    return withNewTally(withoutStop(retried(after, approves)));
   };
   header = isLast(metadata, retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
@@ -137,6 +138,25 @@ function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[
 /** Restarts the stages after a rollback: the first stage comes first again, and former approvals are void. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
   return { ...header, unproven: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
+}
+
+/** Header with the approval of a stage. It also ends the stage when the rollout stopped because the stage was inconclusive. */
+function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
+  const given = { ...header, approved: [...(header.approved ?? []), stage] };
+  const { stop, stages } = given;
+  if (stop?.kind !== 'inconclusive' || stop.stage !== stage || !stages) return given;
+  const ended = stages.map((record) => (record.name === stage ? { ...record, endedAtMs: wallMs } : record));
+  return { ...withoutStop(given), stages: ended };
+}
+
+/** Header with the stages from which a retry continues. */
+function retried(header: LedgerHeader, approve: string | undefined): LedgerHeader {
+  const { stop, stages = [] } = header;
+  if (stop?.kind === 'rollback') return fromTheStart(header, approve);
+  // An inconclusive stage is the last that has started. It starts again with other members.
+  return stop?.kind === 'inconclusive'
+    ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
+    : header;
 }
 
 function withoutStop({ stop: _, ...header }: LedgerHeader): LedgerHeader {

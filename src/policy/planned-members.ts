@@ -2,14 +2,16 @@
  * Members of a policy as a plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors that
  * are left out, with reasons.
  *
- * Invariant: stages and order come from the index of members, and states from the settled decision. So plan and rollout always have
- * the same members.
+ * Invariant: members are chosen by the function that the rollout uses, order comes from the index of members, and states from the
+ * settled decision. So plan and rollout always have the same members.
  */
+
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { Decision } from './decide.ts';
 import type { Ready } from './gather.ts';
 import type { Entry } from './ledger.ts';
 import type { Roster } from './roster.ts';
-import { noStage } from './stages.ts';
+import { chooseMembers, hasNoList, laterStage, noStage, type StageCandidate, waitingStages } from './stages.ts';
 import type { SkipReason, Standing } from './standing.ts';
 import { emptyCounts, type MutableCounts } from './standing-counts.ts';
 
@@ -51,10 +53,16 @@ export interface PlannedMembers {
 
 type Seen = Pick<Ready, 'roster' | 'ledger' | 'bound'>;
 
-export function planMembers({ roster, ledger, bound }: Seen, decision: Decision, wallMs: number): PlannedMembers {
+export function planMembers(
+  spec: CollectorVersionPolicySpec,
+  { roster, ledger, bound }: Seen,
+  decision: Decision,
+  wallMs: number,
+): PlannedMembers {
   const settled = settledBy(decision);
   const entryOf = (id: string) => (settled.has(id) ? settled.get(id) : ledger.entry(id));
   const standingOf = (id: string) => standingAfter(id, settled, roster);
+  const stageOf = assignStages(spec, roster, decision, standingOf);
   const stages = new Map<number, StageMembers>();
   const leftOut = new LeftOutGroups();
   const first: string[] = [];
@@ -63,7 +71,7 @@ export function planMembers({ roster, ledger, bound }: Seen, decision: Decision,
     const standing = standingOf(id);
     if (standing === undefined) continue;
     matched++;
-    const stage = stageIn(stages, roster.stageOf(id));
+    const stage = stageIn(stages, stageOf(id));
     stage.counts[standing]++;
     if (standing === 'inProgress') stage.underWay.push(entryOf(id)?.open?.startedAtMs ?? wallMs);
     // Collectors that need no new start come first, and collectors that became pending by this decision.
@@ -74,9 +82,49 @@ export function planMembers({ roster, ledger, bound }: Seen, decision: Decision,
   for (const id of [...first, ...roster.pending()]) {
     const standing = standingOf(id);
     const isWanted = standing !== undefined && (standing === 'pending' || isGoingOn(standing));
-    if (isWanted) stageIn(stages, roster.stageOf(id)).upgrades.push(collectorOf(id, roster));
+    if (!isWanted) continue;
+    const stage = stageOf(id);
+    if (stage === laterStage) leftOut.add('NoStage', undefined, collectorOf(id, roster));
+    else stageIn(stages, stage).upgrades.push(collectorOf(id, roster));
   }
   return { matched, stages, leftOut: leftOut.list() };
+}
+
+/**
+ * Stage of each collector, by its place in the plan: in the list of a started stage, or else in the stage that would choose it if all
+ * stages started now. `laterStage` for a collector in no stage.
+ */
+function assignStages(
+  spec: CollectorVersionPolicySpec,
+  roster: Roster,
+  { header, started }: Decision,
+  standingOf: (id: string) => Standing | undefined,
+): (id: string) => number {
+  const { stages = [], selected = roster.matched, unproven = false } = header;
+  const choice = { spec, selected, unproven };
+  const chosen = new Map(started.map((id) => [id, stages.length - 1]));
+  let rest = stages.findLastIndex(({ members }) => members === undefined);
+  for (const [place, stage] of waitingStages(spec, header).entries()) {
+    const index = stages.length + place;
+    if (hasNoList(stage)) rest = index;
+    else for (const id of chooseMembers(stage, candidates(roster, chosen, standingOf), choice)) chosen.set(id, index);
+  }
+  return (id) => {
+    const stage = roster.stageOf(id);
+    if (stage !== laterStage && stage !== rest) return stage;
+    return chosen.get(id) ?? (rest === -1 ? stage : rest);
+  };
+}
+
+function* candidates(
+  roster: Roster,
+  chosen: ReadonlyMap<string, number>,
+  standingOf: (id: string) => Standing | undefined,
+): IterableIterator<StageCandidate> {
+  for (const { id, collector } of roster.unlisted()) {
+    const standing = standingOf(id);
+    if (standing !== undefined && !chosen.has(id)) yield { id, collector, standing };
+  }
 }
 
 class LeftOutGroups {

@@ -27,9 +27,8 @@ import {
   planMembers,
   type StageMembers,
 } from './planned-members.ts';
-import { type StageAhead, stagesAhead } from './rollout-ahead.ts';
-import { needsApproval, progressStages, type StageProgress, soakMsOf } from './stage-progress.ts';
-import { placesOf } from './stages.ts';
+import { placesOf, type StageAhead, stagesAhead, stagesOfPlan } from './rollout-ahead.ts';
+import { needsApproval } from './stages.ts';
 import { type Counts, totalOf } from './standing-counts.ts';
 import { maxInProgressOf } from './start-rules.ts';
 import type { Heir } from './target.ts';
@@ -92,17 +91,16 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const observation = { ...input.observation, pausedForAll: undefined, policiesHold: undefined };
   const decision = decide({ ...input, policy: free, observation });
   const { stop } = decision.header;
-  const found = planMembers(seen, decision, wallMs);
+  const found = planMembers(free.spec, seen, decision, wallMs);
   const members = stop?.kind === 'rollback' ? withoutUpgrades(found) : found;
-  const progress = progressOf(free.spec, seen, decision, members);
   const upgrade = upgradeLength(ledger, policy.status, upgradeMs);
   const maxInProgress = maxInProgressOf(policy.spec, members.matched);
   const { requestsPerSecond } = bound.account;
-  const stages = stagesOf(free.spec, decision, members, progress, seen.began);
+  const stages = stagesOf(free.spec, decision, members, seen.began);
   const course = stagesAhead({
     spec: free.spec,
     header: decision.header,
-    progress,
+    gate: decision.gate,
     wallMs,
     leftIn: (stage) => {
       const { upgrades, counts, underWay } = members.stages.get(stage) ?? emptyStage();
@@ -178,56 +176,31 @@ function withoutUpgrades(members: PlannedMembers): PlannedMembers {
   return { ...members, stages };
 }
 
-function progressOf(
-  spec: CollectorVersionPolicySpec,
-  { ledger, bound, roster, input }: Ready,
-  { header }: Decision,
-  { stages }: PlannedMembers,
-): StageProgress {
-  const { wallMs, monotonicMs } = input.now;
-  const sweptMs = bound.listing.completeSinceMs();
-  return progressStages({
-    spec,
-    header,
-    countOf: (stage) => ({
-      counts: (stages.get(stage) ?? emptyStage()).counts,
-      tally: ledger.tally(spec.strategy.stages?.[stage]?.name),
-      vanished: roster.vanished(stage),
-    }),
-    latecomersOf: () => 0,
-    sweptSinceMs: sweptMs === undefined ? undefined : wallMs - (monotonicMs - sweptMs),
-    wallMs,
-  });
-}
-
 type UntimedStage = Omit<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'>;
 
 function stagesOf(
-  { strategy }: CollectorVersionPolicySpec,
+  spec: CollectorVersionPolicySpec,
   { header }: Decision,
   members: PlannedMembers,
-  { records }: StageProgress,
   begins: boolean,
 ): readonly UntimedStage[] {
-  const { stages = [] } = strategy;
+  const stages = stagesOfPlan(spec, header);
   if (stages.length === 0) {
     const all = membersWithoutStages(members);
     const shown = { ...shownOf(all), name: undefined, maxInProgress: undefined, soakMs: 0 };
     return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
   }
   return stages.map((stage, index) => {
-    const { name } = stage;
+    const { name, soakMs, record, waiting } = stage;
     const shown = shownOf(members.stages.get(index) ?? emptyStage());
-    const record = records.find((one) => one.name === name);
-    const state = record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead';
-    const isAwaited = state !== 'ended' && shown.upgrades.length > 0 && needsApproval(stage, header);
+    const isAwaited = waiting !== undefined && needsApproval(waiting, header);
     return {
       ...shown,
       name,
       maxInProgress: placesOf(stage, shown.counts),
-      soakMs: soakMsOf(stage),
+      soakMs,
       approval: isAwaited ? 'needed' : header.approved?.includes(name) ? 'given' : 'none',
-      state,
+      state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
     };
   });
 }

@@ -1,7 +1,6 @@
 /** Rollouts in the ledger's header: one for each target of a policy, in order. */
 import type { CollectorVersionPolicyStatus } from '../api/generated/collector-version-policy.ts';
-import type { Health } from '../controller/health.ts';
-import type { LedgerHeader, RolloutHistory, RolloutStop } from './ledger.ts';
+import { emptyTally, type LedgerHeader, type RolloutHistory, type RolloutStop, withNewTally } from './ledger.ts';
 import type { Counts } from './standing-counts.ts';
 
 const maxHistory = 10;
@@ -42,6 +41,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
+    tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
   });
 }
@@ -56,8 +56,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(last && last.outcome !== 'Completed' && { unproven: true }),
-    // The list of collectors to roll back belonged to the former rollout and is gone.
-    ...(stop && { stop: { ...stop, kind: stop.kind === 'rollback' ? 'failures' : stop.kind } }),
+    // The collectors to roll back, and the inconclusive stage, belonged to the former rollout.
+    ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
@@ -73,7 +73,7 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
   return { ...former, message: `${told}: ${stop.message}` };
 }
 
-const stopWords = { failures: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;
+const stopWords = { failures: 'stopped', inconclusive: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;
 
 function stopKindOf(outcome: RolloutHistory['outcome']): RolloutStop['kind'] | undefined {
   switch (outcome) {
@@ -93,32 +93,27 @@ function stopKindOf(outcome: RolloutHistory['outcome']): RolloutStop['kind'] | u
 export interface Progress {
   readonly attempts: number;
   readonly selection: string;
-  readonly health: Health;
   readonly counts: Counts;
-  /** Number of ended attempts of late joiners since the rollout was last complete. */
-  readonly lateFinished: number;
+  /** Whether all that counts is at the target, tolerated failures aside. */
+  readonly isUpdated: boolean;
+  /** Whether the stages have ended, no failure is open, and nothing is left to upgrade in a rollout without stages. */
+  readonly isOver: boolean;
   readonly wallMs: number;
 }
 
-/**
- * The header after a decision: with the new attempt numbers, and with the end of the rollout when everything that counts runs the
- * target.
- */
+/** The header after a decision: with the new attempt numbers, and with the completion of the rollout. */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
-  const { attempts, selection, health, counts, lateFinished, wallMs } = progress;
+  const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
+  const isSame = attempts === header.attempts && selection === header.selection;
+  const next = isSame ? header : { ...header, attempts, selection };
+  // Late joiners that come when all others are at the target have a tally of their own.
+  const isAtTarget = isUpdated && counts.failed === 0;
+  if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // Without any collector at the target (all offline or owned by others), the rollout is not complete.
-  const completes = health.ready === 'True' && header.completedAtMs === undefined && counts.updated > 0;
-  const { completions = 0 } = header;
-  // Later late joiners have a new tally.
-  if (!completes && health.ready === 'True' && lateFinished > 0)
-    return { ...header, attempts, selection, completions: completions + 1 };
-  if (!completes && attempts === header.attempts && selection === header.selection) return header;
-  // A changed selection adds members. The rollout continues with them and is judged with them.
-  const goesOn = header.selection !== undefined && selection !== header.selection && health.ready !== 'True';
-  const next = { ...header, attempts, selection, ...(goesOn && { completedAtMs: undefined }) };
-  if (!completes) return next;
+  if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
-  return { ...next, completedAtMs: wallMs, completions: completions + 1, history: withHistory(header.history, ended) };
+  const history = withHistory(header.history, ended);
+  return { ...withNewTally(next), completedAtMs: wallMs, history };
 }
 
 /** The Event that reports the beginning of a rollout. */
@@ -174,6 +169,7 @@ function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
     case undefined:
       return 'Superseded';
     case 'failures':
+    case 'inconclusive':
       return 'Stopped';
     case 'rollback':
       return 'RolledBack';

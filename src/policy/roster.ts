@@ -17,17 +17,8 @@ import { type InLine, PendingOrder } from './pending-order.ts';
 import { RowNotes } from './row-notes.ts';
 import { anchorOf, compileSelection, type Matcher, nameSelection } from './selector.ts';
 import type { PolicySettings } from './settings.ts';
-import { StageIndex, type StageTraits } from './stage-index.ts';
-import { settledSizes } from './stage-progress.ts';
-import { noStage, StageList } from './stages.ts';
-import {
-  isEligible,
-  type SkipReason,
-  type Standing,
-  type StandingContext,
-  skipReason,
-  standingOf,
-} from './standing.ts';
+import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from './stages.ts';
+import { type SkipReason, type Standing, type StandingContext, skipReason, standingOf } from './standing.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './standing-counts.ts';
 
 /** Part of the shared listing that the index uses. */
@@ -66,7 +57,14 @@ export class Roster {
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  readonly #stages: StageIndex;
+  /** Counts of the members of each stage, by its index. */
+  readonly #stageCounts = new Map<number, MutableCounts>();
+  /** Whether a stage that has not started takes the collector. */
+  #takers: readonly ((row: Row | undefined) => boolean)[] = [];
+  /** Stage index of collectors that no started stage lists. */
+  #unlisted = noStage;
+  /** Number of started stages that the index knows. */
+  #started = -1;
   readonly #order: PendingOrder;
   readonly #versions = new Map<string, number>();
   readonly #listed: { readonly [S in ListedStanding]: SparseSet<string> } = {
@@ -90,7 +88,6 @@ export class Roster {
     const { spec, targetVersion, settings, ledger } = options;
     this.#matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
-    this.#stages = new StageIndex(new StageList(spec.strategy.stages));
     this.#order = new PendingOrder(spec.strategy.order);
     this.#opensByCollector = opensByCollector(spec);
     this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
@@ -132,11 +129,11 @@ export class Roster {
   /** Updates the index from listing and ownership. */
   sync(): void {
     const { listing, ownership, policy } = this.#options;
+    this.#noteStages();
     this.claimNew();
     // A newer sign of life does not change a row, but ends the state `offline`.
     for (const id of [...this.#listed.offline, ...this.#notes.contradicted]) this.place(id);
     for (const id of ownership.takeChanged(policy)) this.place(id);
-    if (this.#stages.isStale) this.#assignStages();
     if (listing.orderRevision() !== this.#orderRevision) {
       this.#orderRevision = listing.orderRevision();
       this.#order.outdate();
@@ -193,7 +190,6 @@ export class Roster {
     const selected = row ? this.#selects(row, entry, before) : this.#isUnseenMember(entry);
     if (!selected && !entry?.open) {
       this.#remove(id);
-      this.#stages.noteVanished(id, row ? undefined : this.#stages.list.indexOf(entry?.stage));
       ownership.unclaim(policy, id);
       this.#followFormer(id, entry);
       return;
@@ -208,8 +204,7 @@ export class Roster {
     const standing = this.standing(id, entry);
     const version = row?.collector.collectorVersion || undefined;
     this.#notes.note(id, row, entry, standing, this.unseenSinceMs(id, entry) !== undefined);
-    if (this.#stages.isUsed) this.#stages.note(id, this.#stageTraits(id, row, entry, standing));
-    const member = { standing, version, selected, stage: this.#stages.stageOf(id) };
+    const member = { standing, version, selected, stage: this.#stageOf(id) };
     if (before && sameMember(before, member)) return;
     if (before) this.#uncount(id, before);
     this.#members.set(id, member);
@@ -227,29 +222,30 @@ export class Roster {
     }
   }
 
-  #stageTraits(id: string, row: Row | undefined, entry: Entry | undefined, standing: Standing): StageTraits {
-    const matches = row ? this.#stages.list.matches(row.collector) : 0;
-    // Eligibility must not depend on whether a stage has the collector. Otherwise the stage would take and release it in turns.
-    const staged = standing === 'skipped' ? { ...this.#input(id, entry), unstaged: false } : undefined;
-    const startedIn = this.#stages.list.indexOf(entry?.stage);
-    const eligible = isEligible(staged ? standingOf(staged, this.#context) : standing, this.#options.spec);
-    return { matches, startedIn, eligible, isThere: standing === 'updated' && startedIn === undefined };
+  /** Evaluates all members again after a stage has started, or was taken back by a retry. */
+  #noteStages(): void {
+    const { spec, ledger } = this.#options;
+    const { stages = [] } = ledger.header;
+    if (stages.length === this.#started) return;
+    this.#started = stages.length;
+    const waiting = waitingStages(spec, ledger.header);
+    const isStaged = (spec.strategy.stages ?? []).length > 0;
+    this.#unlisted = restStage(ledger.header) ?? (isStaged ? laterStage : noStage);
+    this.#takers = waiting.map(({ size, selector }) => {
+      const matches = size === undefined && selector ? compileSelection(selector) : undefined;
+      return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
+    });
+    for (const id of [...this.#members.keys()]) this.place(id);
+    this.#order.outdate();
   }
 
-  /**
-   * Assigns stages. A second pass suffices, because collectors that become eligible in the first were not eligible before. Members
-   * added by a changed selection pass through ended stages, too.
-   */
-  #assignStages(): void {
-    const { spec, ledger } = this.#options;
-    const { selection, stages } = ledger.header;
-    const isWidened = this.isReselected && selection !== this.selection;
-    const sizes = settledSizes(spec, isWidened ? [] : stages);
-    for (let round = 0; round < 2 && this.#stages.isStale; round++) {
-      const moved = this.#stages.assign(sizes);
-      if (moved.length > 0) this.#order.outdate();
-      for (const id of moved) this.place(id);
-    }
+  #stageOf(id: string): number {
+    return this.#options.ledger.listedIn(id) ?? this.#unlisted;
+  }
+
+  /** Whether the policy has stages, and neither a started stage nor one that is to come takes the collector. */
+  #isUnstaged(id: string, row: Row | undefined): boolean {
+    return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
   /** State that a member would have with this entry. Reads only. */
@@ -283,22 +279,21 @@ export class Roster {
     return this.#listed[standing];
   }
 
-  /** Index of the stage of a member, or `noStage`. */
+  /** Index of the started stage of a member, `laterStage`, or `noStage` for a policy without stages. */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
 
-  get stages(): StageList {
-    return this.#stages.list;
-  }
-
   stageCounts(stage: number): Counts {
-    return this.#stages.counts(stage);
+    return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Number of collectors started in a stage that left the listing. */
-  vanished(stage: number): number {
-    return this.#stages.vanished(stage);
+  /** Members that no started stage lists. */
+  *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
+    const { ledger, listing } = this.#options;
+    for (const id of this.#members.keys()) {
+      if (ledger.listedIn(id) === undefined) yield { id, collector: listing.row(id)?.collector };
+    }
   }
 
   /** Collectors that this rollout upgraded and that are not alive. */
@@ -378,7 +373,7 @@ export class Roster {
       awaited: ownership.first(id)?.uid === policy,
       busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.unseenSinceMs(id, entry) !== undefined,
       drifted: this.#notes.driftingSinceMs(id) !== undefined,
-      unstaged: this.#stages.isUsed && this.#stages.stageOf(id) === noStage,
+      unstaged: this.#isUnstaged(id, row),
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
     };
   }
@@ -398,14 +393,13 @@ export class Roster {
     if (!member) return;
     this.#uncount(id, member);
     this.#members.delete(id);
-    this.#stages.remove(id);
     this.#order.forget(id);
     this.#notes.forget(id);
   }
 
   #count(id: string, { standing, version, stage }: Member): void {
     this.#counts[standing]++;
-    this.#stages.count(stage, standing, 1);
+    this.#countInStage(stage, standing, 1);
     if (version !== undefined) this.#versions.set(version, (this.#versions.get(version) ?? 0) + 1);
     if (standing === 'pending') {
       this.#order.returned(id);
@@ -414,9 +408,15 @@ export class Roster {
     }
   }
 
+  #countInStage(stage: number, standing: Standing, change: 1 | -1): void {
+    const counts = this.#stageCounts.get(stage) ?? emptyCounts();
+    this.#stageCounts.set(stage, counts);
+    counts[standing] += change;
+  }
+
   #uncount(id: string, { standing, version, stage }: Member): void {
     this.#counts[standing]--;
-    this.#stages.count(stage, standing, -1);
+    this.#countInStage(stage, standing, -1);
     if (version !== undefined) {
       const left = (this.#versions.get(version) ?? 1) - 1;
       if (left === 0) this.#versions.delete(version);

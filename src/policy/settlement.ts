@@ -2,26 +2,18 @@
  * Applies new evidence to open attempts, and learns durations of upgrades from it. The state machine of a single attempt is in
  * `attempt.ts`.
  */
-import type { Stage } from '../api/generated/collector-version-policy.ts';
 import { type Moment, settleEntry } from './attempt.ts';
 import type { DecideInput } from './decide-input.ts';
 import type { Draft } from './draft.ts';
-import {
-  type Ending,
-  type Entry,
-  hasFailed,
-  type LedgerHeader,
-  type StageRecord,
-  unnamedStage,
-  wantedVersion,
-} from './ledger.ts';
+import { type Ending, type Entry, hasFailed, type LedgerHeader, type StageRecord, wantedVersion } from './ledger.ts';
 import type { Roster } from './roster.ts';
-import { soakMsOf } from './stage-progress.ts';
+import { waitingStages } from './stages.ts';
 import type { Look } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Applies new evidence to all open attempts. Returns the observed durations of upgrades. */
-export function settleAll({ ledger, roster, observation, now, settings }: DecideInput, draft: Draft): readonly Look[] {
+export function settleAll(input: DecideInput, draft: Draft): readonly Look[] {
+  const { ledger, roster, observation, now, settings } = input;
   const { listing, posted, tasks, flying, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
   const looks: Look[] = [];
@@ -48,9 +40,33 @@ export function settleAll({ ledger, roster, observation, now, settings }: Decide
     // member (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !roster.selects(collectorId);
     if (stale && !settled?.open) draft.set(collectorId, undefined);
-    else if (settled !== entry) draft.set(collectorId, settled);
+    else if (settled !== entry)
+      draft.set(
+        collectorId,
+        settled?.ending === entry.ending ? settled : settled && countEnd(input, draft, entry, settled),
+      );
   }
   return looks;
+}
+
+/** Counts an attempt that has just ended (R5). Rollback attempts, refusals and upgrades that logfleet did not start do not count. */
+function countEnd(input: DecideInput, draft: Draft, before: Entry, entry: Entry): Entry {
+  const { ending, used, back } = entry;
+  if (!ending || back || used === 0 || !before.open?.ours) return entry;
+  const isFailure = ending.kind === 'failed' || ending.kind === 'timedOut';
+  if (!isFailure && ending.kind !== 'updated') return entry;
+  draft.count(talliedStage(input, entry.collectorId), { finished: 1, failed: Number(isFailure) });
+  return { ...entry, counted: input.ledger.header.tally.number };
+}
+
+/** Index of the stage whose tally has the attempts of a collector: its own, or for a late joiner the last one, until that has ended. */
+function talliedStage({ policy, ledger: { header }, roster }: DecideInput, id: string): number | undefined {
+  const { stages = [] } = header;
+  const own = roster.stageOf(id);
+  const isUnderWay = (index: number) => stages[index] !== undefined && stages[index].endedAtMs === undefined;
+  if (isUnderWay(own)) return own;
+  const last = stages.length - 1;
+  return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
 /** Observed duration of a successful upgrade. Failed and stuck upgrades give no duration. */
@@ -81,77 +97,68 @@ export function settleByRows(input: DecideInput, draft: Draft): void {
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     // The death was the only record of a collector that ran the target before this rollout.
     if (entry.ending.kind === 'died' && entry.used === 0) {
+      if (isCounted(entry, ledger.header)) draft.count(talliedStage(input, id), { finished: -1, failed: -1 });
       draft.set(id, undefined);
       continue;
     }
-    const ending = {
-      ...entry.ending,
-      kind: 'updated',
-      toVersion: target,
-      message: '',
-      sinceMs: now.monotonicMs,
-    } as const;
-    draft.set(id, { ...entry, failures: Math.max(0, entry.failures - 1), ending });
+    const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
+    if (isCounted(entry, ledger.header)) draft.count(talliedStage(input, id), { finished: 0, failed: -1 });
+    draft.set(id, { ...entry, ending: { ...entry.ending, ...there } });
   }
-  const fell = (id: string, kind: 'died' | 'left', message: string) => {
-    const entry = draft.entry(id);
-    // An upgrade that logfleet did not start says nothing about this rollout (U10).
-    if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0) return;
-    if (!isWatched(entry, ledger.header, roster)) return;
-    const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
-    draft.set(id, { ...entry, failures: entry.failures + 1, ending });
-  };
-  for (const id of roster.silent) fell(id, 'died', silentInSoak);
+  for (const id of roster.silent) fall(input, draft, id, 'died', silentInSoak);
   for (const id of roster.members('drifting')) {
-    if (draft.standing(id) === 'drifting') fell(id, 'left', 'left the target within the soak of its stage');
+    if (draft.standing(id) === 'drifting')
+      fall(input, draft, id, 'left', 'left the target within the soak of its stage');
   }
   for (const id of diedUntouched(input, draft)) {
-    const stage = roster.stages.stages[roster.stageOf(id)];
-    if (stage && soakMsOf(stage) > 0) draft.set(id, deathOf(id, stage.name, target, now));
+    draft.count(talliedStage(input, id), { finished: 1, failed: 1 });
+    draft.set(id, { ...deathOf(id, target, now), counted: ledger.header.tally.number });
   }
 }
 
+/** Whether the present tally has the last ended attempt as a failure. */
+function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
+  return !forgiven && counted === tally.number && (hasFailed(ending) || ending?.kind === 'left');
+}
+
+/** A collector that this rollout upgraded died or left the target before its stage ended: its success becomes a failure. */
+function fall(input: DecideInput, draft: Draft, id: string, kind: 'died' | 'left', message: string): void {
+  const { ledger, roster, now } = input;
+  const { header } = ledger;
+  const entry = draft.entry(id);
+  // An upgrade that logfleet did not start says nothing about this rollout (U10).
+  if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
+  const record = header.stages?.[roster.stageOf(id)];
+  if (!record || record.endedAtMs !== undefined) return;
+  const finished = entry.counted === header.tally.number ? 0 : 1;
+  draft.count(talliedStage(input, id), { finished, failed: 1 });
+  const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
+  draft.set(id, { ...entry, counted: header.tally.number, ending });
+}
+
 /**
- * Members of an unproven rollout that were at the target before it began, gave a sign of life after their stage began, and have died since.
- * In any other rollout the death of such a collector says nothing about the target.
+ * Members of an unproven rollout that were at the target before it began, gave a sign of life after their stage started, and have died
+ * since. In any other rollout the death of such a collector says nothing about the target.
  */
 function* diedUntouched({ ledger: { header }, roster }: DecideInput, draft: Draft): IterableIterator<string> {
   if (!header.unproven) return;
   for (const id of roster.silentBefore) {
-    const record = recordOf(roster.stages.stages[roster.stageOf(id)], header);
+    const record: StageRecord | undefined = header.stages?.[roster.stageOf(id)];
     const lastMs = roster.row(id)?.collector.lastSeenAliveMs ?? 0;
-    if (!record || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;
+    if (!record?.soakMs || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;
     if (draft.standing(id) === 'updated' && !draft.entry(id)) yield id;
   }
 }
 
-function recordOf(stage: Pick<Stage, 'name'> | undefined, { stages = [] }: LedgerHeader): StageRecord | undefined {
-  return stages.find(({ name }) => name === stage?.name);
-}
-
-function deathOf(
-  collectorId: string,
-  stage: string,
-  toVersion: string,
-  now: Moment,
-): Entry & { readonly ending: Ending } {
+function deathOf(collectorId: string, toVersion: string, now: Moment): Entry & { readonly ending: Ending } {
   const { wallMs, monotonicMs } = now;
   const none = { taskId: undefined, lastSeenAliveMs: undefined };
   const times = { startedAtMs: wallMs, endedAtMs: wallMs, sinceMs: monotonicMs };
   const ending = { kind: 'died', toVersion, message: silentInSoak, ...none, ...times } as const;
-  const blank = { before: undefined, used: 0, drifts: 0, back: false, open: undefined };
-  return { collectorId, ...blank, failures: 1, stage, ending };
+  return { collectorId, before: undefined, used: 0, drifts: 0, back: false, open: undefined, ending };
 }
 
 const silentInSoak = 'fell silent within the soak of its stage';
-
-/** Whether the stage in which the collector was started is under way, or its present stage if that stage no longer exists. */
-function isWatched({ collectorId, stage }: Entry, { stages = [] }: LedgerHeader, roster: Roster): boolean {
-  if (stage === undefined) return false;
-  const { stages: list } = roster.stages;
-  const now = roster.stages.indexOf(stage) === undefined ? list[roster.stageOf(collectorId)]?.name : stage;
-  return stages.some(({ name, endedAtMs }) => name === now && endedAtMs === undefined);
-}
 
 /**
  * Applies a person's retry: failures are forgiven. Collectors that were rolled back, not rolled back, or left alone are treated
@@ -163,8 +170,7 @@ export function forgive(input: DecideInput, draft: Draft): void {
   for (const { collectorId } of ledger.entries()) {
     const entry = draft.entry(collectorId);
     if (!entry) continue;
-    const { ending, open, back, failures } = entry;
-    // A collector that left the listing gives its place to another.
+    const { ending, open, back } = entry;
     if (!open && draft.standing(collectorId) === undefined) draft.set(collectorId, undefined);
     else if (back && !open) draft.set(collectorId, broughtThere(entry, header.target));
     else if (back) draft.set(collectorId, { ...entry, back: false });
@@ -172,17 +178,17 @@ export function forgive(input: DecideInput, draft: Draft): void {
     else if (!open && wasRefused(ending)) draft.set(collectorId, unrefused(forgiven(entry)));
     else if (roster.skipReason(collectorId, entry) === 'Contested')
       draft.set(collectorId, { ...forgiven(entry), drifts: 0 });
-    else if (failures > 0 || hasFailed(ending)) draft.set(collectorId, forgiven(entry));
+    else if (hasFailed(ending) || ending?.kind === 'left') draft.set(collectorId, forgiven(entry));
   }
   for (const id of diedUntouched(input, draft)) {
-    const death = deathOf(id, unnamedStage, header.target, now);
+    const death = deathOf(id, header.target, now);
     draft.set(id, forgivenDeath(death, death.ending));
   }
 }
 
-/** The collector is no longer watched, or the same death would be found again. */
+/** The collector counts as updated. The same death is not counted again. */
 function forgivenDeath(entry: Entry, ending: Ending): Entry {
-  return { ...forgiven(entry), stage: undefined, ending: { ...ending, kind: 'updated' } };
+  return { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } };
 }
 
 /**
@@ -193,7 +199,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
   if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
   const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
-  return { ...entry, back: false, used: 1, failures: 0, ending: there };
+  return { ...entry, back: false, used: 1, ending: there };
 }
 
 /** Whether the service refused the upgrade so that nothing was tried. */
@@ -207,10 +213,10 @@ function unrefused(entry: Entry): Entry | undefined {
 }
 
 /** A collector that this rollout upgraded is still rolled back if a rollback comes. */
-function forgiven({ late: _, ...entry }: Entry): Entry {
+function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
-  return { ...entry, failures: 0, used: arrived ? Math.min(1, used) : 0 };
+  return { ...entry, used: arrived ? Math.min(1, used) : 0 };
 }
 
 /** Forgets ended attempts of collectors that a changed selection excludes, also for later processes (U12). */

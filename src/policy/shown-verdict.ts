@@ -27,6 +27,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.rollingBack,
   reasons.rolledBack,
   reasons.rolloutStopped,
+  reasons.stageInconclusive,
   reasons.aborted,
   reasons.collectorsFailed,
   reasons.collectorsRefused,

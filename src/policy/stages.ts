@@ -1,114 +1,116 @@
 /**
- * Assigns each collector to a stage of the rollout (R1).
+ * Stages of a rollout: which collectors a stage chooses, and which stages are still to come (R1).
  *
- * - A collector belongs to the first stage that takes it.
- * - A stage with `size` takes that many of the collectors that no earlier stage has. The order follows from the ids alone, so it is
- *   the same after a restart and in the next rollout.
- * - Upgradable collectors come first, because an offline canary proves nothing.
- * - A collector that was started in a stage stays there. When it leaves the listing, its place stays taken.
+ * - A stage chooses its members once, when it starts, among the collectors that no started stage has.
+ * - A stage with `size` takes that many. Collectors that can be upgraded come first, because others prove nothing. In an unproven
+ *   rollout, collectors at the target soak as well and come first, too. The order follows from the ids alone, so it is the same after
+ *   a restart and in the next rollout.
+ * - The last stage has no list when it has neither `size` nor `selector`: it is every collector that no other stage has.
  *
- * `stage-progress.ts` decides when a stage begins and ends.
+ * `rollout-state.ts` decides when a stage starts and ends.
  */
-import type { Stage } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
+import { parseDuration } from '../base/duration.ts';
+import { compareText } from '../base/text-order.ts';
 import type { Collector } from '../service/collectors/upgrade-service.ts';
-import { compileSelection, type Matcher } from './selector.ts';
-import { type Counts, totalOf } from './standing-counts.ts';
+import type { LedgerHeader, StageRecord } from './ledger.ts';
+import { compileSelection } from './selector.ts';
+import { isEligible, type Standing } from './standing.ts';
 
-/** Stage index of collectors without a stage, and of all collectors of a policy without stages. */
+/** Stage index of all collectors of a policy without stages. */
 export const noStage = -1;
+/** Stage index of collectors that no started stage has. Comes after every started stage. */
+export const laterStage = Number.MAX_SAFE_INTEGER;
 
-/** A collector with the inputs for its stage. */
+type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
+
+/** A collector that no started stage has. */
 export interface StageCandidate {
   readonly id: string;
-  /** Bit mask of the stages whose selector matches the collector. The lowest bit is the first stage. */
-  readonly matches: number;
-  /** Index of the stage in which the collector was started. */
-  readonly startedIn: number | undefined;
-  /** Whether the collector can be upgraded or was upgraded. */
-  readonly eligible: boolean;
-  /** Whether the collector runs the target without having been started in a stage. */
-  readonly isThere: boolean;
+  readonly standing: Standing;
+  /** Undefined when no listing shows the collector. */
+  readonly collector: Collector | undefined;
 }
 
-const noIndexes: ReadonlyMap<string, number> = new Map();
+/** Stages of the spec that have not started, in order. Stages are identified by name. */
+export function waitingStages(
+  { strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>,
+  { stages: started = [] }: Pick<LedgerHeader, 'stages'>,
+): readonly Stage[] {
+  return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
+}
 
-/** Stages of a policy, compiled once per generation of the spec. */
-export class StageList {
-  readonly stages: readonly Stage[];
-  readonly #matchers: readonly (Matcher | undefined)[];
-  readonly #indexes: ReadonlyMap<string, number>;
+/** Whether the stage has no list of members. */
+export function hasNoList({ size, selector }: Stage): boolean {
+  return size === undefined && selector === undefined;
+}
 
-  constructor(stages: readonly Stage[] = []) {
-    this.stages = stages;
-    this.#matchers = stages.map(({ selector }) => selector && compileSelection(selector));
-    this.#indexes = stages.length === 0 ? noIndexes : new Map(stages.map(({ name }, index) => [name, index]));
+/** Index of the started stage without list; undefined when none has started. */
+export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
+  const index = stages.findLastIndex(({ members }) => members === undefined);
+  return index === -1 ? undefined : index;
+}
+
+/** What a choice depends on beside the stage: the spec, and the rollout. */
+export interface ChoiceInput {
+  readonly spec: StagedSpec;
+  /** Number of selected collectors when the rollout's first stage started. */
+  readonly selected: number;
+  readonly unproven: boolean;
+}
+
+/** Members that a stage chooses when it starts now. */
+export function chooseMembers(
+  { size, selector }: Stage,
+  candidates: Iterable<StageCandidate>,
+  { spec, selected, unproven }: ChoiceInput,
+): readonly string[] {
+  const matches = selector ? compileSelection(selector) : () => true;
+  const able: StageCandidate[] = [];
+  for (const candidate of candidates) {
+    const { collector } = candidate;
+    if (mayBeChosen(candidate, spec) && (!selector || (collector && matches(collector)))) able.push(candidate);
   }
+  return size === undefined ? able.map(({ id }) => id) : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
+}
 
-  indexOf(name: string | undefined): number | undefined {
-    return name === undefined ? undefined : this.#indexes.get(name);
-  }
+function mayBeChosen({ standing, collector }: StageCandidate, spec: StagedSpec): boolean {
+  const isDead = collector?.alive === false && spec.offlinePolicy === 'Skip';
+  return isEligible(standing, spec) && !isDead;
+}
 
-  /** Bit mask for `StageCandidate.matches`. */
-  matches(collector: Collector): number {
-    let bits = 0;
-    for (const [index, matches] of this.#matchers.entries()) if (matches?.(collector)) bits |= 1 << index;
-    return bits;
-  }
+/** Ids in the order in which a size takes them: collectors that can be upgraded, then by hash. */
+function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly string[] {
+  const keyed = candidates.map(({ id, standing }) => {
+    const isLast = standing === 'offline' || (standing === 'updated' && !unproven);
+    return { id, rank: Number(isLast), at: stageOrder(id) };
+  });
+  const sorted = keyed.sort(
+    (left, right) => left.rank - right.rank || left.at - right.at || compareText(left.id, right.id),
+  );
+  return sorted.map(({ id }) => id);
+}
 
-  /**
-   * Stage index of each candidate, in the order of the candidates; `noStage` when no stage takes it.
-   * @param candidates in the order of `stageOrder`
-   * @param vanished stages of the collectors that were started in them and are no candidates any more
-   * @param settled frozen number of members of a stage, or undefined while it is not frozen. Free places of a frozen stage go only
-   * to collectors that already run the target; a collector to upgrade would skip the approval, so it goes to the next stage. Beyond
-   * its number, a frozen stage takes only collectors that no other stage takes
-   */
-  assign(
-    candidates: readonly StageCandidate[],
-    vanished: readonly number[] = [],
-    settled: (stage: string) => number | undefined = () => undefined,
-  ): Int8Array {
-    const assigned = new Int8Array(candidates.length).fill(noStage);
-    for (const [index, { startedIn = noStage }] of candidates.entries()) assigned[index] = startedIn;
-    const first = this.stages.map(({ name }) => settled(name) ?? Number.POSITIVE_INFINITY);
-    this.#fill(assigned, candidates, vanished, first);
-    if (first.some(Number.isFinite) && assigned.includes(noStage)) this.#fill(assigned, candidates, vanished);
-    return assigned;
-  }
+/** Record of a stage that starts now: its limits are frozen with it. */
+export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecord, 'members' | 'shards'> {
+  const { name, maxFailures, maxInProgress } = stage;
+  return {
+    name,
+    startedAtMs,
+    soakMs: soakMsOf(stage),
+    ...(maxFailures !== undefined && { maxFailures }),
+    ...(maxInProgress !== undefined && { maxInProgress }),
+    tally: { finished: 0, failed: 0 },
+  };
+}
 
-  /**
-   * Assigns the remaining candidates to the first stage that takes them.
-   * @param most maximum number of members of each stage, when smaller than its size
-   */
-  #fill(
-    assigned: Int8Array,
-    candidates: readonly StageCandidate[],
-    vanished: readonly number[],
-    most: readonly number[] = [],
-  ): void {
-    for (const [stage, { size, selector }] of this.stages.entries()) {
-      let left = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, candidates.length);
-      const limit = most[stage] ?? Number.POSITIVE_INFINITY;
-      const isSettled = Number.isFinite(limit);
-      left = Math.min(left, limit);
-      for (const one of assigned) if (one === stage) left--;
-      for (const one of vanished) if (one === stage) left--;
-      const take = (isWanted: (candidate: StageCandidate) => boolean) => {
-        for (let index = 0; index < candidates.length && left > 0; index++) {
-          const candidate = candidates[index] as StageCandidate;
-          if (assigned[index] !== noStage || (isSettled && !candidate.isThere) || !isWanted(candidate)) continue;
-          assigned[index] = stage;
-          left--;
-        }
-      };
-      if (selector) {
-        take(({ matches }) => (matches & (1 << stage)) !== 0);
-      } else {
-        take(({ eligible }) => eligible);
-        take(() => true);
-      }
-    }
-  }
+export function soakMsOf({ soakDuration }: Stage): number {
+  return parseDuration(soakDuration) ?? 0;
+}
+
+/** Whether a stage waits for a person before it starts (R4). */
+export function needsApproval({ name, approval }: Stage, { approved }: Pick<LedgerHeader, 'approved'>): boolean {
+  return approval === 'Required' && !approved?.includes(name);
 }
 
 /** Sort key of a collector for sizes of stages; ties are broken by id. An FNV-1a hash with mixed bits. */
@@ -124,9 +126,4 @@ export function stageOrder(id: string): number {
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));
-}
-
-/** `maxInProgress` of a stage as a number, relative to its members; undefined when the stage sets none. */
-export function placesOf({ maxInProgress }: Stage, counts: Counts): number | undefined {
-  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, totalOf(counts));
 }

@@ -63,7 +63,7 @@ export interface StandingInput {
   readonly busyElsewhere: boolean;
   /** Whether the collector ran the target in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
-  /** Whether the policy has stages and none takes the collector. */
+  /** Whether the policy has stages, and no started stage and no later one takes the collector. */
   readonly unstaged: boolean;
   /** Whether windows use the collector's time zone and it has no readable one. */
   readonly zoneless: boolean;
@@ -142,8 +142,8 @@ export function skipReason(input: StandingInput, context: StandingContext): Skip
   if (!parseBuildVersion(row.collector.collectorVersion ?? '')) return 'VersionUnreadable';
   const left = input.drifted || wasUpdated(ending, context);
   if (left && entry && entry.drifts >= maxDrifts && isOffTarget(row, ending, context)) return 'Contested';
-  if (entry) return undefined;
   if (input.unstaged) return 'NoStage';
+  if (entry) return undefined;
   return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 

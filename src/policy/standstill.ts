@@ -9,8 +9,8 @@ import type { Admission } from './admission.ts';
 import { type Moment, monotonicOf } from './attempt.ts';
 import type { Draft } from './draft.ts';
 import type { RolloutWait } from './health.ts';
-import type { Course } from './rollout-course.ts';
-import type { Roster } from './roster.ts';
+import { mayJoin, type RolloutState } from './rollout-state.ts';
+import { laterStage } from './stages.ts';
 import { type Counts, outstanding } from './standing-counts.ts';
 import type { Refusal } from './start-rules.ts';
 
@@ -19,8 +19,7 @@ export interface Standstill {
   /** Reason why the policy may start nothing; undefined when it may start attempts. */
   readonly refusal: Refusal | undefined;
   readonly admission: Admission;
-  readonly course: Course;
-  readonly roster: Roster;
+  readonly state: RolloutState;
   readonly draft: Draft;
   readonly now: Moment;
 }
@@ -32,16 +31,16 @@ export function waitOf(found: Standstill): RolloutWait | undefined {
 
 /** Whether all remaining collectors wait for an approval, or for a person to examine a failure. */
 export function isLeftToPeople(found: Standstill, { reason }: Health): boolean {
-  const { refusal, admission, draft, course } = found;
+  const { refusal, admission, draft, state } = found;
   if (draft.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
-  const { gate } = course.stages;
+  const { gate } = state;
   if (gate?.byPerson === true && reason === gate.reason) return true;
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
 /** Monotonic ms at which attempts may start again: a window opens, a back-off or a soak ends. */
-export function nextStartMs({ refusal, admission, course, now }: Standstill): number {
-  const gateMs = monotonicOf(course.stages.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
+export function nextStartMs({ refusal, admission, state, now }: Standstill): number {
+  const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
@@ -50,20 +49,23 @@ export function nextStartMs({ refusal, admission, course, now }: Standstill): nu
  * Also the soak of the last stage. No collector comes after it, so reasons not to start collectors do not matter. `health.ts`
  * reports a death during this soak.
  */
-function waitAtGate({ refusal, course, roster, draft, now }: Standstill): RolloutWait | undefined {
-  const { gate, reached } = course.stages;
+function waitAtGate({ refusal, state, draft, now }: Standstill): RolloutWait | undefined {
+  const { gate } = state;
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = draft.counts();
   const isUnderWay = gate.reason === reasons.soaking || gate.reason === reasons.rollingOut;
   if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
-  if (!isWindowAlone) return undefined;
-  let behind = 0;
-  for (let stage = reached + 1; stage < roster.stages.stages.length; stage++) {
-    behind += toBeStarted(draft.stageCounts(stage));
-  }
-  return toBeStarted(counts) === behind ? wait() : undefined;
+  return isWindowAlone && toBeStarted(counts) === countBehind(state, draft) ? wait() : undefined;
+}
+
+/** Number of collectors that wait for a later stage. */
+function countBehind(state: RolloutState, draft: Draft): number {
+  let behind = toBeStarted(draft.stageCounts(laterStage));
+  for (const index of (state.header.stages ?? []).keys())
+    if (!mayJoin(index, state)) behind += draft.stageCounts(index).pending;
+  return behind;
 }
 
 function toBeStarted({ pending, retrying, drifting }: Counts): number {

@@ -7,7 +7,7 @@
  */
 
 import { reasons } from '../api/conditions.ts';
-import type { CollectorVersionPolicySpec, Stage } from '../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicySpec } from '../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { pausedByOf } from '../controller/pauses.ts';
@@ -16,11 +16,10 @@ import type { Observation } from './decide-input.ts';
 import type { Draft } from './draft.ts';
 import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
-import type { Course } from './rollout-course.ts';
+import { mayJoin, type RolloutState } from './rollout-state.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { needsApproval } from './stage-progress.ts';
-import { shareOf } from './stages.ts';
+import { laterStage, shareOf } from './stages.ts';
 
 export interface Refusal {
   /** Completes the sentence "waiting for …"; undefined for a wait that ends within moments. */
@@ -83,14 +82,20 @@ export interface AdmissionInput {
   readonly flying: ReadonlySet<string>;
   readonly now: Moment;
   readonly settings: PolicySettings;
-  readonly course: Course;
+  readonly state: RolloutState;
   readonly calendar: MaintenanceCalendar;
+}
+
+export interface StagePlaces {
+  readonly name: string;
+  readonly open: number;
+  readonly most: number;
 }
 
 /** Attempts admitted so far, and the inputs of the rules for one. */
 export interface Line extends AdmissionInput {
   /** Attempts in flight of a stage and their maximum; undefined when the stage sets none. */
-  readonly stagePlaces: (stage: number) => { readonly open: number; readonly most: number } | undefined;
+  readonly stagePlaces: (stage: number) => StagePlaces | undefined;
   /** Number of attempts written ahead in this batch. */
   readonly batched: number;
 }
@@ -101,7 +106,6 @@ const rulesForOne: readonly RuleForOne[] = [
   postUnanswered,
   ownWindowClosed,
   stageNotReached,
-  stageNotApproved,
   backingOff,
   failedUnseen,
   driftUnconfirmed,
@@ -207,30 +211,23 @@ function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | und
   }
 }
 
-/** Reason why the stage of the collector has not begun or is not approved; undefined when neither holds. */
-export function ownStageAhead(candidate: Candidate, line: Line): Refusal | undefined {
-  return stageNotReached(candidate, line) ?? stageNotApproved(candidate, line);
-}
-
-/** Stages run one after the other (R2). Late joiners of an ended stage do not wait, and neither do rollbacks (R7). */
-function stageNotReached({ id }: Candidate, { course, roster, now }: Line): Refusal | undefined {
-  const { gate, reached } = course.stages;
-  if (course.wayBack || !gate || roster.stageOf(id) <= reached) return undefined;
+/**
+ * Stages run one after the other (R2). A collector that its stage has not upgraded when the soak starts is a late joiner: it waits for
+ * the last stage. Retries, corrections of drift and rollbacks do not wait.
+ */
+export function stageNotReached({ id, because }: Candidate, { state, roster, now }: Line): Refusal | undefined {
+  const stage = roster.stageOf(id);
+  const isFirst = because === 'pending' || stage === laterStage;
+  if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
+  const { gate } = state;
+  // A stage that starts with this decision upgrades its members from the next decision on.
+  if (!gate) return { waitsFor: undefined };
   const untilMs = monotonicOf(gate.untilMs, now);
   return {
     waitsFor: gate.waitsFor,
     ...(gate.reason !== undefined && { reason: gate.reason }),
     ...(untilMs !== undefined && { untilMs }),
   };
-}
-
-/** A stage that needs an approval starts nothing before it, including late joiners of a stage that was passed over. */
-function stageNotApproved({ id }: Candidate, { course, roster }: Line): Refusal | undefined {
-  const index = roster.stageOf(id);
-  const stage = roster.stages.stages[index];
-  const isUnderWay = index === course.stages.current;
-  if (course.wayBack || isUnderWay || !stage || !needsApproval(stage, course.header)) return undefined;
-  return { waitsFor: `the approval of stage ${stage.name}`, reason: reasons.awaitingApproval };
 }
 
 function postUnanswered({ id }: Candidate, { flying }: Line): Refusal | undefined {
@@ -276,15 +273,14 @@ function unseen({ id }: Candidate, sentAfterMs: number, waitsFor: string, { rost
   return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
 }
 
-function noPlaceInStage({ id }: Candidate, { stagePlaces, roster, course }: Line): Refusal | undefined {
-  if (course.wayBack) return undefined;
+function noPlaceInStage({ id }: Candidate, { stagePlaces, roster, state }: Line): Refusal | undefined {
+  if (state.rollback) return undefined;
   const stage = roster.stageOf(id);
   const places = stagePlaces(stage);
   if (places === undefined || places.open < places.most) return undefined;
-  const { name } = roster.stages.stages[stage] as Stage;
-  const waitsFor = `an upgrade to end: stage ${name} allows at most ${places.most} at once`;
+  const waitsFor = `an upgrade to end: stage ${places.name} allows at most ${places.most} at once`;
   // The following candidates belong to the same stage.
-  return stage === course.stages.current ? { waitsFor, forAll: true } : { waitsFor };
+  return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
 function noPlace(_: Candidate, { draft, spec, roster }: Line): Refusal | undefined {

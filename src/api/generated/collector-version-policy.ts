@@ -316,7 +316,10 @@ export interface CollectorVersionPolicyStatus {
   readonly summary?: Summary;
   /** Current rollout. Absent when no collector has to be upgraded. */
   readonly rollout?: Rollout;
-  /** Progress of each stage of `spec.strategy.stages`. Empty if the policy has no stages. */
+  /**
+   * Progress of the stages: those that have started, then those of `spec.strategy.stages` that have not. Empty if the
+   * policy has no stages.
+   */
   readonly stages?: readonly StageStatus[];
   /**
    * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
@@ -402,14 +405,15 @@ export interface Rollout {
 export interface StoppedRollout {
   /**
    * Cause of the stop. `RolloutStopped`: too many failures. `RollingBack`: too many failures, and the upgraded
-   * collectors return, or have returned, to their former versions. `Aborted`: a person aborted the rollout.
+   * collectors return, or have returned, to their former versions. `StageInconclusive`: no member of a stage reached
+   * the target. `Aborted`: a person aborted the rollout.
    */
-  readonly reason: 'RolloutStopped' | 'RollingBack' | 'Aborted';
+  readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
   /** Time of the stop. */
   readonly time: string;
   /** Cause of the stop, in one sentence. */
   readonly message: string;
-  /** Stage whose `maxFailures` was exceeded. Absent if `failurePolicy.maxFailures` was exceeded. */
+  /** Stage that caused the stop. Absent if `failurePolicy.maxFailures` was exceeded. */
   readonly stage?: string;
 }
 
@@ -429,7 +433,10 @@ export interface PersonAction {
 export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
-  /** Number of collectors in the stage. */
+  /**
+   * Number of members, chosen when the stage started. Of the next stage, the number that it would choose now; 0 of
+   * later stages.
+   */
   readonly members: number;
   /** Number of members at the target. */
   readonly updated: number;
@@ -441,10 +448,10 @@ export interface StageStatus {
    */
   readonly failedAttempts?: number;
   /**
-   * `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the stage. `Progressing`: its
-   * collectors are being upgraded. `Soaking`: its collectors are at the target, and the soak is running. `Failed`:
-   * collectors failed, went offline or disappeared, and a person must act. `Completed`: the stage and its soak have
-   * ended. `Stopped`: the rollout stopped in this stage.
+   * `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the stage, or it has no members and
+   * an approval skips it. `Progressing`: its collectors are being upgraded. `Soaking`: its collectors are at the
+   * target, and the soak is running. `Failed`: collectors failed or went offline, and a person must act. `Completed`:
+   * the stage and its soak have ended. `Stopped`: the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
   /** Start of the stage. */

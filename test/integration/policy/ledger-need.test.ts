@@ -4,7 +4,7 @@ import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger.ts';
 import { headerFromStatus, needsLedger } from '../../../src/policy/ledger-need.ts';
 import { policiesPath, secretsPath } from '../../support/world.ts';
-import { epochMs, header, target as headerTarget, minuteMs } from '../../unit/policy/builders.ts';
+import { epochMs, header, target as headerTarget, minuteMs, stageRecord } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 const completed = {
@@ -25,7 +25,7 @@ describe('whether a header needs a ledger', () => {
 
   test.each<[string, Partial<LedgerHeader>]>([
     ['a rollout that has begun', {}],
-    ['a rollout that is complete', { completedAtMs: epochMs, completions: 1, history: [completed] }],
+    ['a rollout that is complete', { completedAtMs: epochMs, history: [completed] }],
     ['another target that was superseded before', { history: [superseded] }],
     ['another selection', { selection: 'another' }],
   ])('%s: no', (_, change) => {
@@ -34,14 +34,13 @@ describe('whether a header needs a ledger', () => {
 
   test.each<[string, Partial<LedgerHeader>]>([
     ['an attempt', { attempts: 1 }],
-    ['a stage that has begun', { stages: [{ name: 'canary', startedAtMs: epochMs }] }],
+    ['a stage that has begun', { stages: [stageRecord('canary')] }],
     ['a stop', { stop }],
     ['an approval', { approved: ['canary'] }],
     ['an action of a person', { actions: [action] }],
     ['a request that was handled', { handled: { retry: '1/a' } }],
     ['a noted pause', { pauseNoted: false }],
     ['a rollout towards a version that was tried before', { unproven: true }],
-    ['a complete rollout that goes on', { history: [completed] }],
     ['a stop of a former rollout', { history: [{ ...superseded, stop }] }],
     ['failures of a former rollout', { history: [{ ...superseded, failed: 1 }] }],
     ['actions of a former rollout', { history: [{ ...superseded, actions: [action] }] }],
@@ -89,7 +88,6 @@ describe('the header from status', () => {
       rolloutId: '2-19.1-1',
       startedAtMs: Date.parse(record.startTime),
       completedAtMs: Date.parse(record.completionTime),
-      completions: 1,
     });
   });
 
@@ -180,7 +178,7 @@ describe('a policy that is in order from the start', () => {
     ]);
   });
 
-  test('continues with the collectors of another selector that came while no process ran', async () => {
+  test('upgrades the collectors of another selector that came while no process ran, and stays complete', async () => {
     const selector = (name: string) => ({ selector: { matchNames: [name] } });
     const one = inOrder(selector('web-*'), { db: { count: 2, name: 'db-#', version: before } });
     await one.settle();
@@ -190,7 +188,7 @@ describe('a policy that is in order from the start', () => {
     one.world.start();
     expect(await one.world.until(() => one.at(target) === 5, hourMs)).toBe(true);
     await one.world.clock.advance(hourMs);
-    expect(one.status()?.history?.map(({ id, updated }) => [id, updated])).toEqual([[history[0]?.id, 5]]);
+    expect(one.status()?.history?.map(({ id, updated }) => [id, updated])).toEqual([[history[0]?.id, 3]]);
   });
 
   test('begins again when its Secret leads to another service while no process runs', async () => {
@@ -220,13 +218,13 @@ describe('a policy that is in order from the start', () => {
 });
 
 test.each([
-  ['a stage', { strategy: { maxInProgress: 1000, order: 'Name', stages: [canary, rest] } }],
-  ['a pause', { paused: true }],
-])('%s is remembered in a ledger', async (_, spec) => {
+  ['a stage', 'head, members-0', { strategy: { maxInProgress: 1000, order: 'Name', stages: [canary, rest] } }],
+  ['a pause', 'head', { paused: true }],
+])('%s is remembered in a ledger, in the shards %s', async (_, shards, spec) => {
   const one = inOrder(spec);
   one.world.start();
   await one.world.clock.advance(5 * minuteMs);
-  expect(one.ledgers()).toHaveLength(1);
+  expect(one.ledgers()).toHaveLength(shards.split(', ').length);
   expect(one.status()).not.toHaveProperty('noLedgerFor');
 });
 

@@ -12,7 +12,7 @@ describe('stages', () => {
     await world.clock.advance(minuteMs);
     expect(tasks()).toHaveLength(3);
     expect(stage('canary')).toMatchObject({ members: 3, state: 'Progressing' });
-    expect(stage('rest')).toMatchObject({ members: 27, state: 'Pending' });
+    expect(stage('rest')).toMatchObject({ members: 0, state: 'Pending' });
     expect(status()?.rollout).toMatchObject({ stage: 'canary', waitingFor: 'the end of stage canary' });
     expect(await untilReason('AllUpdated')).toBe(true);
     expect(status()?.stages?.map(({ state, updated }) => [state, updated])).toEqual([
@@ -101,8 +101,8 @@ describe('stages', () => {
     expect(most).toEqual([2, 5]);
   });
 
-  test('catch up who comes back to a stage that has ended', async () => {
-    const { world, tasks, untilReason, status } = staged({
+  test('without members wait for an approval that skips them, and catch up their collectors later', async () => {
+    const { world, tasks, untilReason, status, annotate } = staged({
       scenario: {
         groups: {
           web: { count: 6, version: before },
@@ -115,6 +115,10 @@ describe('stages', () => {
       ],
     });
     world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    await world.clock.advance(hourMs);
+    expect(tasks()).toHaveLength(0);
+    annotate(annotations.approve, `${status()?.rollout?.id}/windows`);
     expect(await untilReason('AllUpdated')).toBe(true);
     expect(tasks()).toHaveLength(6);
     world.model.patch({ groups: { late: { running: true } } }, world.service.nowMs());
@@ -225,7 +229,7 @@ describe('a soak', () => {
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 collector of stage canary that died within its soak');
+    expect(world.ready('production')?.message).toContain('1 collector of stage canary that failed or died');
     world.model.patch({ collectors: { [name]: { running: true } } }, world.service.nowMs());
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });

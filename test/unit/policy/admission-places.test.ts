@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/admission.ts';
 import { maxInProgressOf } from '../../../src/policy/start-rules.ts';
-import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, target } from './builders.ts';
-import { admitted, fleetOf, PolicyBench, policyUid, quietCourse } from './policy-bench.ts';
+import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, stageRecord, target } from './builders.ts';
+import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
 
 const { graceMs, maxOpen } = settings;
 
@@ -95,8 +95,6 @@ describe('U13: what a policy that is gone left in flight', () => {
       before: oldVersion,
       used: 1,
       drifts: 0,
-      failures: 0,
-      stage: undefined,
       back: false,
       ending: undefined,
       open: {
@@ -129,7 +127,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   describe('R2: where its stage has not come', () => {
     const canary = { name: 'canary', soakDuration: '0s', selector: { matchNames: ['none'] } };
     const stages = [canary, { name: 'rest', soakDuration: '0s' }];
-    const gate = { waitsFor: 'the end of stage canary', reason: undefined, untilMs: undefined, byPerson: false };
+    const gate = { waitsFor: 'the end of stage canary', reason: undefined, byPerson: false };
     const later = (taskId: string | undefined) => {
       const bench = new PolicyBench({
         spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },
@@ -139,17 +137,21 @@ describe('U13: what a policy that is gone left in flight', () => {
       bench.roster = bench.freshRoster();
       return bench;
     };
-    const course = { ...quietCourse, stages: { ...quietCourse.stages, reached: 0, current: 0, gate } };
+    const state = { ...quietState, gate, isLastStarted: false };
 
     test('without a task id is left alone until it has: a probe might begin it now', () => {
       const bench = later(undefined);
-      expect(admitted(bench, 500, { course }).draft.changes()).toEqual([]);
+      expect(admitted(bench, 500, { state }).draft.changes()).toEqual([]);
       expect(bench.roster.counts).toMatchObject({ inProgress: 1, pending: 1 });
-      expect(admitted(bench, 500).draft.entry('1')?.open).toMatchObject({ state: 'unknown' });
+      const started = { ...bench.ledger.header, stages: [stageRecord('rest')] };
+      bench.ledger.setHeader(started);
+      bench.roster.sync();
+      const { draft } = admitted(bench, 500, { state: { ...quietState, header: started } });
+      expect(draft.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
 
     test('is taken over with its task, which is read and never posted', () => {
-      const { draft, post } = admitted(later('88'), 500, { course });
+      const { draft, post } = admitted(later('88'), 500, { state });
       expect(draft.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
       expect(post).toEqual([]);
     });

@@ -34,8 +34,6 @@ describe('U2: a first attempt', () => {
         before: oldVersion,
         used: 1,
         drifts: 0,
-        failures: 0,
-        stage: undefined,
         back: false,
         ending: undefined,
         open: {

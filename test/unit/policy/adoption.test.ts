@@ -9,7 +9,6 @@ import type {
 import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from '../../../src/policy/adoption.ts';
 import { Ledger } from '../../../src/policy/ledger.ts';
 import { endedEntry, epochMs, header, newerVersion, oldVersion, openEntry, policy, target } from './builders.ts';
-import { fleetOf, PolicyBench } from './policy-bench.ts';
 
 const sample = (more: Partial<TaskSample> = {}): TaskSample => ({
   id: '9',
@@ -27,15 +26,6 @@ test('U1: without a status there is nothing to take over', () => {
   expect(adoptFromStatus({}, new Ledger(header()), 5)).toEqual([]);
 });
 
-test('U1: what is taken over from status fails in the stage that has the collector: status does not tell where it was started', () => {
-  const [change] = adoptFromStatus({ tasks: [sample()] }, new Ledger(header()), 5);
-  const failed = { ...endedEntry('failed'), stage: change?.entry?.stage, failures: 1 };
-  const stages = [{ name: 'rest', soakDuration: '0s', maxFailures: 0 }];
-  const strategy = { maxInProgress: 10, order: 'Name', stages } as const;
-  const bench = new PolicyBench({ spec: { strategy }, entries: [failed], collectors: fleetOf(3, () => ({})) });
-  expect(bench.draft().stageTally(0)).toMatchObject({ finished: 1, failed: 1 });
-});
-
 test('U1: a running task that the ledger does not know is taken for running, from the takeover on', () => {
   const [change] = adoptFromStatus({ tasks: [sample()] }, new Ledger(header()), 5);
   expect(change).toEqual({
@@ -45,8 +35,6 @@ test('U1: a running task that the ledger does not know is taken for running, fro
       before: oldVersion,
       used: 1,
       drifts: 0,
-      failures: 0,
-      stage: '',
       back: false,
       ending: undefined,
       open: {

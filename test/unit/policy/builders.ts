@@ -7,7 +7,7 @@ import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Claimant } from '../../../src/fleet/ownership.ts';
 import type { Evidence, Moment } from '../../../src/policy/attempt.ts';
-import type { Attempt, Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
+import type { Attempt, Ending, EndingKind, Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
 import { policySettings } from '../../../src/policy/settings.ts';
 import { type Counts, emptyCounts } from '../../../src/policy/standing-counts.ts';
 import type { Collector, UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
@@ -92,8 +92,6 @@ export function entry(more: Partial<Entry> = {}): Entry {
     before: oldVersion,
     used: 1,
     drifts: 0,
-    failures: 0,
-    stage: undefined,
     back: false,
     open: undefined,
     ending: undefined,
@@ -144,9 +142,15 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
     startedAtMs: epochMs,
     completedAtMs: undefined,
     attempts: 0,
+    tally: { number: 0, finished: 0, failed: 0 },
     history: [],
     ...more,
   };
+}
+
+/** A stage without list that has just started. */
+export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
+  return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
 /** A spec with the defaults of the schema and without effective limits. */

@@ -13,6 +13,7 @@ import {
   openEntry,
   policy,
   settings,
+  stageRecord,
   target,
   task,
 } from './builders.ts';
@@ -24,6 +25,7 @@ const problem = (kind: 'stall' | 'backoff') =>
   new LogfleetError({ code: 'x.y', reason: 'Forbidden', message: 'No.', handling: { kind } });
 const posts = ({ post }: Decision) => post.map(({ collectorId }) => collectorId);
 const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
+const soakingStage = stageRecord('all', { soakMs: 60 * minuteMs, upgraded: true, updatedAtMs: epochMs });
 const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
 test('a rollout begins: attempts are written ahead, then posted', () => {
@@ -355,25 +357,31 @@ test('U8: a drift is corrected, once', () => {
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });
 
-test('R5: a stage whose turn comes only later, since stages were changed, stops the rollout by the failures that it has', () => {
-  const strategy = {
-    maxInProgress: 1_000,
-    order: 'Name',
-    stages: [
-      { name: 'new', selector: { matchNames: ['web-3'] }, soakDuration: '0s' },
-      { name: 'rest', soakDuration: '0s', maxFailures: 0 },
-    ],
-  } as const;
-  const failed = endedEntry('failed', {}, { stage: 'rest', used: 9, failures: 1 });
-  const bench = new PolicyBench({
-    spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
-    header: { stages: [{ name: 'rest', startedAtMs: epochMs }] },
-    collectors: fleetOf(3),
-    entries: [failed],
-  });
-  const decision = decided(bench);
-  expect(posts(decision)).toEqual([]);
-  expect(decision.header.stop).toMatchObject({ kind: 'failures', stage: 'rest' });
+test('a stage that starts is written before its members are upgraded', () => {
+  const stages = [
+    { name: 'canary', size: 1, soakDuration: '1h', maxFailures: 0, maxInProgress: '50%' },
+    { name: 'rest', soakDuration: '0s' },
+  ];
+  const strategy = { maxInProgress: 1_000, order: 'Name' as const, stages };
+  const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(3) });
+  const first = decided(bench);
+  expect(first).toMatchObject({ post: [], requeueAfterMs: 0, settled: false, needsLedger: true });
+  expect(first.started).toHaveLength(1);
+  expect(first.header).toMatchObject({ selected: 3, memberShards: 1 });
+  expect(first.header.stages).toEqual([
+    {
+      name: 'canary',
+      startedAtMs: epochMs + 1_000,
+      soakMs: 60 * minuteMs,
+      maxFailures: 0,
+      maxInProgress: '50%',
+      members: 1,
+      shards: [0, 1],
+      tally: { finished: 0, failed: 0 },
+    },
+  ]);
+  bench.write(first);
+  expect(posts(decided(bench))).toEqual(first.started);
 });
 
 test.each<[string, Seen]>([
@@ -386,9 +394,9 @@ test.each<[string, Seen]>([
     const decisionAfter = (soakedMs: number) => {
       const bench = new PolicyBench({
         spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
-        header: { stages: [{ name: 'all', startedAtMs: epochMs, updatedAtMs: epochMs }] },
+        header: { stages: [soakingStage] },
         collectors: updatedFleet(1),
-        entries: [endedEntry('updated', {}, { stage: 'all', used: 1 })],
+        entries: [endedEntry('updated')],
         seenAtMs: soakedMs,
       });
       bench.listing.sweptMs = soakedMs;
@@ -412,14 +420,11 @@ test('R3: nor by a retry, which may leave nothing to start', () => {
   const bench = new PolicyBench({
     spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
     header: {
-      stages: [{ name: 'all', startedAtMs: epochMs, updatedAtMs: epochMs }],
+      stages: [soakingStage],
       stop: { kind: 'failures', message: 'x', stage: 'all', atMs: epochMs },
     },
     collectors: updatedFleet(2).map((one) => (one.id === '1' ? { ...one, alive: false } : one)),
-    entries: [
-      endedEntry('died', {}, { stage: 'all', used: 1, failures: 1 }),
-      { ...endedEntry('updated', {}, { stage: 'all', used: 1 }), collectorId: '2' },
-    ],
+    entries: [endedEntry('died'), { ...endedEntry('updated'), collectorId: '2' }],
     seenAtMs: minuteMs,
   });
   const decision = decided(bench, {

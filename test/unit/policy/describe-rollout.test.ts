@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
-import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
+import { endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
@@ -22,21 +22,22 @@ interface Setting {
 function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: Setting) {
   const entries = {
     pending: [],
-    inProgress: [openEntry({ sinceMs: nowMs }, { stage: 'canary' })],
-    updated: [endedEntry('updated', {}, { stage: 'canary' })],
-    failed: [endedEntry('failed', {}, { stage: 'canary', used: 9, failures: 1 })],
+    inProgress: [openEntry({ sinceMs: nowMs })],
+    updated: [endedEntry('updated')],
+    failed: [endedEntry('failed', {}, { used: 9, counted: 0 })],
   }[first];
   const collectors = fleetOf(3).map((one) =>
     one.id === '1' && first === 'updated' ? { ...one, collectorVersion: target } : one,
   );
   const spec = { strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [...stages] } };
-  const bench = new PolicyBench({ spec, header, entries, collectors, seenAtMs: nowMs });
+  const bench = new PolicyBench({ spec, header, entries, members: { canary: ['1'] }, collectors, seenAtMs: nowMs });
   const decision = decided(bench, { nowMs, room: 0, ...seen });
   return { ...decision.essentials, stages: decision.figures().stages };
 }
 
 describe('stages', () => {
-  const record = (more: Partial<StageRecord> = {}): StageRecord => ({ name: 'canary', startedAtMs: epochMs, ...more });
+  const record = (more: Partial<StageRecord> = {}): StageRecord =>
+    stageRecord('canary', { soakMs: 60 * minuteMs, upgraded: true, ...more });
   const ended = record({ updatedAtMs: epochMs, endedAtMs: epochMs + 1 });
   const stop: RolloutStop = { kind: 'failures', message: 'x', atMs: epochMs, stage: 'canary' };
   const asked = { ...rest, approval: 'Required' } as const;
@@ -61,9 +62,9 @@ describe('stages', () => {
       ['Completed', 'Progressing'],
     ],
     [
-      'that was passed over, and to which somebody comes late without its approval',
-      { stages: [{ ...canary, approval: 'Required' }, rest], header: { stages: [ended] } },
-      ['AwaitingApproval', 'Progressing'],
+      'that has no member',
+      { stages: [{ ...canary, name: 'empty', selector: { matchNames: ['none'] } }, rest] },
+      ['AwaitingApproval', 'Pending'],
     ],
     ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
     ['while nothing is started at all', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
@@ -72,7 +73,7 @@ describe('stages', () => {
   });
 
   test('count the attempts that failed, also of collectors that are tried again', () => {
-    const failing = told({ first: 'failed', header: { stages: [record()] } });
+    const failing = told({ first: 'failed', header: { stages: [record({ tally: { finished: 2, failed: 1 } })] } });
     expect(failing.stages[0]).toMatchObject({ failed: 1, failedAttempts: 1 });
     expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
   });
@@ -89,7 +90,7 @@ describe('stages', () => {
         startTime: time,
         soakedUntil: '2026-11-01T01:01:00Z',
       },
-      { name: 'rest', members: 2, updated: 0, failed: 0, state: 'Pending' },
+      { name: 'rest', members: 0, updated: 0, failed: 0, state: 'Pending' },
     ]);
     expect(told({ first: 'failed', header: { stages: [record()] } }).stages[0]).toMatchObject({
       updated: 0,
@@ -117,6 +118,7 @@ describe('a stop', () => {
   test.each([
     ['failures', 'RolloutStopped'],
     ['rollback', 'RollingBack'],
+    ['inconclusive', 'StageInconclusive'],
     ['abort', 'Aborted'],
   ] as const)('%s is told as %s, whatever the conditions tell of', (kind, reason) => {
     const header = { stop: { kind, message: 'Too many.', atMs: epochMs, stage: 'canary' } };
@@ -146,7 +148,7 @@ describe('a stop', () => {
 });
 
 test('shows once it is complete where somebody who came late is out of attempts: `logfleet retry` goes by its id', () => {
-  const entries = [endedEntry('failed', {}, { used: 9, failures: 1 })];
+  const entries = [endedEntry('failed', {}, { used: 9, counted: 0 })];
   const bench = new PolicyBench({ header: { completedAtMs: epochMs }, entries, collectors: fleetOf(1) });
   const { essentials } = decided(bench);
   expect(essentials.conditions?.[0]?.reason).toBe('CollectorsFailed');

@@ -26,7 +26,7 @@ import {
   settings,
   target,
 } from './builders.ts';
-import { fleetOf, PolicyBench, quietCourse } from './policy-bench.ts';
+import { fleetOf, PolicyBench, quietState } from './policy-bench.ts';
 
 const rolling: Health = {
   ready: 'False',
@@ -38,17 +38,9 @@ const rolling: Health = {
 
 const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.draft());
 
-function figuresWith({ roster, ledger }: PolicyBench, draft: Draft, health: Health = rolling) {
-  const course = { ...quietCourse, header: ledger.header };
-  return describeFigures({
-    roster,
-    draft,
-    unsent: 0,
-    health,
-    header: ledger.header,
-    failedAttempts: [],
-    course,
-  });
+function figuresWith({ roster, ledger, spec }: PolicyBench, draft: Draft, health: Health = rolling) {
+  const state = { ...quietState, header: ledger.header };
+  return describeFigures({ roster, draft, unsent: 0, health, spec, state });
 }
 
 /** Paths at which a value violates its schema. */

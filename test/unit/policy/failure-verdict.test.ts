@@ -1,122 +1,85 @@
-/** Failure tolerances: numbers at once, percentages of ended attempts, each in its scope. */
+/** Tolerances of a stage and of the rollout: numbers at once, percentages after enough attempts or at the end of a stage. */
 import { describe, expect, test } from 'vitest';
-import type { FailurePolicy, Stage } from '../../../src/api/generated/collector-version-policy.ts';
-import { failureExcess, latecomersExcess } from '../../../src/policy/failure-verdict.ts';
-import { emptyTally } from '../../../src/policy/ledger.ts';
+import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
+import { findExcess, hasTolerance, isStopDue } from '../../../src/policy/failure-verdict.ts';
+import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
+import { epochMs, header, stageRecord } from './builders.ts';
 
-type Share = number | string | undefined;
+const policyOf = (more: Partial<FailurePolicy>) => ({
+  failurePolicy: { minSamples: 10, action: 'Pause' as const, ...more },
+});
+const tally = (finished: number, failed: number) => ({ number: 0, finished, failed });
+const of = (finished: number, failed: number, more: Partial<LedgerHeader> = {}) =>
+  header({ tally: tally(finished, failed), ...more });
+const inStage = (finished: number, failed: number, more: Partial<StageRecord> = {}) =>
+  of(finished, failed, { stages: [stageRecord('canary', { tally: { finished, failed }, ...more })] });
 
-const scope = (finished: number, failed: number, outstanding = 100) => ({
-  tally: { finished, failed, died: 0 },
-  outstanding,
-});
-const policyOf = (maxFailures: Share, minSamples = 1) => ({
-  failurePolicy: { ...(maxFailures !== undefined && { maxFailures }), minSamples, action: 'Pause' } as FailurePolicy,
-});
-const stageOf = (maxFailures: Share): Stage => ({
-  name: 'canary',
-  soakDuration: '0s',
-  ...(maxFailures !== undefined && { maxFailures }),
-});
-
-describe.each([
-  [
-    'of the rollout',
-    (most: Share, minSamples: number, [finished, failed, outstanding]: readonly [number, number, number]) =>
-      failureExcess(policyOf(most, minSamples), scope(finished, failed, outstanding), undefined),
-  ],
-  [
-    'of stage canary',
-    (most: Share, minSamples: number, [finished, failed, outstanding]: readonly [number, number, number]) =>
-      failureExcess(policyOf(undefined, minSamples), scope(500, 50), {
-        spec: stageOf(most),
-        scope: scope(finished, failed, outstanding),
-      }),
-  ],
-])('%s', (of, judged) => {
-  test.each<[string, Share, number, readonly [finished: number, failed: number, outstanding: number], boolean]>([
-    ['no limit', undefined, 1, [9, 9, 0], false],
-    ['0, none failed', 0, 1, [9, 0, 5], false],
-    ['0, one failed', 0, 1, [1, 1, 5], true],
-    ['0, one failed, whatever minSamples', 0, 50, [1, 1, 500], true],
-    ['N tolerated', 3, 1, [9, 3, 5], false],
-    ['N + 1 stops', 3, 1, [9, 4, 5], true],
-    ['N at the end', 3, 1, [9, 3, 0], false],
-    ['0%, none failed', '0%', 1, [9, 0, 0], false],
-    ['0%, one failed', '0%', 1, [9, 1, 5], true],
-    ['0%, one failed of too few', '0%', 10, [9, 1, 5], false],
-    ['exactly the share', '10%', 1, [10, 1, 5], false],
-    ['beyond the share', '10%', 1, [9, 1, 5], true],
-    ['beyond the share, one sample short', '10%', 10, [9, 9, 5], false],
-    ['beyond the share, with the last sample', '10%', 10, [10, 2, 5], true],
-    ['beyond the share, and no more to come', '10%', 50, [4, 1, 0], true],
-    ['beyond the share, and one more to come', '10%', 50, [4, 1, 1], false],
-    ['within the share, and no more to come', '50%', 50, [4, 2, 0], false],
-    ['100% is never exceeded', '100%', 1, [9, 9, 0], false],
-  ])('%s', (_, most, minSamples, figures, isExceeded) => {
-    const found = judged(most, minSamples, figures);
-    expect(found !== undefined).toBe(isExceeded);
-    if (!found) return;
-    const [finished, failed] = figures;
-    const tolerated = most === 1 ? '1 is' : `${most} are`;
-    expect(found).toMatchObject({
-      message: `${failed} of ${finished} attempts ${of} failed, and ${tolerated} tolerated`,
-      stage: of === 'of the rollout' ? undefined : 'canary',
-    });
+describe('a number', () => {
+  test.each([
+    [0, 0, false],
+    [0, 1, true],
+    [2, 2, false],
+    [2, 3, true],
+  ])('maxFailures %d, %d failed: exceeded %s', (maxFailures, failed, exceeded) => {
+    expect(findExcess(policyOf({ maxFailures }), of(5, failed), false) !== undefined).toBe(exceeded);
+    expect(findExcess({}, inStage(5, failed, { maxFailures }), false) !== undefined).toBe(exceeded);
   });
 });
 
-describe('of both', () => {
-  const stage = { spec: stageOf('10%'), scope: scope(10, 5) };
-
-  test('the stage is reported first', () => {
-    expect(failureExcess(policyOf(0), scope(10, 5), stage)?.stage).toBe('canary');
+describe('a percentage', () => {
+  test.each<[string, number, number, boolean, boolean]>([
+    ['below minSamples, before the end of a stage', 9, 9, false, false],
+    ['below minSamples, at the end of a stage', 9, 9, true, true],
+    ['after minSamples', 10, 2, false, true],
+    ['exactly at the tolerance', 10, 1, true, false],
+    ['without a failure', 0, 0, true, false],
+  ])('of 10%% %s, %d ended and %d failed', (_, finished, failed, isStageEnd, exceeded) => {
+    const spec = policyOf({ maxFailures: '10%' });
+    expect(findExcess(spec, of(finished, failed), isStageEnd) !== undefined).toBe(exceeded);
+    const stage = inStage(finished, failed, { maxFailures: '10%' });
+    expect(findExcess(policyOf({}), stage, isStageEnd) !== undefined).toBe(exceeded);
   });
 
-  test('the rollout stops it although the stage would not', () => {
-    expect(failureExcess(policyOf(4), scope(10, 5), { ...stage, spec: stageOf(9) })?.stage).toBeUndefined();
-    expect(failureExcess(policyOf(4), scope(10, 5), { ...stage, spec: stageOf(9) })).toBeDefined();
-  });
-
-  test('a percentage of the rollout is judged at the end of each stage, however few have ended', () => {
-    const end = { spec: stageOf(undefined), scope: scope(4, 1, 0) };
-    expect(failureExcess(policyOf('10%', 50), scope(4, 1, 100), end)).toBeDefined();
-    expect(failureExcess(policyOf('10%', 50), scope(4, 1, 100), { ...end, scope: scope(4, 1, 1) })).toBeUndefined();
-    expect(failureExcess(policyOf('25%', 50), scope(4, 1, 100), end)).toBeUndefined();
-  });
-});
-
-describe('of those that came late', () => {
-  const tally = (finished: number, failed: number) => ({ ...emptyTally, finished, failed });
-  const judged = (most: Share, ofStage: Share, minSamples: number, isComplete: boolean) =>
-    latecomersExcess(
-      {
-        ...policyOf(most, minSamples),
-        strategy: { maxInProgress: 1, order: 'Name', stages: [stageOf(ofStage)] },
-      },
-      (stage) => (stage === undefined ? tally(9, 3) : tally(4, 2)),
-      isComplete,
-    )?.message;
-
-  test.each<[string, Share, Share, number, boolean, string | undefined]>([
-    ['nobody has said anything', undefined, undefined, 1, true, undefined],
-    ['within both', 3, 2, 1, true, undefined],
-    ['beyond the whole', 2, 2, 1, true, 'after the rollout was complete failed, and 2 are'],
-    ['beyond the whole, which has not been complete', 2, 2, 1, false, undefined],
-    ['beyond that of the stage', 3, 1, 1, true, 'came late to stage canary failed, and 1 is'],
-    ['beyond that of the stage, before all is complete', 3, 1, 1, false, 'came late to stage canary failed, and 1 is'],
-    ['beyond the share', '30%', undefined, 9, true, '3 of 9 attempts'],
-    ['beyond the share, one sample short', '30%', undefined, 10, true, undefined],
-    ['the share', '34%', undefined, 1, true, undefined],
-  ])('%s', (_, most, ofStage, minSamples, isComplete, said) => {
-    const message = judged(most, ofStage, minSamples, isComplete);
-    if (said === undefined) expect(message).toBeUndefined();
-    else expect(message).toContain(said);
+  test('of a stage that has ended is judged whatever the number of attempts', () => {
+    const ended = inStage(2, 1, { maxFailures: '10%', endedAtMs: epochMs });
+    expect(findExcess(policyOf({}), ended, false)).toMatchObject({ stage: 'canary' });
   });
 });
 
-test('one tolerated is reported in the singular', () => {
-  expect(failureExcess(policyOf(1), scope(3, 2), undefined)?.message).toBe(
-    '2 of 3 attempts of the rollout failed, and 1 is tolerated',
-  );
+test('the tolerance of a stage is reported before that of the rollout, with its figures', () => {
+  const excess = findExcess(policyOf({ maxFailures: 0 }), inStage(3, 2, { maxFailures: 1 }), false);
+  expect(excess).toEqual({
+    message: '2 of 3 attempts of stage canary failed, and 1 is tolerated',
+    exceeded: { failed: 2, finished: 3, tolerated: 1, stage: 'canary' },
+    stage: 'canary',
+  });
+  const whole = findExcess(policyOf({ maxFailures: 0 }), inStage(3, 2, { maxFailures: 2 }), false);
+  expect(whole).toMatchObject({
+    message: '2 of 3 attempts of the rollout failed, and 0 are tolerated',
+    stage: undefined,
+  });
+});
+
+test('after its completion, a rollout is judged by failurePolicy alone, and a percentage stops it only after minSamples', () => {
+  const late = (finished: number, failed: number) => ({
+    ...inStage(finished, failed, { maxFailures: 0 }),
+    completedAtMs: epochMs,
+  });
+  expect(findExcess(policyOf({}), late(20, 20), true)).toBeUndefined();
+  const isStopped = (maxFailures: number | string, finished: number) => {
+    const spec = policyOf({ maxFailures });
+    const excess = findExcess(spec, late(finished, finished), true);
+    expect(excess).toMatchObject({ stage: undefined });
+    return excess && isStopDue(excess, spec, late(finished, finished));
+  };
+  expect(isStopped('10%', 9)).toBe(false);
+  expect(isStopped('10%', 10)).toBe(true);
+  expect(isStopped(0, 1)).toBe(true);
+});
+
+test('a tolerance is set by the stage or by failurePolicy', () => {
+  expect(hasTolerance(undefined, {})).toBe(false);
+  expect(hasTolerance(stageRecord('a'), policyOf({}))).toBe(false);
+  expect(hasTolerance(stageRecord('a', { maxFailures: 3 }), {})).toBe(true);
+  expect(hasTolerance(undefined, policyOf({ maxFailures: '1%' }))).toBe(true);
 });

@@ -21,7 +21,7 @@ function input(more: Partial<HealthInput> = {}): HealthInput {
     ledgerFull: false,
     badCalendar: undefined,
     wait: undefined,
-    course: undefined,
+    state: undefined,
     ...more,
   };
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import type { Attempt, Ending, Entry, LateStart, LedgerHeader } from '../../../src/policy/ledger.ts';
+import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
 import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger-codec.ts';
 import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 
@@ -66,25 +66,23 @@ describe('what is kept', () => {
     sinceMs: fc.nat(),
     lastSeenAliveMs: optional(wall),
   });
-  const late: fc.Arbitrary<LateStart> = fc.record({
-    completions: fc.nat(3),
-    stage: optional(word),
-    failures: fc.nat(3),
-  });
   const anyEntry: fc.Arbitrary<Entry> = fc
     .record({
       collectorId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String),
       before: optional(word),
       used: fc.nat(20),
       drifts: fc.nat(3),
-      failures: fc.nat(3),
-      stage: optional(word),
+      counted: optional(fc.nat(3)),
+      forgiven: optional(fc.constant(true as const)),
       back: fc.boolean(),
       open: optional(open),
       ending: optional(ended),
-      late: optional(late),
     })
-    .map(({ late, ...rest }) => (late ? { ...rest, late } : rest));
+    .map(({ counted, forgiven, ...others }) => ({
+      ...others,
+      ...(counted !== undefined && { counted }),
+      ...(forgiven && { forgiven }),
+    }));
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
   const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
 
@@ -146,6 +144,13 @@ describe('what is not kept', () => {
   });
 });
 
+test('U1: a ledger of an older format stalls, and says that it has to be deleted', () => {
+  const text = encode(header(), [], 0, []).replace('"format":3', '"format":2');
+  expect(() => decodeHead(text, 0)).toThrow(
+    /its format is 2, this version reads 3. Delete it once no upgrade is running/,
+  );
+});
+
 describe('U1: what cannot be read stalls, and is not taken for empty', () => {
   const whole = encode(header(), [openEntry(), { ...endedEntry('failed'), collectorId: '2' }]);
 
@@ -155,9 +160,9 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     ['a page of HTML', '<html></html>'],
     ['null', 'null'],
     ['a list', '[]'],
-    ['another format', whole.replace('"format":2', '"format":1')],
+    ['another format', whole.replace('"format":3', '"format":4')],
     ['no format', '{}'],
-    ['a format and nothing else', '{"format":2}'],
+    ['a format and nothing else', '{"format":3}'],
     ['no open attempts', JSON.stringify({ ...JSON.parse(whole), open: undefined })],
     ['no header', JSON.stringify({ ...JSON.parse(whole), header: undefined })],
     ['lines that are none', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],
@@ -190,7 +195,7 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     );
   });
 
-  test.each(['', 'null', '{"format":2}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
+  test.each(['', 'null', '{"format":3}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
     'a log that is %j',
     (text) => {
       expect(() => decodeLog('log-0', text, header().rolloutId, takeoverMs)).toThrow(

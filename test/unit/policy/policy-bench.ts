@@ -7,9 +7,9 @@ import type { PostOutcome, TaskReading } from '../../../src/policy/attempt.ts';
 import { type Decision, decide } from '../../../src/policy/decide.ts';
 import type { ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { Draft } from '../../../src/policy/draft.ts';
-import { type Entry, Ledger, type LedgerHeader } from '../../../src/policy/ledger.ts';
+import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
-import type { Course } from '../../../src/policy/rollout-course.ts';
+import type { RolloutState } from '../../../src/policy/rollout-state.ts';
 import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
 import type { AdmissionInput } from '../../../src/policy/start-rules.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
@@ -70,6 +70,8 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
+  /** Listed members of the started stages, by name. Other stages of the header have no list. */
+  readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
   /** Send time of the page that shows the collectors. */
   readonly seenAtMs?: number;
@@ -82,9 +84,18 @@ export class PolicyBench {
   readonly spec: CollectorVersionPolicySpec;
   roster: Roster;
 
-  constructor({ spec: specParts, header: headerParts, entries = [], collectors = [], seenAtMs = 0 }: BenchParts = {}) {
+  constructor(parts: BenchParts = {}) {
+    const { spec: specParts, header: headerParts, entries = [], members = {}, collectors = [], seenAtMs = 0 } = parts;
     this.spec = spec(specParts);
-    this.ledger = new Ledger(header(headerParts), entries);
+    const listed = Object.entries(members);
+    const stages = headerParts?.stages?.map((one) => {
+      const ids = members[one.name];
+      return ids ? { ...one, members: ids.length } : one;
+    });
+    const indexOf = (stage: string) => stages?.findIndex(({ name }) => name === stage) ?? -1;
+    const started = listed.filter(([stage]) => indexOf(stage) >= 0);
+    const places = started.flatMap(([stage, ids]) => ids.map((id) => [id, indexOf(stage)] as const));
+    this.ledger = new Ledger(header({ ...headerParts, ...(stages && { stages }) }), entries, places);
     this.listing.show(seenAtMs, collectors);
     this.ownership.introduce(claimant(policyUid));
     for (const { collectorId, open } of entries) {
@@ -101,6 +112,14 @@ export class PolicyBench {
     const roster = new Roster({ policy: policyUid, spec, targetVersion, listing, ownership, ledger, settings });
     roster.sync();
     return roster;
+  }
+
+  /** Makes a decision part of the ledger, as its write does. */
+  write({ header, changes, started }: LedgerChange): void {
+    this.ledger.setHeader(header, started);
+    this.ledger.apply(changes);
+    for (const { collectorId } of changes) this.roster.place(collectorId);
+    this.roster.sync();
   }
 
   draft(): Draft {
@@ -158,7 +177,7 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
     flying: new Set(),
     now: moment(nowMs),
     settings,
-    course: quietCourse,
+    state: quietState,
     calendar: new MaintenanceCalendar(bench.spec.maintenance),
     ...more,
   });
@@ -166,17 +185,16 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
 }
 
 /** State of a running rollout without stages. */
-export const quietCourse: Course = {
+export const quietState: RolloutState = {
   header: header(),
-  stages: {
-    records: [],
-    reached: Number.POSITIVE_INFINITY,
-    current: undefined,
-    gate: undefined,
-    sweepFromMs: undefined,
-  },
-  isComplete: false,
+  current: undefined,
+  next: undefined,
+  started: undefined,
+  gate: undefined,
+  sweepFromMs: undefined,
+  isLastStarted: true,
   excess: undefined,
+  stopTally: undefined,
   untolerated: 0,
-  wayBack: undefined,
+  rollback: undefined,
 };

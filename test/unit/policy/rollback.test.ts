@@ -12,6 +12,7 @@ import {
   oldVersion,
   openEntry,
   settings,
+  stageRecord,
   target,
 } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
@@ -264,23 +265,23 @@ describe('what is started', () => {
     } as const;
     const stages = [canary, { name: 'rest', soakDuration: '0s' }];
     const strategy = { maxInProgress: '100%', order: 'Name', stages } as const;
-    const inStage = { stage: 'canary', back: true } as const;
+    const back = { back: true } as const;
     const entries = [
-      openEntry({ toVersion: oldVersion }, inStage),
-      { ...backAfter('failed', inStage), collectorId: '2' },
-      { ...updated({}, { stage: 'canary' }), collectorId: '3' },
+      openEntry({ toVersion: oldVersion }, back),
+      { ...backAfter('failed', back), collectorId: '2' },
+      { ...updated({}, {}), collectorId: '3' },
     ];
     const collectors = fleetOf(3, () => ({ collectorVersion: target }));
-    const under = { stages: [{ name: 'canary', startedAtMs: 1 }] };
-    for (const stages of [under, { stages: [{ name: 'canary', startedAtMs: 1, endedAtMs: 2 }] }]) {
-      const header = { ...stop, ...stages };
-      const bench = new PolicyBench({ spec: { strategy }, header, entries, collectors, seenAtMs: nowMs });
+    for (const more of [{}, { endedAtMs: 2 }]) {
+      const header = { ...stop, stages: [stageRecord('canary', { maxInProgress: 1, ...more })] };
+      const parts = { spec: { strategy }, header, entries, members: { canary: ['1', '2', '3'] } };
+      const bench = new PolicyBench({ ...parts, collectors, seenAtMs: nowMs });
       expect(posts(bench).map(([id]) => id)).toEqual(['2', '3']);
     }
   });
 
   test('no failure counts on the rollback: it is stopped already', () => {
-    const failing = openEntry({ toVersion: oldVersion }, { back: true, failures: 1 });
+    const failing = openEntry({ toVersion: oldVersion }, { back: true });
     const reading = {
       kind: 'task',
       task: {
@@ -293,8 +294,9 @@ describe('what is started', () => {
         message: 'no',
       },
     } as const;
-    const [change] = decided(rolledBack(failing), { nowMs, tasks: new Map([['1', reading]]) }).changes;
-    expect(change?.entry).toMatchObject({ failures: 1, ending: { kind: 'failed' } });
+    const { changes, header } = decided(rolledBack(failing), { nowMs, tasks: new Map([['1', reading]]) });
+    expect(changes[0]?.entry).toMatchObject({ ending: { kind: 'failed' } });
+    expect(header.tally).toMatchObject({ finished: 0, failed: 0 });
   });
 });
 

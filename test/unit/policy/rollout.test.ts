@@ -1,8 +1,8 @@
 /** Header of the next rollout, and the history in it. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerHeader, RolloutHistory } from '../../../src/policy/ledger.ts';
-import { headerAfter, nextRollout, withHistory } from '../../../src/policy/rollout.ts';
-import { counts, epochMs, header, newerVersion, target } from './builders.ts';
+import { headerAfter, nextRollout, type Progress, withHistory } from '../../../src/policy/rollout.ts';
+import { counts, epochMs, header, newerVersion, stageRecord, target } from './builders.ts';
 
 const beginning = { service: 'https://logs.test/api', target, counts: undefined, wallMs: epochMs };
 const later = { ...beginning, target: newerVersion, wallMs: epochMs + 5_000 };
@@ -141,25 +141,39 @@ describe('a target that comes back (R6)', () => {
   });
 });
 
-describe('complete again (R5)', () => {
-  const progress = (lateFinished: number, ready: 'True' | 'False' = 'True') => ({
-    attempts: 0,
-    selection: 'all',
-    health: { ready, reason: 'x', message: 'x', reconciling: false, stalled: false },
-    counts: counts({ updated: 1 }),
-    lateFinished,
-    wallMs: epochMs + 9,
-  });
-  const complete = header({ selection: 'all', completedAtMs: epochMs, completions: 3 });
+describe('the completion (R5)', () => {
+  const progress = { attempts: 0, selection: 'all', counts: counts({ updated: 1 }), wallMs: epochMs + 9 };
+  const tally = { number: 3, finished: 2, failed: 1 };
+  const stages = [stageRecord('rest', { tally: { finished: 2, failed: 1 } })];
+  const before = header({ selection: 'all', tally, stages });
+  const complete = header({ ...before, completedAtMs: epochMs });
+  const fresh = { tally: { number: 4, finished: 0, failed: 0 }, stages: [{ tally: { finished: 0, failed: 0 } }] };
 
-  test.each<[string, LedgerHeader, number, 'True' | 'False', number | undefined]>([
-    ['for the first time', header({ selection: 'all' }), 0, 'True', 1],
-    ['after some came late', complete, 2, 'True', 4],
-    ['and nobody came', complete, 0, 'True', 3],
-    ['not yet', complete, 2, 'False', 3],
-    ['by an earlier version, which did not count', { ...complete, completions: undefined as never }, 1, 'True', 1],
-  ])('%s', (_, before, lateFinished, ready, completions) => {
-    expect(headerAfter(before, progress(lateFinished, ready)).completions).toBe(completions);
+  test('is recorded when all stages have ended, and begins the next tally', () => {
+    const after = headerAfter(before, { ...progress, isUpdated: true, isOver: true });
+    expect(after).toMatchObject({ completedAtMs: epochMs + 9, history: [{ outcome: 'Completed' }], ...fresh });
+  });
+
+  test('does not wait for late joiners', () => {
+    const after = headerAfter(before, { ...progress, isUpdated: false, isOver: true });
+    expect(after.completedAtMs).toBe(epochMs + 9);
+  });
+
+  test.each<[string, LedgerHeader, Partial<Progress>]>([
+    ['while a stage is under way', before, { isOver: false }],
+    ['while no collector is at the target', before, { counts: counts({ offline: 3 }) }],
+    ['in a rollout that is stopped', { ...before, stop: { kind: 'abort', message: 'x', atMs: 1 } }, {}],
+  ])('is not recorded %s', (_, known, more) => {
+    expect(headerAfter(known, { ...progress, isUpdated: true, isOver: true, ...more })).toBe(known);
+  });
+
+  test('begins the next tally each time that all late joiners are at the target', () => {
+    expect(headerAfter(complete, { ...progress, isUpdated: true, isOver: true })).toMatchObject(fresh);
+    expect(headerAfter(complete, { ...progress, isUpdated: false, isOver: true })).toBe(complete);
+    const failed = { ...progress, counts: counts({ updated: 1, failed: 1 }), isUpdated: true, isOver: true };
+    expect(headerAfter(complete, failed)).toBe(complete);
+    const none = { ...complete, tally: { ...tally, finished: 0 } };
+    expect(headerAfter(none, { ...progress, isUpdated: true, isOver: true })).toBe(none);
   });
 });
 

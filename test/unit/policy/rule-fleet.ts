@@ -9,7 +9,7 @@ import type {
   Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Entry, EntryChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
+import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
 import { resolveTarget } from '../../../src/policy/target.ts';
 import {
   claimant,
@@ -22,6 +22,7 @@ import {
   openEntry,
   type PolicyParts,
   settings,
+  stageRecord,
   target,
 } from './builders.ts';
 import { decided, PolicyBench, type Seen } from './policy-bench.ts';
@@ -36,7 +37,6 @@ export const blockers = {
   deletion: /the end of the policy/,
   'stage gate': /the end of stage canary/,
   approval: /the approval of stage rest/,
-  'late approval': /the approval of stage rest/,
   soak: /the end of the soak of stage canary/,
   'failure stop': /Too many failed: nothing more is started/,
   abort: /Aborted by a person: nothing more is started/,
@@ -95,29 +95,27 @@ class Rules {
   }
 }
 
-export interface Outcome {
+export interface Outcome extends LedgerChange {
   /** Version of the started upgrade of web-9; undefined when none is started. */
   readonly posted: string | undefined;
   /** All texts in status that explain why nothing starts. */
   readonly told: string;
-  readonly header: LedgerHeader;
-  readonly changes: readonly EntryChange[];
 }
 
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  const first = outcomeOf(bench, seen);
-  // One decision applies a retry, and the next one advances stages.
-  if (!rules.hold("person's retry") || first.posted !== undefined) return first;
-  bench.ledger.setHeader(first.header);
-  bench.ledger.apply(first.changes);
-  for (const { collectorId } of first.changes) bench.roster.place(collectorId);
-  return outcomeOf(bench, seen);
+  // One decision applies a retry, the next one starts a stage, and the one after it starts web-9.
+  let last = outcomeOf(bench, seen);
+  for (let more = 0; more < 2 && last.posted === undefined; more++) {
+    bench.write(last);
+    last = outcomeOf(bench, seen);
+  }
+  return last;
 }
 
 export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
-  const { post, health, essentials, figures, header, changes } = decided(bench, { nowMs, ...seen });
+  const { post, health, essentials, figures, header, changes, started } = decided(bench, { nowMs, ...seen });
   const { collectors, tasks } = figures();
   const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
   const flying = tasks.filter(({ endTime }) => endTime === undefined);
@@ -132,6 +130,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
     ].join(' '),
     header,
     changes,
+    started,
   };
 }
 
@@ -161,7 +160,8 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
     timeZone: 'UTC',
   });
   const header = headerUnder(rules, wanted);
-  const bench = new PolicyBench({ spec: specUnder(rules), header, entries, collectors: others, seenAtMs: shownMs });
+  const parts = { spec: specUnder(rules), header, entries, members: { canary: ['1'] } };
+  const bench = new PolicyBench({ ...parts, collectors: others, seenAtMs: shownMs });
   bench.listing.sweptMs = shownMs;
   for (const seenAtMs of looksAtNine(rules)) {
     bench.listing.rows.takePage([nine], seenAtMs, others.length);
@@ -192,7 +192,7 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
 }
 
 function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
-  const isStaged = rules.have('stage gate', 'approval', 'late approval', 'soak', 'maxInProgress of a stage');
+  const isStaged = rules.have('stage gate', 'approval', 'soak', 'maxInProgress of a stage');
   return {
     paused: rules.hold('pause'),
     mode: rules.hold('observe mode') ? 'Observe' : 'Enforce',
@@ -226,7 +226,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
     {
       name: 'rest',
       soakDuration: '0s',
-      ...(rules.have('approval', 'late approval') && { approval: 'Required' as const }),
+      ...(rules.have('approval') && { approval: 'Required' as const }),
       ...(rules.have('maxInProgress of a stage') && { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') }),
     },
   ];
@@ -257,11 +257,11 @@ function maintenanceUnder(rules: Rules): Maintenance {
 
 function headerUnder(rules: Rules, wanted: string): Partial<LedgerHeader> {
   const stop = stopUnder(rules);
-  const isApproved = rules.have('approval', 'late approval') && !rules.hold('approval', 'late approval');
+  const isApproved = rules.have('approval') && !rules.hold('approval');
   return {
     rolloutId: `1-${wanted}`,
     target: wanted,
-    stages: [recordUnder(rules), ...(rules.have('late approval') ? [passedOver] : [])],
+    stages: [recordUnder(rules), ...restUnder(rules)],
     ...(stop && { stop }),
     ...(isApproved && { approved: ['rest'] }),
     ...(rules.have('selection change') && { selection: 'another' }),
@@ -274,12 +274,16 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** The stage had no upgradable collector and no approval. */
-const passedOver: StageRecord = { name: 'rest', startedAtMs: epochMs, endedAtMs: epochMs };
+/** Record of the rest stage, if it has started. */
+function restUnder(rules: Rules): readonly StageRecord[] {
+  const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
+  return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
+}
 
 /** Record of the canary stage. */
 function recordUnder(rules: Rules): StageRecord {
-  const begun = { name: 'canary', startedAtMs: epochMs };
+  const soakMs = rules.have('soak') ? 60 * minuteMs : 0;
+  const begun = stageRecord('canary', { soakMs, upgraded: true, maxFailures: 0 });
   if (rules.have('stage gate')) return begun;
   if (!rules.have('soak')) return { ...begun, endedAtMs: epochMs };
   return { ...begun, updatedAtMs: rules.hold('soak') ? epochMs + 60 * minuteMs : epochMs };
@@ -294,11 +298,10 @@ function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
     collectorId,
   });
   const nine = entryOfNine(rules, wanted);
-  const [canary, rest] = [{ stage: 'canary' }, { stage: 'rest' }];
   return [
-    ...(rules.have('stage gate', 'soak') ? [other('1', rules.hold('stage gate'), canary)] : []),
+    ...(rules.have('stage gate', 'soak') ? [other('1', rules.hold('stage gate'))] : []),
     ...(rules.have('maxInProgress of all') ? [other('2', rules.hold('maxInProgress of all'), { used: 0 })] : []),
-    ...(rules.have('maxInProgress of a stage') ? [other('3', rules.hold('maxInProgress of a stage'), rest)] : []),
+    ...(rules.have('maxInProgress of a stage') ? [other('3', rules.hold('maxInProgress of a stage'))] : []),
     ...(nine ? [{ ...nine, collectorId: '9' }] : []),
   ];
 }
@@ -315,7 +318,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
   if (!rules.have('back-off', 'look after a failure')) return undefined;
-  return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) }, { failures: 1 });
+  return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
 /** Time of the failure of web-9: inside or after its back-off. */

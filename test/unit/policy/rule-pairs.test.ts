@@ -9,11 +9,19 @@
  * a build decides on the target. Limits of a batch or a ledger are not in the matrix. Pairs that depend on time are listed here and
  * tested as histories.
  */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { RolloutStop } from '../../../src/policy/ledger.ts';
-import { collector, endedEntry, epochMs, minuteMs, newerVersion, oldVersion, openEntry, target } from './builders.ts';
+import {
+  collector,
+  endedEntry,
+  minuteMs,
+  newerVersion,
+  oldVersion,
+  openEntry,
+  stageRecord,
+  target,
+} from './builders.ts';
 import { PolicyBench } from './policy-bench.ts';
 import {
   type Blocker,
@@ -73,18 +81,9 @@ const apart: Readonly<Record<string, () => void>> = {
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
   },
 
-  'approval × late approval': () => {
-    // A stage is either before or after its end, and one approval covers both.
-    const both = ['approval', 'late approval'] as const;
-    expect(outcome({ holds: ['approval'] }).header.stages?.map(({ name }) => name)).toEqual(['canary']);
-    expect(outcome({ holds: both }).header.stages?.map(({ endedAtMs }) => endedAtMs)).toEqual([epochMs, epochMs]);
-    expect(outcome({ holds: both }).posted).toBeUndefined();
-    expect(outcome({ holds: [], over: both }).posted).toBe(target);
-  },
-
   'stage gate × soak': () => {
-    const updated = endedEntry('updated', {}, { stage: 'canary' });
-    const inFlight = { ...openEntry(justNow, { stage: 'canary' }), collectorId: '2' };
+    const updated = endedEntry('updated');
+    const inFlight = { ...openEntry(justNow), collectorId: '2' };
     const canary = (isOpen: boolean) =>
       new PolicyBench({
         spec: {
@@ -97,7 +96,8 @@ const apart: Readonly<Record<string, () => void>> = {
             ],
           },
         },
-        header: { stages: [{ name: 'canary', startedAtMs: epochMs, updatedAtMs: epochMs + 60 * minuteMs }] },
+        header: { stages: [stageRecord('canary', { soakMs: 60 * minuteMs, upgraded: true })] },
+        members: { canary: ['1', '2'] },
         entries: [updated, isOpen ? inFlight : { ...updated, collectorId: '2' }],
         collectors: [
           collector('1', { collectorVersion: target }),
@@ -148,9 +148,9 @@ const apart: Readonly<Record<string, () => void>> = {
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
-    header: { stop: { kind, message: 'Too many failed', atMs: 1 } },
+    header: { stop: { kind, message: 'Too many failed', atMs: 1 }, tally: { number: 0, finished: 1, failed: 1 } },
     entries: [
-      endedEntry('failed', {}, { failures: 1, used: 9 }),
+      endedEntry('failed', {}, { used: 9 }),
       { ...endedEntry('updated', {}, { before: formerTarget }), collectorId: '9' },
     ],
     collectors: [collector('1'), collector('9', { collectorVersion: target })],
@@ -167,7 +167,7 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
  */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
-    const known = { ...endedEntry('failed', { sinceMs }, { failures: 1, drifts }), collectorId: '9' };
+    const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };
     const bench = new PolicyBench({ entries: [known] });
     for (const [index, collectorVersion] of versions.entries()) {
       bench.listing.show(sinceMs + index, [collector('9', { collectorVersion })]);
@@ -187,7 +187,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
 
 /** A collector with an upgrade in flight to another target is in progress, whether it failed or drifted before. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
-  const rest = failed ? endedEntry('failed', failed, { failures: 1 }) : endedEntry('updated');
+  const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
     ...rest,
     ...(isOpen && openEntry({ ...justNow, toVersion: formerTarget }, { ending: rest.ending })),
@@ -210,69 +210,6 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
 
 /** A pair that only a history can show: another target ends the rollback, in flight or not. */
 const inTimeAlone = ['target change × rollback'];
-
-/** Rules whose order in time matters. Each pair has a history, unless the rules exclude each other. */
-const inTime: readonly Rule[] = [
-  'soak',
-  'failure stop',
-  'back-off',
-  'offline',
-  'target change',
-  'selection change',
-  'rollback',
-  "person's retry",
-];
-
-/** Histories of pairs: file, and prefixes of the names of group and test. */
-const histories: Readonly<Record<string, readonly [file: string, group: string, test: string]>> = {
-  'window × soak': ['rule-histories', 'window', '× soak: '],
-  'window × exclusion': ['rule-histories', 'window', '× exclusion: '],
-  'window × maxInProgress of all': ['rule-histories', 'window', '× maxInProgress: '],
-  'window × rollback': ['rule-histories', 'window', '× rollback: '],
-  'pause × approval': ['rule-histories', 'pause', '× approval: '],
-  'pause × soak': ['rule-histories', 'pause', '× soak: '],
-  'pause × failure stop': ['rule-histories', 'pause', '× failure stop: '],
-  'pause × target change': ['rule-histories', 'pause', '× target change: '],
-  'pause × rollback': ['rule-histories', 'pause', '(%s) × rollback: '],
-  'kill switch × rollback': ['rule-histories', 'pause', '(%s) × rollback: '],
-  'stage gate × late approval': ['rule-histories', 'stage gate', '× approval: '],
-  'stage gate × failure stop': ['rule-histories', 'stage gate', '× failure stop: '],
-  'stage gate × back-off': ['rule-histories', 'stage gate', '× back-off: '],
-  'stage gate × overlap': ['rule-histories', 'overlap', '× stages: '],
-  'stage gate × selection change': ['rule-histories', 'selection change', '× stages: '],
-  'approval × target change': ['rule-histories', 'target change', '× approval: '],
-  'soak × failure stop': ['rule-histories', 'soak', '× death before the soak: '],
-  'soak × back-off': ['rule-histories', 'a soak that follows', '× back-off: '],
-  'soak × offline': ['rule-histories', 'a soak that follows', '× offline: '],
-  'soak × drift': ['rule-histories', 'soak', '× drift: '],
-  'soak × target change': ['rule-histories', 'a soak that follows', '× target change: '],
-  'soak × selection change': ['rule-histories', 'selection change', '× stages: '],
-  'soak × rollback': ['rule-histories', 'soak', '× drift: '],
-  "soak × person's retry": ['rule-histories', 'a soak that follows', "× a person's retry: "],
-  'failure stop × back-off': ['rule-histories', 'back-off', '× failure stop: '],
-  'failure stop × offline': ['rule-histories', 'offline', '× failure stop × '],
-  'failure stop × target change': ['rule-histories', 'target change', '× failure stop: '],
-  'failure stop × selection change': ['rule-histories', 'selection change', '× failure stop: '],
-  "failure stop × person's retry": ['rule-histories', 'failure stop', '× a tolerance that is loosened'],
-  'abort × rollback': ['rule-histories', 'rollback', '× abort: '],
-  'back-off × offline': ['rule-histories', 'back-off', '× offline: '],
-  'back-off × target change': ['rule-histories', 'target change', '× retry: '],
-  'back-off × selection change': ['rule-histories', 'back-off', '× selection change: '],
-  'back-off × rollback': ['rule-histories', 'rollback', '× back-off: '],
-  "back-off × person's retry": ['rule-histories', 'back-off', "× a person's retry: "],
-  'offline × target change': ['rule-histories', 'target change', '× offline: '],
-  'offline × selection change': ['rule-histories', 'offline', '× selection change: '],
-  'offline × rollback': ['rule-histories', 'rollback', '× offline: '],
-  "offline × person's retry": ['rule-histories', 'offline', "× a person's retry: "],
-  'build not offered × rollback': ['rule-histories', 'rollback', '× build not offered: '],
-  'target change × selection change': ['rule-histories', 'target change', '× selection change: '],
-  'target change × rollback': ['rule-histories', 'target change', '× rollback: '],
-  "target change × person's retry": ['rule-histories', 'target change', "× a person's retry: "],
-  'target change × age of the build': ['rule-histories', 'target change', '× age of the build: '],
-  'selection change × rollback': ['rule-histories', 'rollback', '× selection change: '],
-  "selection change × person's retry": ['rule-histories', 'selection change', '× failure stop: '],
-  "rollback × person's retry": ['rule-histories', 'rollback', "× a person's retry: "],
-};
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
 const rowsOf = (of: readonly (readonly [Rule, Rule])[]) => of.map((pair) => [nameOf(pair), ...pair] as const);
@@ -410,55 +347,4 @@ describe('the age of a build: while a newer one is too young, the rollout of the
 
 describe('cannot meet', () => {
   test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
-});
-
-/** Histories of rules with events: collectors that die or join, and a rollout that completes. */
-const happenings: typeof histories = {
-  'death × soak': ['rule-histories', 'soak', '× death before the soak: '],
-  'death × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a death'],
-  'failure × stage gate': ['rollout-dangers', 'a stage that nobody', 'is held by a failure'],
-  'late joiners × stage gate': ['rule-histories', 'stage gate', '× late joiners: '],
-  'collectors that vanish × stage gate': ['rollout-dangers', 'a stage that nobody', 'is not filled up'],
-  'completion × failure stop': [
-    'latecomers',
-    'many that come once all is at the target',
-    'are stopped by what is tolerated, and nobody is rolled back',
-  ],
-  'completion × rollback': ['rollout-dangers', 'a rollout that is complete', 'is not rolled back'],
-  'completion × selection change': ['rollout-dangers', 'a rollout that is complete', 'is judged again'],
-  'completion × stage tolerance': [
-    'latecomers',
-    'a collector that comes late to a stage',
-    'is stopped by what is tolerated in it',
-  ],
-  'target change and back × death': [
-    'target-returns',
-    'a collector that was at the target',
-    'soaks again: a death after the return',
-  ],
-  'target change and back × in flight': ['target-returns', 'what was in flight', 'counts in its stage'],
-  'target change and back × restore': ['target-returns', 'where the ledger is put back', 'before the target went'],
-  'target change and back × rollback': ['rule-histories', 'target change', 'and back × rollback: '],
-};
-
-/** Texts of the test groups of a file whose names have this prefix. They start at the left margin. */
-function groupsOf(file: string, group: string): readonly string[] {
-  const source = readFileSync(new URL(`./${file}.test.ts`, import.meta.url), 'utf8');
-  return source.split(/^describe\((?=['"])/m).filter((text) => text.slice(1).startsWith(group));
-}
-
-describe('in time', () => {
-  test('each pair of rules of which the order in time counts has a history, unless they cannot meet', () => {
-    const due = pairs.filter((pair) => pair.every((rule) => inTime.includes(rule))).map(nameOf);
-    expect(due.filter((name) => !(name in histories) && !(name in apart))).toEqual([]);
-    expect(inTimeAlone.filter((name) => !(name in histories))).toEqual([]);
-    expect(Object.keys(histories).filter((name) => !pairs.map(nameOf).includes(name))).toEqual([]);
-  });
-
-  test.each(Object.entries({ ...histories, ...happenings }))('%s: its history is there', (_, [file, group, name]) => {
-    const found = groupsOf(file, group).filter((text) =>
-      [`'${name}`, `"${name}`].some((quoted) => text.includes(quoted)),
-    );
-    expect(found).not.toEqual([]);
-  });
 });

@@ -241,8 +241,8 @@ describe('in stages and windows', () => {
     [
       'who has failed is retried',
       { unstaged: true, zoneless: true, entry: endedEntry('failed', {}, { used: 1 }) },
-      'retrying',
-      undefined,
+      'skipped',
+      'NoStage',
     ],
     ['who is hosted is that first', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
   ])('%s', (_, more, standing, reason) => {
@@ -253,7 +253,7 @@ describe('in stages and windows', () => {
 });
 
 describe('a collector that died at the target', () => {
-  const died = endedEntry('died', { sinceMs: 1_000 }, { failures: 1 });
+  const died = endedEntry('died', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, string]>([
     ['is failed, whatever attempts are left', row(target, 2_000, { alive: false }), 'failed'],
@@ -279,7 +279,7 @@ describe('a collector that died at the target', () => {
 });
 
 describe('a collector that left the target within a soak', () => {
-  const left = endedEntry('left', { sinceMs: 1_000 }, { failures: 1 });
+  const left = endedEntry('left', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, Partial<StandingInput>, string]>([
     ['drifts', row(oldVersion, 2_000), {}, 'drifting'],

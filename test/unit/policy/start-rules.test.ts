@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import type { Observation } from '../../../src/policy/decide-input.ts';
-import type { RolloutStop } from '../../../src/policy/ledger.ts';
+import type { RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import {
   type Candidate,
@@ -11,8 +11,19 @@ import {
   refusalOf,
   refusalOfAll,
 } from '../../../src/policy/start-rules.ts';
-import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, spec, target } from './builders.ts';
-import { fleetOf, PolicyBench, quietCourse } from './policy-bench.ts';
+import {
+  endedEntry,
+  ending,
+  moment,
+  openEntry,
+  type PolicyParts,
+  policy,
+  settings,
+  spec,
+  stageRecord,
+  target,
+} from './builders.ts';
+import { fleetOf, PolicyBench, quietState } from './policy-bench.ts';
 
 const closed = new MaintenanceCalendar({
   cutoff: '30m',
@@ -132,7 +143,7 @@ describe('of one collector', () => {
       now: moment(nowMs),
       settings,
       batched: 0,
-      course: quietCourse,
+      state: quietState,
       calendar: new MaintenanceCalendar(undefined),
       stagePlaces: () => undefined,
       ...more,
@@ -193,61 +204,71 @@ describe('of one collector', () => {
 
   describe('in stages', () => {
     const stages = [
-      { name: 'canary', selector: { matchNames: ['web-1'] }, soakDuration: '0s' },
-      { name: 'rest', soakDuration: '0s', approval: 'Required' as const, maxInProgress: 1 },
+      { name: 'canary', size: 1, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s' },
     ];
     const strategy = { maxInProgress: 1_000, order: 'Name', stages } as const;
-    const staged = (more: Partial<Line> = {}) => {
-      const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
-      return line(0, 0, { roster: bench.roster, spec: bench.spec, draft: bench.draft(), ...more });
+    const gate = {
+      waitsFor: 'the end of stage canary',
+      reason: 'Soaking',
+      untilMs: moment(50).wallMs,
+      byPerson: false,
     };
-    const at = (reached: number, current: number | undefined, waitsFor?: string, approved: readonly string[] = []) => ({
-      course: {
-        ...quietCourse,
-        header: { ...quietCourse.header, approved },
-        stages: {
-          ...quietCourse.stages,
-          reached,
-          current,
-          gate:
-            waitsFor === undefined
-              ? undefined
-              : { waitsFor, reason: 'Soaking', untilMs: moment(50).wallMs, byPerson: false },
-        },
-      },
-    });
+    const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
+
+    /** Collector 1 is in the canary stage, collector 2 in no stage that has started without a list. */
+    const staged = (records: readonly StageRecord[], more: Partial<Line> = {}) => {
+      const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
+      const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });
+      const isLastStarted = records.length === 2;
+      const current = records.findIndex(({ endedAtMs }) => endedAtMs === undefined);
+      const state = { ...quietState, header: bench.ledger.header, gate, current, isLastStarted };
+      return line(0, 0, { roster: bench.roster, spec: bench.spec, draft: bench.draft(), state, ...more });
+    };
     const [first, second] = [
       { id: '1', because: 'pending' },
       { id: '2', because: 'pending' },
     ] as const satisfies readonly Candidate[];
+    const canary = stageRecord('canary');
+    const soaking = { ...canary, updatedAtMs: 1 };
+    const ended = { ...soaking, endedAtMs: 2 };
 
-    test('a collector that belongs to a later one waits for what the gate says, until when', () => {
-      const among = staged(at(0, 0, 'the end of stage canary'));
-      expect(refusalOf(second, among)).toEqual({ waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 });
-      expect(refusalOf(first, among)).toBeUndefined();
+    test('a collector of a later stage waits for what the gate says, until when', () => {
+      expect(refusalOf(second, staged([canary]))).toEqual(refusal);
+      expect(refusalOf(first, staged([canary]))).toBeUndefined();
     });
 
-    test('a collector that is rolled back waits for no stage, nor for its places or its approval', () => {
-      const wayBack = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
-      const { course } = at(0, 0, 'x');
-      const among = staged({ course: { ...course, wayBack }, stagePlaces: () => ({ open: 1, most: 1 }) });
+    test.each([
+      ['soaks', soaking],
+      ['has ended', ended],
+    ])('a member that its stage has not upgraded when it %s waits for the last stage', (_, record) => {
+      expect(refusalOf(first, staged([record]))).toEqual(refusal);
+      expect(refusalOf(first, staged([ended, stageRecord('rest')]))).toBeUndefined();
+      expect(refusalOf(second, staged([ended, stageRecord('rest')]))).toBeUndefined();
+    });
+
+    test('a member that failed in its stage, or left the target, waits for no other stage', () => {
+      const retry: Candidate = { ...failed, used: 0 };
+      const after = { now: moment(graceMs) };
+      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a listing/);
+      const drift: Candidate = { id: '1', because: 'drifted', sinceMs: 0 };
+      expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second listing/);
+    });
+
+    test('a collector that is rolled back waits for no stage, nor for its places', () => {
+      const rollback = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
+      const { state } = staged([canary]);
+      const stagePlaces = () => ({ name: 'canary', open: 1, most: 1 });
+      const among = staged([canary], { state: { ...state, rollback }, stagePlaces });
       expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
     });
 
-    test('a collector that comes late to one that was passed over waits for its approval', () => {
-      const waits = { waitsFor: 'the approval of stage rest', reason: 'AwaitingApproval' };
-      expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined)))).toEqual(waits);
-      expect(refusalOf(second, staged(at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest'])))).toBeUndefined();
-      expect(refusalOf(second, staged(at(1, 1)))).toBeUndefined();
-      expect(refusalOf(first, staged(at(Number.POSITIVE_INFINITY, undefined)))).toBeUndefined();
-    });
-
     test('a place of its own stage: those after it wait as well where that is under way', () => {
-      const stagePlaces = () => ({ open: 1, most: 1 });
+      const stagePlaces = () => ({ name: 'rest', open: 1, most: 1 });
       const waitsFor = 'an upgrade to end: stage rest allows at most 1 at once';
-      expect(refusalOf(second, staged({ ...at(1, 1), stagePlaces }))).toEqual({ waitsFor, forAll: true });
-      const late = { ...at(Number.POSITIVE_INFINITY, undefined, undefined, ['rest']), stagePlaces };
-      expect(refusalOf(second, staged(late))).toEqual({ waitsFor });
+      const records = [ended, stageRecord('rest')];
+      expect(refusalOf(second, staged(records, { stagePlaces }))).toEqual({ waitsFor, forAll: true });
+      expect(refusalOf(first, staged(records, { stagePlaces }))).toEqual({ waitsFor });
     });
   });
 

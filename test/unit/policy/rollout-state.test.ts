@@ -1,0 +1,343 @@
+/** Progress of a rollout through its stages: when a stage starts, what it waits for, and how it ends. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
+import type { Decision } from '../../../src/policy/decide.ts';
+import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
+import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
+import { collector, endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
+import { decided, PolicyBench, type Seen } from './policy-bench.ts';
+
+const hourMs = 60 * minuteMs;
+const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
+const canary = stage('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
+const rest = stage('rest');
+
+type Shown = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
+
+const entries: { readonly [S in Shown]?: Entry } = {
+  upgraded: endedEntry('updated', {}, { counted: 0 }),
+  dead: endedEntry('died', {}, { counted: 0 }),
+  failed: endedEntry('failed', {}, { used: 9, counted: 0 }),
+  inFlight: openEntry({ sinceMs: hourMs }),
+};
+
+interface Setting {
+  /** Collectors 1 to n. Of these, 1 and 2 are the members of the canary stage. */
+  readonly fleet: readonly Shown[];
+  readonly stages?: readonly Stage[];
+  /** Record of the canary stage, if it has started. */
+  readonly started?: Partial<StageRecord>;
+  readonly header?: Partial<LedgerHeader>;
+  readonly spec?: Partial<CollectorVersionPolicySpec>;
+  readonly seen?: Seen;
+  /** Send time of the newest complete sweep; default `nowMs`. */
+  readonly sweptMs?: number;
+}
+
+const nowMs = 2 * hourMs;
+
+function benchOf({ fleet, stages = [canary, rest], started, header = {}, spec = {}, sweptMs = nowMs }: Setting) {
+  const shown = fleet.map((state, index) => [String(index + 1), state] as const);
+  const row = (id: string, state: Shown): Collector => {
+    const isThere = state === 'there' || state === 'upgraded' || state === 'dead';
+    return collector(id, {
+      ...(isThere && { collectorVersion: target }),
+      alive: state !== 'dead' && state !== 'away',
+    });
+  };
+  const known = shown.flatMap(([collectorId, state]) => {
+    const entry = entries[state];
+    return entry ? [{ ...entry, collectorId }] : [];
+  });
+  const record = stageRecord('canary', {
+    soakMs: hourMs,
+    ...(fleet.includes('upgraded') && { upgraded: true }),
+    ...started,
+  });
+  const bench = new PolicyBench({
+    spec: { strategy: { maxInProgress: 1_000, order: 'Name', stages: [...stages] }, ...spec },
+    header: { ...(started && { stages: [record] }), ...header },
+    members: { canary: ['1', '2'] },
+    entries: known,
+    collectors: shown.filter(([, state]) => state !== 'gone').map(([id, state]) => row(id, state)),
+    seenAtMs: nowMs,
+  });
+  bench.listing.sweptMs = sweptMs;
+  return bench;
+}
+
+const decision = (setting: Setting) => decided(benchOf(setting), { nowMs, ...setting.seen });
+const namesOf = ({ header }: Decision) => header.stages?.map(({ name }) => name) ?? [];
+const approved = (name: string) => ({ policy: { metadata: { annotations: { [annotations.approve]: name } } } });
+const rolloutId = `1-${target}`;
+
+describe('a stage starts', () => {
+  const two: Setting = { fleet: ['old', 'old', 'old'] };
+
+  test('with the members that it chooses then, in the first decision in which something may start', () => {
+    expect(decision(two)).toMatchObject({ started: ['1', '2'], post: [] });
+    expect(namesOf(decision(two))).toEqual(['canary']);
+  });
+
+  test.each<[string, Seen]>([
+    ['the policy is paused', { policy: { spec: { paused: true } } }],
+    ['it only observes', { policy: { spec: { mode: 'Observe' } } }],
+    ['others have still to claim', { heldBy: 'policy a/b to claim its collectors first' }],
+    ['the build is not offered', { notOffered: 'It offers none.' }],
+  ])('not while %s', (_, seen) => {
+    expect(namesOf(decision({ ...two, seen }))).toEqual([]);
+  });
+
+  test('not in the decision that applies a retry', () => {
+    const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
+    expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, settled: false });
+  });
+
+  test('after its approval, also when its members are at the target already', () => {
+    const stages = [{ ...canary, approval: 'Required' as const }, rest];
+    for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
+      const waits = decision({ fleet, stages });
+      expect(waits.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
+      expect(waits.figures().stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
+      expect(namesOf(decision({ fleet, stages, header: { approved: ['canary'] } }))).toEqual(['canary']);
+    }
+  });
+
+  test('only when it has a member: it then waits for a person', () => {
+    const empty = stage('empty', { selector: { matchNames: ['none'] } });
+    const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
+    const { gate, health, settled } = decision(setting);
+    expect(gate?.waitsFor).toMatch(/^a collector for stage empty, .*: remove the stage, or approve it to skip it$/);
+    expect(health.reason).toBe('AwaitingApproval');
+    expect(settled).toBe(true);
+    const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });
+    expect(namesOf(skipped)).toEqual(['empty', 'rest']);
+    expect(skipped.header.stages?.[0]).toMatchObject({ members: 0, endedAtMs: epochMs + nowMs });
+  });
+
+  test('and ends at once, as the last without list, when earlier stages have all collectors', () => {
+    const done = decision({ fleet: ['there', 'there'], started: {} });
+    expect(namesOf(done)).toEqual(['canary', 'rest']);
+    expect(done.header.completedAtMs).toBe(epochMs + nowMs);
+  });
+
+  test('with its limits frozen: another text changes only the stages that have not started', () => {
+    const started = { maxFailures: 0, maxInProgress: 1 };
+    const stages = [{ ...canary, maxFailures: 5, maxInProgress: 9, soakDuration: '0s' }, rest];
+    const { header } = decision({ fleet: ['upgraded', 'old', 'old'], started, stages });
+    expect(header.stages?.[0]).toMatchObject({ maxFailures: 0, maxInProgress: 1, soakMs: hourMs });
+  });
+
+  test('and runs to its end when it is deleted from the spec', () => {
+    const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] });
+    expect(gate?.waitsFor).toBe('the end of stage canary');
+    const over = decision({
+      fleet: ['upgraded', 'upgraded', 'old'],
+      started: { updatedAtMs: epochMs },
+      stages: [rest],
+    });
+    expect(namesOf(over)).toEqual(['canary', 'rest']);
+  });
+});
+
+describe('a stage under way', () => {
+  test.each<[string, Setting, string | undefined]>([
+    ['waits for its members', { fleet: ['upgraded', 'old', 'old'], started: {} }, 'the end of stage canary'],
+    [
+      'waits for upgrades in flight',
+      { fleet: ['upgraded', 'inFlight', 'old'], started: {} },
+      'the end of stage canary',
+    ],
+    [
+      'waits for offline members where the policy waits for them',
+      { fleet: ['upgraded', 'away', 'old'], started: {}, spec: { offlinePolicy: 'Wait' } },
+      'the end of stage canary, of which 1 collector has to come back',
+    ],
+    [
+      'does not wait for offline members otherwise',
+      { fleet: ['upgraded', 'away', 'old'], started: {} },
+      'the end of the soak of stage canary',
+    ],
+    [
+      'does not wait for members that are gone',
+      { fleet: ['upgraded', 'gone', 'old'], started: {} },
+      'the end of the soak of stage canary',
+    ],
+    [
+      'soaks from the moment when its last member reached the target',
+      { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
+      'the end of the soak of stage canary',
+    ],
+    [
+      'soaks on beside a member that comes back in the soak',
+      { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
+      'the end of the soak of stage canary',
+    ],
+    [
+      'ends with a listing that was sent after the soak',
+      { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs - 1 },
+      'a listing of stage canary after its soak',
+    ],
+    [
+      'has ended after that',
+      { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs },
+      undefined,
+    ],
+    [
+      'does not soak when the rollout upgraded nothing in it',
+      { fleet: ['there', 'there', 'old'], started: {} },
+      undefined,
+    ],
+    [
+      'soaks then all the same in an unproven rollout',
+      { fleet: ['there', 'there', 'old'], started: {}, header: { unproven: true } },
+      'the end of the soak of stage canary',
+    ],
+    [
+      'is held by a failed member, where no tolerance is set',
+      { fleet: ['upgraded', 'failed', 'old'], started: {} },
+      'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
+    ],
+    [
+      'is held by a dead member, where no tolerance is set',
+      { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
+      'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
+    ],
+    [
+      'goes on without failed members within its tolerance',
+      { fleet: ['upgraded', 'failed', 'old'], started: { maxFailures: 1, updatedAtMs: epochMs } },
+      undefined,
+    ],
+  ])('%s', (_, setting, waitsFor) => {
+    expect(decision(setting).gate?.waitsFor).toBe(waitsFor);
+  });
+
+  test('keeps the start of its soak, whatever comes later', () => {
+    const started = { updatedAtMs: epochMs + hourMs + 1 };
+    const { header } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started });
+    expect(header.stages?.[0]?.updatedAtMs).toBe(started.updatedAtMs);
+  });
+
+  test('leaves a member that comes back in its soak to the last stage', () => {
+    const soaking = { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } } as const;
+    expect(decision(soaking).post).toEqual([]);
+    const ended = stageRecord('canary', { updatedAtMs: epochMs, endedAtMs: epochMs });
+    const header = { stages: [ended, stageRecord('rest')] };
+    const { post } = decision({ fleet: ['upgraded', 'old', 'old'], header });
+    expect(post.map(({ collectorId }) => collectorId)).toEqual(['2', '3']);
+  });
+});
+
+describe('an inconclusive stage', () => {
+  const failures = { maxFailures: 5 };
+
+  test.each<[string, readonly Shown[], string]>([
+    ['whose members failed', ['failed', 'failed', 'there'], '2 of its members are still listed'],
+    ['whose members are gone', ['gone', 'gone', 'there'], 'its members are no longer listed'],
+    ['whose members are offline', ['away', 'away', 'there'], '2 of its members are still listed'],
+  ])('%s stops the rollout', (_, fleet, listed) => {
+    const { header, health } = decision({ fleet, started: failures });
+    const message = `No member of stage canary is at the target, and ${listed}`;
+    expect(header.stop).toEqual({ kind: 'inconclusive', message, stage: 'canary', atMs: epochMs + nowMs });
+    expect(health).toMatchObject({ ready: 'False', stalled: true, reason: 'StageInconclusive' });
+    expect(health.message).toContain('logfleet approve --stage canary');
+  });
+
+  test('stops the rollout also when its members are gone at the end of the soak', () => {
+    const started = { upgraded: true, updatedAtMs: epochMs } as const;
+    expect(decision({ fleet: ['gone', 'gone', 'there'], started }).header.stop?.kind).toBe('inconclusive');
+  });
+
+  const stopped: Setting = {
+    fleet: ['failed', 'failed', 'old', 'there'],
+    started: failures,
+    header: { stop: { kind: 'inconclusive', message: 'x', stage: 'canary', atMs: epochMs }, memberShards: 1 },
+  };
+
+  test('starts again with other members after a retry', () => {
+    const bench = benchOf({ ...stopped, stages: [stage('canary', { size: 3 }), rest] });
+    const retried = decided(bench, {
+      nowMs,
+      policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } },
+    });
+    expect(retried.header).toMatchObject({ stages: [], tally: { number: 1 } });
+    expect(retried.header.stop).toBeUndefined();
+    bench.write(retried);
+    const again = decided(bench, { nowMs });
+    expect(again.header.stages?.[0]).toMatchObject({ members: 3, shards: [1, 2] });
+    expect(new Set(again.started)).toEqual(new Set(['1', '2', '3']));
+  });
+
+  test('ends as it is after an approval', () => {
+    const { header } = decision({ ...stopped, seen: approved(`${rolloutId}/canary`) });
+    expect(header.stop).toBeUndefined();
+    expect(header.stages?.map(({ name }) => name)).toEqual(['canary', 'rest']);
+    expect(header.stages?.[0]?.endedAtMs).toBe(epochMs + nowMs);
+  });
+
+  test('does not end by the approval with which it started', () => {
+    const header = { approved: ['canary'] };
+    const seen = approved(`${rolloutId}/canary`);
+    const first = decision({ fleet: ['failed', 'failed', 'old'], started: failures, header, seen });
+    expect(first.header).toMatchObject({ stop: { kind: 'inconclusive' }, approved: [] });
+    expect(first.header.handled?.approve).toBe(`${rolloutId}/canary`);
+  });
+});
+
+describe('failures', () => {
+  const spec = (action: 'Pause' | 'Rollback' | 'Continue') => ({
+    failurePolicy: { maxFailures: 0, minSamples: 1, action },
+  });
+  const one = { tally: { number: 0, finished: 2, failed: 1 } };
+  const setting: Setting = { fleet: ['upgraded', 'failed', 'old'], started: {}, header: one };
+
+  test.each([
+    ['Pause', 'failures'],
+    ['Rollback', 'rollback'],
+    ['Continue', undefined],
+  ] as const)('beyond the tolerance, with action %s: stop %s', (action, kind) => {
+    expect(decision({ ...setting, spec: spec(action) }).header.stop?.kind).toBe(kind);
+  });
+
+  test('of a rollout that was complete stop it, and are never rolled back', () => {
+    const header = { ...one, completedAtMs: epochMs };
+    expect(decision({ ...setting, header, spec: spec('Rollback') }).header.stop?.kind).toBe('failures');
+  });
+
+  test('with action Continue keep the rollout from its completion, and are reported', () => {
+    const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
+    const fleet = ['upgraded', 'failed'] as const;
+    const { header, health } = decision({
+      ...setting,
+      fleet,
+      started: ended,
+      stages: [canary],
+      spec: spec('Continue'),
+    });
+    expect(header.completedAtMs).toBeUndefined();
+    expect(health).toMatchObject({ reason: 'CollectorsFailed', stalled: true });
+  });
+});
+
+describe('late joiners', () => {
+  test('of a last stage without list are upgraded in its soak, which goes on', () => {
+    const record = stageRecord('rest', { soakMs: hourMs, upgraded: true, updatedAtMs: epochMs + hourMs + 1 });
+    const { post, header } = decision({ fleet: ['upgraded', 'old'], stages: [rest], header: { stages: [record] } });
+    expect(post.map(({ collectorId }) => collectorId)).toEqual(['2']);
+    expect(header.stages?.[0]).toEqual(record);
+  });
+
+  test('do not keep that stage from its end', () => {
+    const record = stageRecord('rest', { soakMs: hourMs, upgraded: true, updatedAtMs: epochMs });
+    const { header } = decision({ fleet: ['upgraded', 'inFlight'], stages: [rest], header: { stages: [record] } });
+    expect(header.completedAtMs).toBe(epochMs + nowMs);
+  });
+
+  test('are skipped where the last stage has a list', () => {
+    const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
+    const { post, figures } = decision({ fleet: ['there', 'there', 'old'], started: ended, stages: [canary] });
+    expect(post).toEqual([]);
+    expect(figures().skippedReasons).toMatchObject([{ reason: 'NoStage', count: 1 }]);
+  });
+});
