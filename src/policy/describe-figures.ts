@@ -22,7 +22,7 @@ import type { Attempt, Ending, Entry, StageRecord } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
 import type { RolloutState } from './rollout-state.ts';
 import type { Roster } from './roster.ts';
-import { needsApproval, waitingStages } from './stages.ts';
+import { hasNoList, laterStage, needsApproval, waitingStages } from './stages.ts';
 import { type Counts, totalOf, withdrawn } from './standing-counts.ts';
 
 const maxStages = 10;
@@ -76,7 +76,7 @@ export function describeFigures(input: FiguresInput): Figures {
   };
 }
 
-/** Started stages, then the stages of the spec that have not started. A stage has no members before its turn comes. */
+/** Started stages, then the stages of the spec that have not started. */
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { spec, state } = input;
   const started = (state.header.stages ?? []).map((record, index) => describeStarted(record, index, input));
@@ -84,12 +84,15 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
   return [...started, ...waiting].slice(0, maxStages);
 }
 
-function describeWaiting(stage: Stage, { state: { header, next, gate } }: FiguresInput): StageStatus {
+/** A stage has no members before its turn comes, except the last without list: it is every collector that no stage has so far. */
+function describeWaiting(stage: Stage, { draft, state: { header, next, gate } }: FiguresInput): StageStatus {
   const { name } = stage;
   const isNext = next?.name === name;
   const isAwaited = isNext && gate !== undefined && (next.members.length === 0 || needsApproval(stage, header));
-  const members = isNext ? next.members.length : 0;
-  return { name, members, updated: 0, failed: 0, state: isAwaited ? 'AwaitingApproval' : 'Pending' };
+  const state = isAwaited ? 'AwaitingApproval' : 'Pending';
+  const rest = draft.stageCounts(laterStage);
+  if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
+  return { name, members: isNext ? next.members.length : 0, updated: 0, failed: 0, state };
 }
 
 function describeStarted(record: StageRecord, index: number, { draft, state }: FiguresInput): StageStatus {

@@ -434,8 +434,8 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of members, chosen when the stage started. Of the next stage, the number that it would choose now; 0 of
-   * later stages.
+   * Number of members, chosen when the stage started. Of the next stage, the number that it would choose now. Of later
+   * stages 0, except the last without `size` and `selector`: all collectors that no stage has so far.
    */
   readonly members: number;
   /** Number of members at the target. */

@@ -82,7 +82,7 @@ describe('upgrades of which 30 % fail', () => {
     expect(broken.length).toBeGreaterThan(0);
     expect(one.world.policy('production')?.status?.stages).toMatchObject([
       { name: 'canary', members: canaries, state: 'Stopped' },
-      { name: 'rest', members: 0, updated: 0, failed: 0, state: 'Pending' },
+      { name: 'rest', members: fleet - canaries, updated: 0, failed: 0, state: 'Pending' },
     ]);
   });
 });

@@ -88,6 +88,7 @@ test.each([
   world.model.patch({ groups: { more: { count: 150, version: target } } }, world.service.nowMs());
   await world.clock.advance(hourMs);
   expect(stage('canary')).toMatchObject({ members: 1 });
+  expect(stage('rest')).toMatchObject({ members: 249 });
   expect(tasks()).toHaveLength(1);
 });
 

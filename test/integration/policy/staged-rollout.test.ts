@@ -12,7 +12,7 @@ describe('stages', () => {
     await world.clock.advance(minuteMs);
     expect(tasks()).toHaveLength(3);
     expect(stage('canary')).toMatchObject({ members: 3, state: 'Progressing' });
-    expect(stage('rest')).toMatchObject({ members: 0, state: 'Pending' });
+    expect(stage('rest')).toMatchObject({ members: 27, state: 'Pending' });
     expect(status()?.rollout).toMatchObject({ stage: 'canary', waitingFor: 'the end of stage canary' });
     expect(await untilReason('AllUpdated')).toBe(true);
     expect(status()?.stages?.map(({ state, updated }) => [state, updated])).toEqual([

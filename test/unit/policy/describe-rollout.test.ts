@@ -90,7 +90,7 @@ describe('stages', () => {
         startTime: time,
         soakedUntil: '2026-11-01T01:01:00Z',
       },
-      { name: 'rest', members: 0, updated: 0, failed: 0, state: 'Pending' },
+      { name: 'rest', members: 2, updated: 0, failed: 0, state: 'Pending' },
     ]);
     expect(told({ first: 'failed', header: { stages: [record()] } }).stages[0]).toMatchObject({
       updated: 0,
