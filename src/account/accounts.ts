@@ -12,6 +12,7 @@ import { LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
 import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
@@ -36,23 +37,15 @@ export interface Account {
   readonly requestsPerSecond: number;
 }
 
-export interface AccountSettings {
-  /** Age in ms after which a Secret is read again before use. */
-  readonly secretMaxAgeMs: number;
-  /**
-   * Time in ms during which a rejected key (401) is not sent to the service again, unless the Secret changes. Slightly less than
-   * the 30 s after which a stalled resource retries, so that the retry can send a request.
-   */
-  readonly refusalHoldMs: number;
-  /** Time in ms after which credentials that no resource asks for are closed. */
-  readonly idleMs: number;
-}
-
-export const defaultAccountSettings: AccountSettings = {
-  secretMaxAgeMs: 60_000,
-  refusalHoldMs: 29_000,
-  idleMs: 3_600_000,
-};
+/** Age in ms after which a Secret is read again before use. */
+const secretMaxAgeMs = 60_000;
+/**
+ * Time in ms during which a rejected key (401) is not sent to the service again, unless the Secret changes. Slightly less than the
+ * delay after which a stalled resource retries, so that the retry can send a request.
+ */
+const refusalHoldMs = stallRetryMs - 1_000;
+/** Time in ms after which credentials that no resource asks for are closed. */
+const idleMs = 3_600_000;
 
 export interface AccountsOptions {
   readonly secrets: SecretReader;
@@ -62,7 +55,6 @@ export interface AccountsOptions {
   readonly connect: Connect;
   /** Leadership of this process, without which no request is sent (L1). */
   readonly leadership: Leadership;
-  readonly settings?: Partial<AccountSettings>;
 }
 
 /** Client for one set of credentials, used by all Secrets with the same content. */
@@ -85,7 +77,6 @@ interface Entry {
 
 export class Accounts {
   readonly #options: AccountsOptions;
-  readonly #settings: AccountSettings;
   /** Reads Secrets, and waits for changes of them. */
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, Entry>();
@@ -97,7 +88,6 @@ export class Accounts {
 
   constructor(options: AccountsOptions) {
     this.#options = options;
-    this.#settings = { ...defaultAccountSettings, ...options.settings };
     this.secrets = new AwaitedSecrets(options);
     this.#right = new LeadershipRight(options.leadership, options.clock);
     this.#budgets = new Budgets({ ...options, right: this.#right });
@@ -162,7 +152,7 @@ export class Accounts {
   }
 
   #fresh(entry: Entry, nowMs: number): Shared | undefined {
-    const young = nowMs - entry.readAtMs < this.#settings.secretMaxAgeMs;
+    const young = nowMs - entry.readAtMs < secretMaxAgeMs;
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
@@ -220,14 +210,14 @@ export class Accounts {
   #throwIfRejected(key: ResourceKey, shared: Shared): void {
     if (shared.refusedAtMs === undefined) return;
     const heldMs = this.#options.clock.monotonic() - shared.refusedAtMs;
-    if (heldMs < this.#settings.refusalHoldMs) throw refused(this.#placeOf(key), shared.account.serviceId);
+    if (heldMs < refusalHoldMs) throw refused(this.#placeOf(key), shared.account.serviceId);
     shared.refusedAtMs = undefined;
   }
 
   /** Forgets Secrets that were not requested for a while, and closes credentials that no Secret contains any more. */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
-      if (nowMs - entry.usedAtMs >= this.#settings.idleMs) this.#entries.delete(name);
+      if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);
     }
     const held = new Set([...this.#entries.values()].map(({ shared }) => shared));
     const idle = [...this.#shared].filter(([, shared]) => !held.has(shared));

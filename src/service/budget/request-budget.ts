@@ -16,14 +16,15 @@ import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { type Histogram, type Metrics, noMetrics } from '../../base/metrics.ts';
+import { type Answered, GrantedSlot } from './granted-slot.ts';
 import { JobAdmission } from './job-admission.ts';
 import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
 import { RateLimiter, type Reservation } from './rate-limiter.ts';
 import { RatePace } from './rate-pace.ts';
 import { Refusals } from './refusals.ts';
-import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome, SlotRequest } from './request-slot.ts';
-import { depart, NotLeadingError, type SendRight, type Term } from './send-right.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request-slot.ts';
+import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
 /** Settings of a budget. */
@@ -330,102 +331,39 @@ export class RequestBudget {
         );
       }
     }
-    return changesMs.reduce(
-      (next, timeMs) => (timeMs > nowMs ? Math.min(next, timeMs) : next),
-      Number.POSITIVE_INFINITY,
-    );
+    return Math.min(Number.POSITIVE_INFINITY, ...changesMs.filter((timeMs) => timeMs > nowMs));
   }
 
   #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
-    const { queue } = waiter;
+    const { queue, path } = waiter;
+    const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
     const occupant = { class: waiter.class, isPoll };
-    const reservation = this.#limiter.reserve(waiter.class, waiter.path);
+    const reservation = this.#limiter.reserve(waiter.class, path);
     queue.enter(occupant, ++this.#turn, this.#clock.monotonic());
-    let state: 'granted' | 'inFlight' | 'held' | 'ended' = 'granted';
-    let isHeard = false;
-
-    const leave = () => {
-      state = 'ended';
-      queue.leave(occupant);
-    };
-    const stamp = (nowMs: number) => {
-      if (state !== 'granted') return;
-      state = 'inFlight';
-      this.#limiter.stamp(reservation, nowMs);
-      this.#pump();
-    };
-    const started = (lastCheck?: () => void) => {
-      const departure = depart(this.#right, term, this.#clock.monotonic());
-      lastCheck?.();
-      stamp(departure.atMs);
-      return departure;
-    };
-    const learn = (headAtMs: number) => {
-      if (!isHeard) this.#heard(reservation, headAtMs);
-      isHeard = true;
-    };
-    const heard = (headAtMs: number) => {
-      if (state === 'granted') return;
-      learn(headAtMs);
-      this.#pump();
-    };
-    const finished = (outcome: SlotOutcome) => {
-      // A request that has ended must have started. Now is the latest possible time.
-      stamp(this.#clock.monotonic());
-      if (state === 'ended') return;
-      if (outcome.kind === 'abandoned') {
-        if (state === 'held') return;
-        state = 'held';
-        const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
-        const holdMs = isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs;
-        const nowMs = this.#clock.monotonic();
-        queue.hold(occupant, () => Math.max(nowMs, this.#limiter.arrivedByMs(reservation)) + holdMs);
-      } else {
-        leave();
-        if (outcome.kind === 'answered') {
-          learn(outcome.headAtMs ?? this.#clock.monotonic());
-          this.#answered(waiter.class, reservation, outcome);
-        } else if (!isHeard) {
-          this.#limiter.broken(reservation, this.#clock.monotonic());
-        }
-      }
-      this.#pump();
-    };
-    const release = () => {
-      if (state === 'inFlight') finished({ kind: 'abandoned' });
-      if (state !== 'granted') return;
-      this.#limiter.cancel(reservation);
-      leave();
-      this.#pump();
-    };
-    const yieldTo = (giveUp: () => void) => {
-      if (state !== 'inFlight') return;
-      queue.yieldTo(occupant, giveUp);
-      this.#pump();
-    };
-    return { started, heard, yieldTo, finished, release };
-  }
-
-  /** Learns from the head of an answer how late the path is. */
-  #heard(reservation: Reservation, headAtMs: number): void {
-    const { sentAtMs = headAtMs } = reservation;
-    this.#limiter.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
+    return new GrantedSlot({
+      clock: this.#clock,
+      right: this.#right,
+      term,
+      limiter: this.#limiter,
+      reservation,
+      queue,
+      occupant,
+      holdMs: isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs,
+      onAnswer: (answer) => this.#answered(waiter.class, reservation, answer),
+      onChange: () => this.#pump(),
+    });
   }
 
   /** Learns from an answer whether the rate or the number of jobs is too high. */
-  #answered(
-    requestClass: RequestClass,
-    reservation: Reservation,
-    outcome: Extract<SlotOutcome, { kind: 'answered' }>,
-  ): void {
+  #answered(requestClass: RequestClass, reservation: Reservation, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     const sentAtMs = reservation.sentAtMs ?? nowMs;
-    if (outcome.status !== 429) {
+    if (status !== 429) {
       this.#refusals.passed(requestClass, sentAtMs);
       this.#margin.passed();
       return;
     }
-    const cause = this.#refusals.refused(requestClass, sentAtMs, outcome.retryAfterMs, nowMs);
+    const cause = this.#refusals.refused(requestClass, sentAtMs, retryAfterMs, nowMs);
     if (cause === 'jobs') {
       this.jobs.refused(sentAtMs);
     } else if (this.#pace.slowDown(sentAtMs, nowMs)) {

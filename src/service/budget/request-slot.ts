@@ -28,16 +28,16 @@ export interface Path {
 export interface SlotRequest {
   readonly class: RequestClass;
   /** Destination of the request. Without a path, only answers show the arrival of requests. */
-  readonly path?: Path;
+  readonly path?: Path | undefined;
   /** Monotonic time at which the request is due. Default: now. Within a class the earliest goes first. */
-  readonly dueMs?: number;
+  readonly dueMs?: number | undefined;
   /** Whether it is a status request of a job. After cancellation it keeps its slot for a shorter time (B2). */
-  readonly isPoll?: boolean;
+  readonly isPoll?: boolean | undefined;
   /**
    * Removes the request from the queue when aborted: `acquire` rejects with the signal's reason. No effect after the slot is
    * granted.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,7 +51,7 @@ export type SlotOutcome =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      readonly retryAfterMs?: number;
+      readonly retryAfterMs?: number | undefined;
       readonly headAtMs?: number;
     }
   | { readonly kind: 'abandoned' }

@@ -5,7 +5,7 @@
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
 import type { BodySink } from '../requests/answer-stream.ts';
-import type { Answer, CallOptions, JobRefusal, MissingJob, Streaming } from '../requests/call.ts';
+import type { Answer, CallOptions, MissingJob, NoSuchJob, Streaming } from '../requests/call.ts';
 import type { Calls } from '../requests/calls.ts';
 import type { JobSession } from '../requests/job-session.ts';
 import type { JobOperation } from '../requests/operation.ts';
@@ -123,7 +123,7 @@ export class JobClient implements OpenJob {
       operation,
       path: this.#path + rest,
       session: this.#session,
-      whyMissing: (refusal: JobRefusal) => this.#whyMissing(operation, refusal),
+      whyMissing: (refusal: NoSuchJob) => this.#whyMissing(operation, refusal),
     };
   }
 
@@ -132,7 +132,7 @@ export class JobClient implements OpenJob {
     this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
   }
 
-  #whyMissing(operation: JobOperation, refusal: JobRefusal): MissingJob {
+  #whyMissing(operation: JobOperation, refusal: NoSuchJob): MissingJob {
     const isDeletion = operation === 'deleteJob';
     return missingJob(
       {

@@ -3,7 +3,7 @@
  * yet, a missing cookie, a job cancelled because of silence or age, and a deleted job. Our own records of the job distinguish these
  * cases.
  */
-import type { JobRefusal, MissingJob } from '../requests/call.ts';
+import type { MissingJob, NoSuchJob } from '../requests/call.ts';
 
 /** Time in ms after its creation during which a replica may not know a job (10.2). */
 const replicaGraceMs = 10_000;
@@ -30,7 +30,7 @@ export interface JobFacts {
   readonly hadCookie: boolean;
 }
 
-export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: JobRefusal): MissingJob {
+export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: NoSuchJob): MissingJob {
   const ageMs = sentAtMs - facts.createdAtMs;
   const silentMs = sentAtMs - facts.heardAtMs;
   // Checked first: an address that the job does not have cannot know it.

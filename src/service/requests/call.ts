@@ -29,7 +29,7 @@ export interface Call {
    */
   readonly session?: JobSession | undefined;
   /** Interprets an answer that the job does not exist. */
-  readonly whyMissing?: ((refusal: JobRefusal) => MissingJob) | undefined;
+  readonly whyMissing?: ((refusal: NoSuchJob) => MissingJob) | undefined;
 }
 
 export type Reply<T> =
@@ -62,7 +62,7 @@ export interface CallOptions {
 }
 
 /** Request that found no job. */
-export interface JobRefusal {
+export interface NoSuchJob {
   /** Sending time, as in `Answer`. */
   readonly sentAtMs: number;
   /** Whether the request had a cookie. */

@@ -204,9 +204,9 @@ export class Exchange {
       slot = await budget.acquire({
         class: call.requestClass ?? info.requestClass,
         path: this.#path(url),
-        ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
-        ...(info.poll ? { isPoll: true } : {}),
-        ...(call.signal === undefined ? {} : { signal: call.signal }),
+        dueMs: call.dueMs,
+        isPoll: info.poll && true,
+        signal: call.signal,
       });
     } catch (error) {
       return { kind: 'failure', failure: this.#unsent(call, url, error) };
@@ -273,13 +273,8 @@ export class Exchange {
   }
 
   #answered(call: Call, slot: Slot, response: TransportResponse, sentAtMs: number): void {
-    const retryAfterMs = this.#retryAfterMs(response);
-    slot.finished({
-      kind: 'answered',
-      status: response.status,
-      headAtMs: response.headAtMs,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    });
+    const { status, headAtMs } = response;
+    slot.finished({ kind: 'answered', status, headAtMs, retryAfterMs: this.#retryAfterMs(response) });
     const seconds = (this.#options.clock.monotonic() - sentAtMs) / 1000;
     this.#duration.observe({ operation: call.operation }, seconds);
   }
@@ -300,10 +295,10 @@ export class Exchange {
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(cookie === undefined ? {} : { cookie }),
       },
-      ...(call.body === undefined ? {} : { body: call.body }),
+      body: call.body,
       signal,
       maxBodyBytes: info.maxBodyBytes,
-      ...(stream === undefined ? {} : { receiver: stream }),
+      receiver: stream,
       beforeWrite: () => {
         signal.throwIfAborted();
         return beforeWrite();

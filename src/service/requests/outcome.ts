@@ -13,6 +13,7 @@ import {
   jobRefusals,
   type PageRefusal,
   pageRefusals,
+  rangeRefusals,
   type TaskRefusal,
   taskRefusals,
   unknownJobCode,
@@ -160,28 +161,11 @@ const rows: { readonly [O in Outcome]: Row } = {
   serverError: { ...unsure, reason: 'ServiceUnavailable' },
   unexpectedStatus: { ...unsure, reason: 'AnswerInvalid' },
 
-  'collector.invalid': { ...taskRefused },
-  'collector.type.invalid': { ...taskRefused },
-  'collector.not.alive': { ...taskRefused },
-  'collector.in.upgrading': { ...taskRefused },
-  'collector.version.invalid': { ...taskRefused },
-
-  generic: { ...refused },
-  'invalid.timestamp.from': { ...rangeRefused },
-  'invalid.timestamp.to': { ...rangeRefused },
-  'to.smaller.than.from': { ...rangeRefused },
-  'unknown.timezone': { ...rangeRefused },
-  'empty.timezone': { ...rangeRefused },
-  'unknown.time.type': { ...rangeRefused },
-  'no.query': { ...queryRefused },
-  'parse.error': { ...queryRefused },
-  'query.creation.error': { ...queryRefused },
-
-  'offset.missing': { ...refused },
-  'offset.negative': { ...refused },
-  'limit.missing': { ...refused },
-  'limit.zero': { ...refused },
-  'limit.negative': { ...refused },
+  ...rowsOf(taskRefusals, taskRefused),
+  ...rowsOf(jobRefusals, queryRefused),
+  ...rowsOf(rangeRefusals, rangeRefused),
+  generic: refused,
+  ...rowsOf(pageRefusals, refused),
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
@@ -192,6 +176,11 @@ const rows: { readonly [O in Outcome]: Row } = {
   jobTimedOut: { ...jobLost, reason: 'JobTimedOut' },
   jobGone: { ...jobLost },
 };
+
+/** The same row for several outcomes. */
+function rowsOf<O extends Outcome>(outcomes: readonly O[], row: Row): Record<O, Row> {
+  return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, Row>;
+}
 
 export const outcomes = Object.keys(rows) as readonly Outcome[];
 

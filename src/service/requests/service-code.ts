@@ -12,19 +12,18 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Codes for a rejected search job (7.2), and one that is missing in chapter 7. */
-export const jobRefusals = [
-  'generic',
+/** Codes for a rejected time range of a search job (7.2). */
+export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
   'to.smaller.than.from',
   'unknown.timezone',
   'empty.timezone',
-  'no.query',
   'unknown.time.type',
-  'parse.error',
-  'query.creation.error',
 ] as const;
+
+/** Codes for a rejected search job (7.2), and one that is missing in chapter 7. */
+export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /** Codes for a rejected page (7.4), and one that is missing in chapter 7. `unknownJobCode` is separate. */
 export const pageRefusals = [

@@ -14,16 +14,16 @@ export type Effect = 'none' | 'unknown';
 export interface ServiceErrorOptions extends LogfleetErrorOptions {
   readonly effect: Effect;
   /** HTTP status, if there was an answer. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /**
    * Error code of chapter 7, matched by its last parts (`collector.in.upgrading`, `rate.limit.exceeded`), or another code from the
    * answer.
    */
-  readonly serviceCode?: string;
+  readonly serviceCode?: string | undefined;
   /** Id that the service assigned to the error, for its support. */
-  readonly errorId?: string;
+  readonly errorId?: string | undefined;
   /** Monotonic sending time of the request. Undefined if it was not sent. */
-  readonly sentAtMs?: number;
+  readonly sentAtMs?: number | undefined;
 }
 
 export class ServiceError extends LogfleetError {

@@ -87,11 +87,11 @@ export function toServiceError(operation: Operation, failure: Failure, names = s
     reason: treatment.reason,
     effect: treatment.effect,
     handling: handlingOf(treatment.handling, failure.retryAfterMs),
-    ...(status === undefined ? {} : { status }),
-    ...(serviceCode === undefined ? {} : { serviceCode }),
-    ...(errorId === undefined ? {} : { errorId }),
-    ...(sentAtMs === undefined ? {} : { sentAtMs }),
-    ...(failure.cause === undefined ? {} : { cause: failure.cause }),
+    status,
+    serviceCode,
+    errorId,
+    sentAtMs,
+    cause: failure.cause,
   });
 }
 

@@ -1,45 +1,26 @@
 /** Maps errors of sockets, TLS and undici to `TransportFailure`s by their code. No other module knows these codes. */
 import { TransportError, type TransportFailure } from './transport.ts';
 
-const failureByCode: ReadonlyMap<string, TransportFailure> = new Map<string, TransportFailure>([
-  ['ENOTFOUND', 'nameNotFound'],
-  ['EAI_AGAIN', 'nameNotFound'],
-  ['EAI_NODATA', 'nameNotFound'],
-  ['EAI_NONAME', 'nameNotFound'],
-  ['ECONNREFUSED', 'refused'],
-  ['EHOSTUNREACH', 'notReachable'],
-  ['ENETUNREACH', 'notReachable'],
-  ['EHOSTDOWN', 'notReachable'],
-  ['EADDRNOTAVAIL', 'notReachable'],
-  ['ETIMEDOUT', 'notReachable'],
-  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificateUnknown'],
-  ['UNABLE_TO_GET_ISSUER_CERT', 'certificateUnknown'],
-  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificateUnknown'],
-  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificateUnknown'],
-  ['SELF_SIGNED_CERT_IN_CHAIN', 'certificateUnknown'],
-  ['CERT_SIGNATURE_FAILURE', 'certificateUnknown'],
-  ['CERT_UNTRUSTED', 'certificateUnknown'],
-  ['CERT_REJECTED', 'certificateUnknown'],
-  ['CERT_REVOKED', 'certificateUnknown'],
-  ['CERT_CHAIN_TOO_LONG', 'certificateUnknown'],
-  ['INVALID_CA', 'certificateUnknown'],
-  ['INVALID_PURPOSE', 'certificateUnknown'],
-  ['CERT_HAS_EXPIRED', 'certificateExpired'],
-  ['CERT_NOT_YET_VALID', 'certificateExpired'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificateForAnother'],
-  ['HOSTNAME_MISMATCH', 'certificateForAnother'],
-  ['EPROTO', 'tlsFailed'],
-  ['ECONNRESET', 'connectionLost'],
-  ['ECONNABORTED', 'connectionLost'],
-  ['EPIPE', 'connectionLost'],
-  ['UND_ERR_SOCKET', 'connectionLost'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'connectionLost'],
-  ['UND_ERR_DESTROYED', 'closed'],
-  ['UND_ERR_CLOSED', 'closed'],
-  ['UND_ERR_HEADERS_OVERFLOW', 'answerMalformed'],
+const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
+  nameNotFound: ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'],
+  refused: ['ECONNREFUSED'],
+  notReachable: ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'ETIMEDOUT'],
+  certificateUnknown: [
+    ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+    ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'CERT_SIGNATURE_FAILURE', 'CERT_UNTRUSTED'],
+    ...['CERT_REJECTED', 'CERT_REVOKED', 'CERT_CHAIN_TOO_LONG', 'INVALID_CA', 'INVALID_PURPOSE'],
+  ],
+  certificateExpired: ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
+  certificateForAnother: ['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'],
+  tlsFailed: ['EPROTO'],
+  connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
+  closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
   // undici sets no code for parser errors, only a name.
-  ['HTTPParserError', 'answerMalformed'],
-]);
+  answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
+};
+const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(
+  Object.entries(codes).flatMap(([failure, all]) => all.map((code) => [code, failure as TransportFailure])),
+);
 
 /** Code of an error, or its name if it has no code. */
 function codeOf(error: unknown): string {

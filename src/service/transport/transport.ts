@@ -18,7 +18,7 @@ export interface TransportRequest {
   /** Path and query, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** Cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
@@ -29,7 +29,7 @@ export interface TransportRequest {
   /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
   readonly maxBodyBytes: number;
   /** Receives the body as a stream, so that it is never completely in memory. */
-  readonly receiver?: BodyReceiver;
+  readonly receiver?: BodyReceiver | undefined;
 }
 
 export interface ResponseHead {

@@ -1,7 +1,7 @@
 /** Causes of an unknown job: one answer with six possible causes (7.3, 10.2, 3.1, 5.3). */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/jobs/missing-job.ts';
-import type { JobRefusal } from '../../../../src/service/requests/call.ts';
+import type { NoSuchJob } from '../../../../src/service/requests/call.ts';
 import type { JobMissing } from '../../../../src/service/requests/outcome.ts';
 
 const hour = 3_600_000;
@@ -14,7 +14,7 @@ const facts: JobFacts = {
   isDeletion: false,
   hadCookie: true,
 };
-interface Case extends Partial<JobFacts>, Partial<JobRefusal> {}
+interface Case extends Partial<JobFacts>, Partial<NoSuchJob> {}
 const heard = (heardAtMs: number): Case => ({ heardAtMs, isHeard: true });
 const noCookie: Case = { hadCookie: false, hasCookie: false };
 
