@@ -65,22 +65,17 @@ export class JobGathering {
   readonly #errors = new Texts();
   readonly #warnings = new Texts();
   readonly #histogram = new JobHistogram();
-  #state: JobState = 'notStarted';
-  #messageCount = 0;
-  #recordCount: number | undefined;
-  #scannedBytes: number | undefined;
+  #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
   /** Whether a warning reported that the message limit was reached. */
   #isLimitWarned = false;
-  #isTainted = false;
-  #statuses = 0;
-  #dateMs: number | undefined;
   /** Sending time of the newest status request with an answer. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
   /** @param dateMs service time of the job's creation */
   constructor(dateMs?: number) {
-    this.#dateMs = dateMs;
+    const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
+    this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
   }
 
   /** Sending time of the newest status request which showed that the search had not started. Undefined if there is none. */
@@ -95,10 +90,11 @@ export class JobGathering {
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
-    const { total } = this.#histogram.read(this.#messageCount);
+    const { messageCount, state } = this.#progress;
+    const { total } = this.#histogram.read(messageCount);
     if (reachedMs === undefined || total === 0 || toMs <= fromMs) return undefined;
-    const found = Math.min(1, this.#messageCount / total);
-    if (this.#state === 'doneGatheringHistogram' && found === 1) return undefined;
+    const found = Math.min(1, messageCount / total);
+    if (state === 'doneGatheringHistogram' && found === 1) return undefined;
     return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
@@ -107,16 +103,14 @@ export class JobGathering {
    * newest.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
-    this.#statuses++;
     const isNewest = sentAtMs >= this.#askedAtMs;
-    this.#dateMs = isNewest ? dateMs : undefined;
+    const former = this.#progress;
+    this.#progress = { ...former, statuses: former.statuses + 1, dateMs: isNewest ? dateMs : undefined };
     if (isNewest) {
       this.#askedAtMs = sentAtMs;
-      this.#state = status.state;
       if (isIdle(status.state)) this.#idleAtMs = sentAtMs;
-      this.#messageCount = status.messageCount;
-      this.#recordCount = status.recordCount ?? this.#recordCount;
-      this.#scannedBytes = status.scannedBytes ?? this.#scannedBytes;
+      const { state, messageCount, recordCount = former.recordCount, scannedBytes = former.scannedBytes } = status;
+      this.#progress = { ...this.#progress, state, messageCount, recordCount, scannedBytes };
     }
     this.#histogram.add(status.buckets);
     for (const text of status.pendingErrors) this.#errors.add(text);
@@ -134,26 +128,20 @@ export class JobGathering {
 
   /** Records that the answer to a status request was lost. */
   lost(): void {
-    this.#isTainted = true;
+    this.#progress = { ...this.#progress, isTainted: true };
   }
 
   progress(): JobProgress {
     return {
-      state: this.#state,
-      messageCount: this.#messageCount,
-      recordCount: this.#recordCount,
-      scannedBytes: this.#scannedBytes,
+      ...this.#progress,
       errors: this.#errors.read(),
       warnings: this.#warnings.read(),
-      isLimitReached: this.#isLimitWarned || this.#state === 'forcePaused',
-      isTainted: this.#isTainted,
-      statuses: this.#statuses,
-      dateMs: this.#dateMs,
+      isLimitReached: this.#isLimitWarned || this.#progress.state === 'forcePaused',
     };
   }
 
   histogram(): Histogram {
-    return this.#histogram.read(this.#messageCount);
+    return this.#histogram.read(this.#progress.messageCount);
   }
 }
 

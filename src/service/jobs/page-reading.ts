@@ -24,9 +24,9 @@ export interface PageSource {
   /** Requests one page. Resolves to its number of rows. */
   readonly fetch: (query: PageQuery) => Promise<number>;
   /** Number of rows of the current page that were passed on. Used after a failure. */
-  readonly given: () => number;
+  readonly given?: () => number;
   /** Promise while the sink accepts no more data, fulfilled when it does. */
-  readonly drained: () => Promise<void> | undefined;
+  readonly drained?: () => Promise<void> | undefined;
 }
 
 export interface PageReadingOptions {
@@ -57,7 +57,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
       gained = await source.fetch({ offset, limit });
     } catch (thrown) {
       error = thrown;
-      gained = source.given();
+      gained = source.given?.() ?? 0;
     }
     signal.throwIfAborted();
     offset += gained;
@@ -71,7 +71,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
 }
 
 async function whenDrained(source: PageSource, signal: AbortSignal): Promise<void> {
-  const drained = source.drained();
+  const drained = source.drained?.();
   if (!drained) return;
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

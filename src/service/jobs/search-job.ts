@@ -34,7 +34,15 @@ import type { Histogram } from './job-gathering.ts';
 import { JobGathering, type JobProgress } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
 import { readPages } from './page-reading.ts';
-import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
+import type {
+  JobOrder,
+  JobStatus,
+  MessagePage,
+  OpenJob,
+  PageQuery,
+  RecordPage,
+  RowReceiver,
+} from './search-service.ts';
 
 /** Time of silence in ms after which the service has cancelled a job (3.1). Until then it counts as active. */
 export const orphanLifeMs = 30_000;
@@ -62,26 +70,27 @@ export interface SearchJobOptions {
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Messages to read, and their receiver. */
-export interface MessageReading {
-  /** First message, from 0. */
+/** Rows to read. */
+interface PageRange {
+  /** First row, from 0. */
   readonly offset: number;
-  /** Number of messages, including those before `offset`. Default: the count of the last status. */
-  readonly total?: number;
+  /** Number of rows, including those before `offset`. Default: the count of the last status. */
+  readonly total?: number | undefined;
   /** Maximum number of rows in a page. Default: a full page. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Messages to read, and their receiver. */
+export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
   /** Called after each complete page, with the offset of its first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
-  readonly signal?: AbortSignal;
 }
 
-export interface RecordReading {
-  readonly offset: number;
-  readonly total?: number;
+export interface RecordReading extends Omit<PageRange, 'limit'> {
   /** Receives the records of a page. The next page is requested after a returned promise is fulfilled. */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
-  readonly signal?: AbortSignal;
 }
 
 export class SearchJob {
@@ -198,37 +207,23 @@ export class SearchJob {
   }
 
   /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
-  async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
-    let fields: readonly PageField[] = [];
+  describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     const total = Math.min(1, this.progress.messageCount);
-    await this.#read({ offset: 0, total, ...(signal && { signal }) }, total, (either) => ({
-      fetch: async ({ offset }) => {
-        const { value } = await this.#job.listMessages({ offset, limit: 1 }, { row() {} }, { signal: either });
-        fields = value.fields;
-        return value.rows;
-      },
-      given: () => 0,
-      drained: () => undefined,
-    }));
-    return fields;
+    return this.#describe(total, signal, async (query, either) => {
+      const { value } = await this.#job.listMessages(query, { row() {} }, { signal: either });
+      return value;
+    });
   }
 
   /**
    * Reads the service's description of the record fields (2.6), even if there are no records. Rejects if the query has no
    * aggregation (7.4).
    */
-  async describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
-    let fields: readonly PageField[] = [];
-    await this.#read({ offset: 0, ...(signal && { signal }) }, 1, (either) => ({
-      fetch: async ({ offset }) => {
-        const { value } = await this.#job.listRecords({ offset, limit: 1 }, { signal: either });
-        fields = value.fields;
-        return 1;
-      },
-      given: () => 0,
-      drained: () => undefined,
-    }));
-    return fields;
+  describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
+    return this.#describe(1, signal, async (query, either) => {
+      const { value } = await this.#job.listRecords(query, { signal: either });
+      return { fields: value.fields, rows: 1 };
+    });
   }
 
   /**
@@ -254,11 +249,27 @@ export class SearchJob {
         );
         return value.records.length;
       },
-      given: () => 0,
       drained: () => taking,
     }));
     await taking;
     return end;
+  }
+
+  /** Reads the fields of a page with `total` rows, at most one. */
+  async #describe(
+    total: number,
+    signal: AbortSignal | undefined,
+    fetch: (query: PageQuery, signal: AbortSignal) => Promise<Pick<MessagePage, 'fields' | 'rows'>>,
+  ): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    await this.#read({ offset: 0, total, limit: 1, signal }, total, (either) => ({
+      fetch: async (query) => {
+        const page = await fetch(query, either);
+        fields = page.fields;
+        return page.rows;
+      },
+    }));
+    return fields;
   }
 
   /** Closes and deletes the job (4.5). Never rejects: a job that cannot be deleted expires after 30 s of silence. */
@@ -294,7 +305,7 @@ export class SearchJob {
   }
 
   async #read(
-    { offset, total, limit, signal }: Pick<MessageReading, 'offset' | 'total' | 'limit' | 'signal'>,
+    { offset, total, limit, signal }: PageRange,
     counted: number,
     sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
   ): Promise<number> {
