@@ -74,7 +74,7 @@ export class IntervalRows implements PageReceiver {
   }
 
   drained(): Promise<void> | undefined {
-    return this.files.drained();
+    return this.files.room();
   }
 
   /** See `RunTally.leaveBefore`. */

@@ -1,13 +1,15 @@
 /**
- * Checks whether a history has converged: every policy is complete or reports why it cannot be, its status matches the service, and
- * no work is open. Returns the differences as texts.
+ * Checks whether a history has converged: each policy is complete or reports why it cannot be, its status matches the service, and no
+ * attempt is open. Returns the differences as texts.
  */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
-import type { PolicyChange, PostRecord, SettingsChange } from './record.ts';
+import type { SelectorSpec } from './planned-policies.ts';
+import type { LedgerWrite, PolicyChange, PostRecord, SettingsChange } from './record.ts';
+import { ledgerWrite, type Shards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 import {
   acts,
@@ -29,20 +31,20 @@ export interface Truth {
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Heads of ledgers by the policy's uid. */
-  readonly ledgers: ReadonlyMap<string, string>;
+  /** Shards of the ledgers, by the policy's uid. */
+  readonly ledgers: ReadonlyMap<string, Shards>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
   readonly settingsChanges: readonly SettingsChange[];
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // What a silent collector was at, it goes on with when it talks again, which may be never.
+  // An offline collector continues its upgrade only when it returns, which may be never.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // What a person did may be heard as late as a watch is given up that fell silent.
+  // A process notices a change only when it gives up a watch that fell silent.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
-    return ['somebody changed something just now'];
+    return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
     missingOfPolicy(truth, policy).map((what) => `${policy.metadata.name}: ${what}`),
   );
@@ -54,12 +56,12 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const { status } = policy;
   if (!status) return ['has no status'];
   if (status.observedGeneration !== policy.metadata.generation) return ['its status is of an older generation'];
-  const open = openAttempts(truth.ledgers.get(policy.metadata.uid));
+  const open = openAttempts(truth.ledgers.get(policy.metadata.uid)?.get('head'));
   if (open > 0) return [`${open} attempts are open in its ledger`];
   const verdict = verdictOf(policy);
   const unsettled = missingVerdict(truth, policy, verdict);
   if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
-  // Without a target nothing is counted.
+  // Without a target, status has no counts.
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }
@@ -86,95 +88,96 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   const { plan, settingsChanges } = truth;
   const counts = policy.status?.collectors;
   if (isPaused(policy) || settingsChanges.at(-1)?.paused)
-    return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not say that it is paused';
+    return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not show that it is paused';
   if (targetOf(plan, policy) === undefined) {
-    // A way back goes on all the same, and is told.
-    const isBack = verdict.reason === 'RolledBack' && mayBeBeyondTolerance(truth, policy);
-    return verdict.stalled && (isBack || verdict.reason === 'VersionNotOffered')
+    // A rollback continues without an offered target, and status shows it.
+    const isRolledBack = verdict.reason === 'RolledBack' && mayBeBeyondTolerance(truth, policy);
+    return verdict.stalled && (isRolledBack || verdict.reason === 'VersionNotOffered')
       ? undefined
-      : 'does not say that its target is not offered';
+      : 'does not show that its target is not offered';
   }
   if (verdict.reconciling) return waitsForGood(truth, policy, verdict.reason) ? undefined : 'is not settled';
   if (verdict.ready === 'True') {
     const failed = tolerates(policy) ? 0 : counts?.failed;
     return counts && failed === 0 && counts.newer + counts.pending + counts.inProgress === 0
       ? undefined
-      : 'is ready for no reason';
+      : 'is ready without a reason';
   }
   switch (verdict.reason) {
     case 'RolloutStopped':
     case 'RolledBack':
-      return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped for no reason';
+      return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped without a reason';
+    case 'StageInconclusive':
+      return isInconclusive(policy) ? undefined : 'is inconclusive, although a member is at the target';
     case 'Aborted':
-      return wasAborted(truth, policy) ? undefined : 'is aborted, and nobody asked for it';
+      return wasAborted(truth, policy) ? undefined : 'is aborted without a request';
     case 'CollectorsFailed':
       return isHeldByFailures(policy) || (counts && counts.failed > 0)
         ? undefined
-        : 'tells of failures that it does not count';
+        : 'reports failures that it does not count';
     case 'CollectorsRefused':
-      return counts && counts.skipped > 0 ? undefined : 'tells of refused ones that it does not count';
+      return counts && counts.skipped > 0 ? undefined : 'reports refused collectors that it does not count';
     case 'DowngradeNotAllowed':
-      return counts && counts.newer > 0 ? undefined : 'tells of newer ones that it does not count';
+      return counts && counts.newer > 0 ? undefined : 'reports newer collectors that it does not count';
     case 'NoCollectorsMatched':
-      return (counts?.matched ?? 0) === 0 ? undefined : 'matches somebody';
+      return (counts?.matched ?? 0) === 0 ? undefined : 'matches collectors';
     case 'Observing':
       return policy.spec.mode === 'Observe' ? undefined : 'does not observe';
     default:
-      return 'has no verdict that is known here';
+      return 'has an unknown reason';
   }
 }
 
-/** Whether what it waits for comes only by a person, or never within the time of a history. */
+/** Whether the policy waits for a person, or for an event that does not happen during the history. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
-  const says = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   const awaitsCollectors = spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
   const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
-  const isGiven = (stage: string | undefined) =>
-    isApproval(metadata.annotations[annotations.approve], status?.rollout?.id, stage);
-  const current = spec.strategy.stages?.find(({ name }) => name === status?.rollout?.stage);
-  const awaitsPerson = !comes && current?.approval === 'Required' && !isGiven(current.name);
+  const awaited = status?.stages?.find(({ state: shown }) => shown === 'AwaitingApproval');
+  const isApproved = isApproval(metadata.annotations[annotations.approve], status?.rollout?.id, awaited?.name);
+  const awaitsPerson = awaited !== undefined && !comes && !isApproved;
   switch (reason) {
     case 'AwaitingApproval': {
-      const [, awaited] = /approval of stage (\S+)/.exec(status?.rollout?.waitingFor ?? '') ?? [];
-      const stage = spec.strategy.stages?.find(({ name }) => name === awaited);
-      return stage?.approval === 'Required' && !comes && !isGiven(awaited);
+      const needsApproval = spec.strategy.stages?.find(({ name }) => name === awaited?.name)?.approval === 'Required';
+      return awaitsPerson && (needsApproval || awaited.members === 0);
     }
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
-      // No window helps where somebody has to come back, or to approve.
+      // No window ends a wait for an offline collector or for an approval.
       return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
-      const isLeft = status?.collectors?.pending === 0 && /waiting for \d+ collectors? to come back/.test(says);
-      const isAwaited = isLeft || says.includes('waiting for the end of stage');
-      return isAwaited && awaitsCollectors;
+      const isStaged = status?.stages?.some(({ state: shown }) => shown === 'Progressing');
+      return awaitsCollectors && (isStaged || status?.collectors?.pending === 0);
     }
     default:
       return false;
   }
 }
 
-/** Whether a stage with a failure waits for a person, because the spec sets no tolerance. */
-function isHeldByFailures(policy: CollectorVersionPolicy): boolean {
-  const { conditions = [] } = policy.status ?? {};
-  return conditions.some(
-    ({ type, message }) => type === 'Stalled' && message.includes('waiting for a person to examine'),
-  );
+/** Whether a failed member holds its stage, because the spec has no `maxFailures`. */
+function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
+  return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
+}
+
+/** Whether no member of the stopped stage is at the target. */
+function isInconclusive({ status }: CollectorVersionPolicy): boolean {
+  return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
 }
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Whether there is a failure at all, or something that may have been taken for one. */
+/** Whether there is a failure, or an event that may look like one. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // What was stopped stays so where the tolerance is another afterwards.
+  // A stop stays when `maxFailures` changes afterwards.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
-  const says = policy.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+  const target = targetOf(plan, policy);
+  const wasStopped = policy.status?.history?.some(({ targetVersion }) => targetVersion === target);
   return (
-    (hasTolerated || says.includes('the last time that this version was rolled out')) &&
+    (hasTolerated || wasStopped === true) &&
     (state.tasks.some(({ status }) => status !== 2) ||
       state.collectors.some(({ running, alive }) => !running || !alive) ||
       plan.deaths.length > 0 ||
@@ -206,14 +209,13 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
   };
-  // With a single build, who runs it shows in no list (U7); who was never upgraded by us is not known of at all.
+  // With a single build, no list shows the collectors that run it (U7). Only upgraded collectors are known.
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
-  const sticky = wasReselected(truth, policy);
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // Who is selected by a former version is a member by an attempt that a backup may not know of.
+  // A restored ledger may not know the attempts that keep collectors selected by version (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
-  if (seen && !sticky) {
+  if (seen && !selectsByVersion(policy)) {
     expect('matched', counts.matched, members.length);
     expect('foreign', counts.foreign, members.length - own.length);
     if (counts.updated < updated.length - dead || counts.updated > updated.length)
@@ -223,58 +225,53 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // Who was upgraded is a member also when no list shows it any more (U7, U12), unless a backup knows nothing of that.
+  // An upgraded collector stays a member when no list shows it (U7, U12), unless a restored ledger does not know its upgrade.
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
-  missing.push(...missingStages(policy));
+  const shards = truth.ledgers.get(policy.metadata.uid);
+  missing.push(...missingStages(policy, shards && ledgerWrite(truth.nowMs, policy.metadata.uid, shards)));
   for (const collector of own) {
     if (collector.version === target) continue;
     const excuse = excuseFor(truth, policy, collector, target);
-    if (excuse === undefined)
-      missing.push(`${collector.name} runs ${collector.version}, and there is no reason for it`);
+    if (excuse === undefined) missing.push(`${collector.name} runs ${collector.version}, without a reason`);
   }
   return missing;
 }
 
-/** Checks members and updated members of the stages against those of the policy. */
-function missingStages(policy: CollectorVersionPolicy): string[] {
-  const { stages = [], collectors = emptyCounts, skippedReasons = [] } = policy.status ?? {};
-  const specified = policy.spec.strategy.stages ?? [];
-  const names = specified.map(({ name }) => name).join();
+/** Checks the shown stages: the started stages of the ledger, then those of the spec that have not started. */
+function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | undefined): string[] {
+  const { stages = [], collectors = emptyCounts, skippedReasons = [], rollout } = policy.status ?? {};
+  // After its end, a rollout is no longer in status.
+  const isShown = rollout === undefined || write?.rolloutId === rollout.id;
+  const started = isShown ? (write?.stages ?? []) : [];
+  const waiting = (policy.spec.strategy.stages ?? []).filter(({ name }) => started.every((one) => one.name !== name));
+  const names = [...started, ...waiting].map(({ name }) => name).join();
   if (stages.map(({ name }) => name).join() !== names) return [`has other stages than ${names}`];
-  if (specified.length === 0) return [];
-  const sum = (count: (stage: (typeof stages)[number]) => number) => stages.reduce((all, one) => all + count(one), 0);
-  const members = sum(({ members }) => members);
-  const updated = sum(({ updated }) => updated);
-  const isShort = takesAll(policy) ? members !== collectors.matched : members > collectors.matched;
+  const updated = stages.reduce((sum, stage) => sum + stage.updated, 0);
   const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;
+  const hasRest = takesAll(policy) || started.some(({ members }) => !members);
   return [
-    ...(isShort ? [`its stages have ${members} members of ${collectors.matched}`] : []),
     ...(updated > collectors.updated ? [`its stages have ${updated} at the target of ${collectors.updated}`] : []),
-    ...(unstaged > collectors.matched - members ? [`no stage has ${unstaged}, and its stages have ${members}`] : []),
-    ...(policy.status?.rollout === undefined || collectors.updated < collectors.matched
-      ? []
-      : stages
-          .filter(({ state }) => state === 'AwaitingApproval')
-          .map(({ name }) => `${name} awaits its approval, and all is done`)),
+    ...(unstaged > 0 && hasRest ? [`no stage has ${unstaged}, although the last stage has no list`] : []),
+    ...stages
+      .filter((stage, index) => started[index]?.members && started[index].members.length !== stage.members)
+      .map(({ name, members }) => `stage ${name} shows ${members} members, the ledger has another number`),
   ];
 }
 
-/** Whether collectors may go again: of several changes to the size of a group a later one may be to a smaller. */
+/** Whether collectors may disappear: a later change of a group's size may be to a smaller size. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Whether who has been a member stays one although the selector no longer says so (U12). */
-function wasReselected({ policyChanges }: Truth, { spec, metadata }: CollectorVersionPolicy): boolean {
-  if (spec.selector.matchExpressions !== undefined) return true;
-  const own = policyChanges.filter(({ policy }) => policy.metadata.uid === metadata.uid);
-  return new Set(own.map(({ policy }) => JSON.stringify([policy.spec.selector, policy.spec.exclude]))).size > 1;
+/** Whether an upgrade can take a collector out of the selector, so that only its attempt keeps it selected (U12). */
+function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
+  return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
-/** Where several policies share a fleet, and whose a collector is depends on what it ran when somebody looked, nobody can say. */
+/** Whether the owner of a collector depends on the version that a listing showed. Then the counts cannot be predicted. */
 function isUncertain(truth: Truth): boolean {
-  return truth.policies.length > 1 && truth.policies.some((policy) => wasReselected(truth, policy));
+  return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
 }
 
 export function addsUp(counts: typeof emptyCounts): boolean {
@@ -299,7 +296,7 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // Who has an attempt of this rollout stays, whatever its fields become (U12).
+  // A collector with an attempt of this rollout stays a member when its fields change (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
@@ -317,14 +314,14 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** What was posted this long after a change was meant by it. */
+/** A POST this long after a change follows the changed policy, in ms. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 
-/** Whether no other policy goes first. Where membership depends on versions, nobody can say. */
+/** Whether the policy owns the collector (U13). */
 function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
@@ -338,32 +335,33 @@ function excuseFor(
   { id, name, version, alive, running }: CollectorState,
   target: string,
 ): string | undefined {
-  if (!acts(policy)) return 'nothing is started';
-  if (settingsChanges.at(-1)?.paused) return 'everything is paused';
-  if (stillReasons.has(verdictOf(policy).reason ?? '')) return 'it goes no further, and says why';
-  if (isHeldByFailures(policy)) return 'a person has to look first';
+  if (!acts(policy)) return 'the policy is not active';
+  if (settingsChanges.at(-1)?.paused) return 'the kill switch is set';
+  if (stillReasons.has(verdictOf(policy).reason ?? '')) return 'the policy shows why it waits';
+  if (isHeldByFailures(policy)) return 'a failed member holds its stage';
   if (policy.status?.skippedReasons?.some(({ reason }) => reason === 'NoStage') && !takesAll(policy)) return 'no stage';
-  if (plan.deaths.some((death) => death.name === name)) return 'it falls silent now and then';
+  if (plan.deaths.some((death) => death.name === name)) return 'it dies';
   if (groupOf(plan, { name, version })?.timeZone === 'Nowhere/Land' && isByZone(policy)) return 'no zone';
   if (isHosted({ name, version })) return 'hosted';
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
-  if (plan.fleet.touched.has(name)) return 'others upgrade it, too';
-  // Written ahead by somebody who could not go on, or answered by nobody, its probes too: judged by U5 alone.
+  if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
+  // An attempt that was never sent or never answered, like its probes, ends by its time limit (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
-  if (mayBeUnknown && timedOut(ledgers.get(policy.metadata.uid), id)) return 'nobody knows that it had no effect';
+  if (mayBeUnknown && timedOut(ledgers.get(policy.metadata.uid)?.get('head'), id)) return 'its outcome is unknown';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
   return undefined;
 }
 
-/** Of verdicts that have been looked into before. */
+/** Reasons that `missingVerdict` has checked. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
   'Aborted',
+  'StageInconclusive',
   'AwaitingApproval',
   'Soaking',
   'WaitingForWindow',
@@ -376,7 +374,7 @@ function takesAll({ spec }: CollectorVersionPolicy): boolean {
   return !last || (last.size === undefined && last.selector === undefined);
 }
 
-/** Whether windows use the collectors' own zones. */
+/** Whether windows use the time zones of the collectors. */
 export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

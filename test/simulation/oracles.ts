@@ -1,16 +1,16 @@
 /**
- * What may never happen in a history, judged by what the service, the API server and the wire saw, and by nothing that the operator
- * thinks. Each violation begins with the rule that it breaks.
+ * Oracles judge a history by what the service, the API server and the connections saw. They do not use the state of the operator. Each
+ * violation begins with the broken rule.
  */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { addsUp } from './convergence.ts';
 import { evidenceViolations } from './evidence-oracle.ts';
 import { failureViolations } from './failure-oracle.ts';
+import { inProgressViolations } from './in-progress-oracle.ts';
 import { postViolations } from './post-oracle.ts';
 import type { HistoryRecord } from './record.ts';
 import { restViolations } from './rest-oracle.ts';
-import { returnViolations } from './return-oracle.ts';
 import { rollbackViolations } from './rollback-oracle.ts';
 import { stageViolations } from './stage-oracle.ts';
 import { statusViolations } from './status-oracle.ts';
@@ -28,8 +28,8 @@ const oracles: readonly Oracle[] = [
   windowViolations,
   stopViolations,
   failureViolations,
+  inProgressViolations,
   stageViolations,
-  returnViolations,
   rollbackViolations,
   statusViolations,
   restViolations,
@@ -41,15 +41,15 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** After everything has become calm, all is as it should be, and stays so. */
+/** After the calm, the history converges and stays converged. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
-  const when = convergedAtMs === undefined ? 'never came to rest' : 'did not stay at rest';
+  const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);
 }
 
 const maxStatusBytes = 100 * 1024;
 
-/** Ledgers and status are bounded, and counts add up in every status that was ever written. */
+/** Ledgers and status are bounded, and the counts of each status add up. */
 function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
   const found: string[] = [];
   if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);

@@ -37,28 +37,58 @@ export interface PostRecord {
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** The attempt and its rollout in the ledger when its request left. */
+/** The attempt behind a POST and its rollout, as the ledger had them when the POST left. */
 export interface Intent {
-  /** The policy's uid. */
+  /** Uid of the policy. */
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** The stage that the collector was started in. */
-  readonly stage: string | undefined;
-  /** Whether it was posted before, as far as its process knows, and nobody knows with what effect (U3). */
+  /** Whether the attempt is posted again after an unknown outcome (U3). */
   readonly probe: boolean;
-  /** Whether it is a rollback attempt. */
+  /** Whether this is a rollback attempt. */
   readonly back: boolean;
-  /** Why the rollout was stopped. */
-  readonly stop: 'failures' | 'rollback' | 'abort' | undefined;
-  /** Whether all was at the target when it was written ahead. */
-  readonly isComplete: boolean;
-  /** How often all had been there by then. */
-  readonly completions: number;
-  /** The stage that the collector came late to. */
-  readonly lateTo: string | undefined;
-  /** Wall ms at which the stages ended that had. */
-  readonly stagesEndedMs: ReadonlyMap<string, number>;
+  /** Kind of the stop; undefined while the rollout continues. */
+  readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
+}
+
+/** Ended attempts, and failures among them. */
+export interface Tally {
+  readonly finished: number;
+  readonly failed: number;
+}
+
+/** A started stage in the header of a ledger. */
+export interface RecordedStage {
+  readonly name: string;
+  /** Ids of the frozen members; undefined for a last stage that has no list. */
+  readonly members: readonly string[] | undefined;
+  readonly maxFailures?: number | string;
+  readonly maxInProgress?: number | string;
+  readonly soakMs: number;
+  readonly tally: Tally;
+  /** Wall ms. It identifies the stage when a retry starts a stage of this name again. */
+  readonly startedAtMs: number;
+  /** Wall ms at which the last member reached the target; undefined until then. */
+  readonly updatedAtMs?: number;
+  /** Wall ms; undefined until the stage has ended. */
+  readonly endedAtMs?: number;
+}
+
+/** A header of a ledger that differs from the header before. */
+export interface LedgerWrite {
+  readonly atMs: number;
+  /** Uid of the policy. */
+  readonly policy: string;
+  readonly rolloutId: string;
+  readonly target: string;
+  readonly stop: Intent['stop'];
+  /** Number of collectors that percentages refer to. */
+  readonly selected: number | undefined;
+  readonly tally: Tally & { readonly number: number };
+  /** Wall ms of the last completion. */
+  readonly completedAtMs: number | undefined;
+  /** Started stages, in order. */
+  readonly stages: readonly RecordedStage[];
 }
 
 /** A final task status that a process received. */
@@ -119,6 +149,7 @@ export interface HistoryRecord {
   /** Rows by collector id, in the order of their arrival. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
+  readonly ledgerWrites: readonly LedgerWrite[];
   readonly policyChanges: readonly PolicyChange[];
   readonly settingsChanges: readonly SettingsChange[];
   readonly taskNews: readonly TaskNews[];
@@ -126,8 +157,8 @@ export interface HistoryRecord {
   readonly disturbances: readonly Disturbance[];
   /** Versions that each collector has run, and since when, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Final heads of the ledgers, by the policy's uid. */
-  readonly ledgers: ReadonlyMap<string, string>;
+  /** Shards of the final ledgers, by the policy's uid. */
+  readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];

@@ -1,27 +1,70 @@
-/** Rollouts of a history, reconstructed from their requests and the outcomes. */
+/** Rollouts of a history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
-import type { HistoryRecord, Intent, PostRecord, TaskNews } from './record.ts';
+import type { HistoryRecord, Intent, LedgerWrite, PostRecord, RecordedStage, TaskNews } from './record.ts';
 
-/** A request of a rollout, with its task where it was answered by one. */
+/** Policy and id of a rollout. */
+export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
+
+export interface Rollout extends RolloutKey {
+  readonly target: string;
+  /** POSTs in their order. */
+  readonly posts: readonly RolloutPost[];
+  /** POSTs of upgrades, without the rollback attempts. */
+  readonly upgrades: readonly RolloutPost[];
+  readonly writes: readonly LedgerWrite[];
+}
+
+/** A POST of a rollout, with its task when the service accepted it. */
 export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** What its process heard of the task. */
+  /** Final states of the task that processes received. */
   readonly news: readonly TaskNews[];
-  /** The policy as its process knew it. */
+  /** The policy as the process knew it. */
   readonly policy: CollectorVersionPolicy;
 }
 
-/** Requests by rollout, in order. Requests without a known rollout are left out. */
-export function rolloutsOf({ posts, state, taskNews }: HistoryRecord): readonly (readonly RolloutPost[])[] {
+/** A stage from its start until its end. A retry of an inconclusive stage begins another run. */
+export interface StageRun {
+  readonly stage: RecordedStage;
+  /** Time of the first ledger that has the stage. */
+  readonly startAtMs: number;
+  /** Time of the first ledger in which the stage has ended. */
+  readonly endAtMs: number | undefined;
+}
+
+/** All rollouts that a ledger recorded. POSTs without a known rollout are left out. */
+export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
+  const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
+  const writes = Map.groupBy(record.ledgerWrites, keyOf);
+  return [...writes.values()].map((own): Rollout => {
+    const { policy, rolloutId, target } = own[0] as LedgerWrite;
+    const all = posts.get(keyOf({ policy, rolloutId })) ?? [];
+    return { policy, rolloutId, target, posts: all, upgrades: all.filter(({ intent }) => !intent.back), writes: own };
+  });
+}
+
+/** The last rollout before with the same policy and target. */
+export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
+  const numberOf = (id: string) => Number.parseInt(id, 10);
+  return rollouts.findLast(
+    (other) => other.policy === policy && other.target === target && numberOf(other.rolloutId) < numberOf(rolloutId),
+  );
+}
+
+function keyOf({ policy, rolloutId }: RolloutKey): string {
+  return `${policy}/${rolloutId}`;
+}
+
+function rolloutPosts({ posts, state, taskNews }: HistoryRecord): readonly RolloutPost[] {
   const names = new Map(state.collectors.map(({ id, name }) => [id, name]));
   const tasks = new Map(state.tasks.map((task) => [task.id, task]));
   const news = Map.groupBy(taskNews, ({ taskId }) => taskId);
-  const whole = posts.flatMap((post): RolloutPost[] => {
+  return posts.flatMap((post): RolloutPost[] => {
     const { intent, known, collectorId, answer } = post;
     const policy = known.find(({ metadata }) => metadata.uid === intent?.policy);
     const name = names.get(collectorId);
@@ -29,11 +72,32 @@ export function rolloutsOf({ posts, state, taskNews }: HistoryRecord): readonly 
     const taskId = answer?.taskId ?? '';
     return [{ ...post, intent, policy, name, task: tasks.get(taskId), news: news.get(taskId) ?? [] }];
   });
-  return [...Map.groupBy(whole, ({ intent }) => `${intent.policy}/${intent.rolloutId}`).values()];
+}
+
+export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
+  const runs = new Map<string, StageRun>();
+  for (const { stages, atMs } of writes) {
+    for (const stage of stages) {
+      const key = `${stage.name}/${stage.startedAtMs}`;
+      const { startAtMs = atMs, endAtMs } = runs.get(key) ?? {};
+      runs.set(key, { stage, startAtMs, endAtMs: endAtMs ?? (stage.endedAtMs === undefined ? undefined : atMs) });
+    }
+  }
+  return [...runs.values()];
+}
+
+/** The started stages of a rollout at a time. */
+export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedStage[] {
+  return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
+}
+
+/** Stage of a collector: the stage that lists it, or else the last stage without a list. */
+export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
+  return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
 
 /** Times of people's retries of this rollout. */
-export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId }: Intent): readonly number[] {
+export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId }: RolloutKey): readonly number[] {
   const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
   return own.flatMap((change, index) => {
     const value = change.policy.metadata.annotations[annotations.retry];
@@ -42,7 +106,20 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
   });
 }
 
-/** Whether a value of the annotation approves this stage of this rollout, given once or again. */
+/** Whether a person approved this stage of this rollout by then. */
+export function wasApproved(
+  { policyChanges }: HistoryRecord,
+  { policy, rolloutId }: RolloutKey,
+  stage: string,
+  atMs: number,
+): boolean {
+  return policyChanges.some(({ policy: { metadata }, ...change }) => {
+    if (metadata.uid !== policy || change.atMs > atMs) return false;
+    return isApproval(metadata.annotations[annotations.approve], rolloutId, stage);
+  });
+}
+
+/** Whether a value of the annotation approves this stage of this rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -52,27 +129,24 @@ export function isApproval(
   return approval !== undefined && approval.rolloutId === rolloutId && approval.stage === stage;
 }
 
-/** Whether the text of the policy's rollouts was ever changed by a person. */
-export function wasRewritten(record: HistoryRecord, { policy }: Intent): boolean {
-  return strategiesOf(record, policy).length > 1 || wasReselected(record, policy);
-}
+/** A process acts on a change of a policy at most this much later, in ms, when watches fail. */
+const heardMs = 60_000;
 
-/** Whether others were ever selected by a person: these go through all stages. */
-export function wasReselected({ policyChanges }: HistoryRecord, uid: string): boolean {
-  const own = policyChanges.filter(({ policy: { metadata } }) => metadata.uid === uid);
-  return new Set(own.map(({ policy: { spec } }) => JSON.stringify([spec.selector, spec.exclude]))).size > 1;
-}
-
-type Strategy = CollectorVersionPolicy['spec']['strategy'];
-
-/** The strategies that a policy has had, in order, and since when. */
-export function strategiesOf(
+/** Versions of a policy that a process may have acted on at a time: the newest one, and those shortly before. */
+export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
-): readonly { readonly strategy: Strategy; readonly atMs: number }[] {
-  const own = policyChanges.filter(({ policy: { metadata } }) => metadata.uid === uid);
-  const texts = own.map(({ policy: { spec }, atMs }) => ({ strategy: spec.strategy, atMs }));
-  return texts.filter(({ strategy }, index) => JSON.stringify(strategy) !== JSON.stringify(texts[index - 1]?.strategy));
+  atMs: number,
+): readonly CollectorVersionPolicy[] {
+  const own = policyChanges.filter((change) => change.policy.metadata.uid === uid && change.atMs <= atMs);
+  return own
+    .filter((_, index) => (own[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > atMs - heardMs)
+    .map(({ policy }) => policy);
+}
+
+/** All versions of a policy. */
+export function textsOf({ policyChanges }: HistoryRecord, uid: string): readonly CollectorVersionPolicy[] {
+  return policyChanges.filter(({ policy }) => policy.metadata.uid === uid).map(({ policy }) => policy);
 }
 
 /** Version of a collector at a time. */
@@ -80,12 +154,12 @@ export function versionAt({ versions }: HistoryRecord, id: string, atMs: number)
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/** Collectors that others upgrade, that fall silent, come or go: they may come late to a stage, or leave what they were at. */
+/** Whether other tools upgrade the collector, or it goes offline, appears or disappears during the history. */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
-/** The same but for those that fall silent only once they have been upgraded. */
+/** The same, without the collectors that only die after their upgrade. */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;
   return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));

@@ -16,13 +16,13 @@ import { policiesPath, policyDefaults, secretManifest, secretsPath, serviceOrigi
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
-import { intentOf } from './intents.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { PolicySpec } from './planned-policies.ts';
 import {
   type Death,
   type Disturbance,
   type HistoryRecord,
+  type LedgerWrite,
   type PolicyChange,
   type PostRecord,
   type SettingsChange,
@@ -31,6 +31,7 @@ import {
   type TaskNews,
   versionLookMs,
 } from './record.ts';
+import { intentOf, ledgerWrite, type Shards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
@@ -79,6 +80,7 @@ export class SimulationWorld {
   readonly #versions = new Map<string, { version: string; sinceMs: number }[]>();
   readonly #settingsChanges: SettingsChange[] = [];
   readonly #taskNews: TaskNews[] = [];
+  readonly #ledgerWrites: LedgerWrite[] = [];
   #backup: readonly StoredObject[] = [];
   #largestShardBytes = 0;
 
@@ -141,13 +143,15 @@ export class SimulationWorld {
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
-  /** A person who checks the policy every `everyMs` and approves the stage that waits. */
+  /** Acts as a person: checks the policy every `everyMs`, and approves a stage that waits or is inconclusive. */
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
-    const [, stage] = /approval of stage (\S+)/.exec(policy?.status?.rollout?.waitingFor ?? '') ?? [];
+    const { stages, rollout } = policy?.status ?? {};
+    const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
+    const stage = stages?.find(({ state }) => state === waiting)?.name;
     if (stage !== undefined) {
       // A rollback makes an approval void. The next approval needs another value (R9).
-      const isThere = isApproval(policy?.metadata.annotations[annotations.approve], policy?.status?.rollout?.id, stage);
+      const isThere = isApproval(policy?.metadata.annotations[annotations.approve], rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
     }
@@ -179,7 +183,10 @@ export class SimulationWorld {
     }
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
-    for (const { metadata, ...rest } of this.#backup) {
+    const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
+    // The head names the other shards, so it comes last.
+    const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
+    for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
       this.api.create(ledgersPath, { ...rest, metadata: { name, namespace, labels, ownerReferences } });
     }
@@ -274,6 +281,7 @@ export class SimulationWorld {
       api: this.api.requests,
       sightings: this.#sightings,
       statuses: this.#statuses,
+      ledgerWrites: this.#ledgerWrites,
       taskNews: this.#taskNews,
       deaths: this.#deaths,
       disturbances: this.#disturbances,
@@ -304,13 +312,15 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  #ledgers(): ReadonlyMap<string, string> {
-    const heads = new Map<string, string>();
+  /** Shards of all ledgers by the uids of their policies. */
+  #ledgers(): ReadonlyMap<string, Shards> {
+    const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {
       const { owner, shard, content } = object as unknown as StoredLedger;
-      if (shard === 'head') heads.set(owner.uid, content);
+      const shards = ledgers.get(owner.uid) ?? new Map<string, string>();
+      ledgers.set(owner.uid, shards.set(shard, content));
     }
-    return heads;
+    return ledgers;
   }
 
   #addSecret(): void {
@@ -349,8 +359,9 @@ export class SimulationWorld {
   #noteEvent({ collection, type, object }: StoreEvent): void {
     const atMs = this.clock.monotonic();
     if (collection === ledgersCollection) {
-      const { content } = object as unknown as StoredLedger;
-      this.#largestShardBytes = Math.max(this.#largestShardBytes, Buffer.byteLength(content));
+      const ledger = object as unknown as StoredLedger;
+      this.#largestShardBytes = Math.max(this.#largestShardBytes, Buffer.byteLength(ledger.content));
+      if (type !== 'DELETED' && ledger.shard === 'head') this.#noteLedger(ledger.owner.uid, atMs);
       return;
     }
     if (collection !== policiesCollection) return;
@@ -368,6 +379,14 @@ export class SimulationWorld {
     this.note(
       `status ${name} ${JSON.stringify(status.collectors)} ${status.conditions?.map((one) => `${one.type}=${one.status}/${one.reason}`)}`,
     );
+  }
+
+  #noteLedger(policy: string, atMs: number): void {
+    const write = ledgerWrite(atMs, policy, this.#ledgers().get(policy) ?? new Map());
+    const before = this.#ledgerWrites.findLast((other) => other.policy === policy);
+    if (JSON.stringify({ ...before, atMs }) === JSON.stringify(write)) return;
+    this.#ledgerWrites.push(write);
+    this.note(`ledger ${JSON.stringify(write)}`);
   }
 
   #followVersions(): void {

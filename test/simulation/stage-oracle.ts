@@ -1,190 +1,311 @@
 /**
- * Oracle for stages (R1 to R4): no collector of a stage is posted before the earlier stages are at the target and have soaked, and
- * before a required approval. No stage takes more members than its size.
+ * Oracle for stages. It holds these clauses of the rules for rollouts:
+ *
+ * - The members of a stage are chosen once, when the stage starts. No collector has two stages.
+ * - A stage starts when the stage before it has ended, and after its approval. A person approves an empty stage to skip it.
+ * - A stage ends when each member is at the target, removed, skipped or failed, and when its soak is over.
+ * - A stage without any member at the target is inconclusive. Only a person ends it.
+ * - Each POST goes to a member of a started stage. Collectors in no list belong to a last stage without a list.
  */
-import { annotations } from '../../src/api/annotations.ts';
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { parseDuration } from '../../src/base/duration.ts';
+import { isByZone } from './convergence.ts';
 import type { SelectorSpec } from './planned-policies.ts';
-import type { HistoryRecord } from './record.ts';
+import type { HistoryRecord, LedgerWrite, RecordedStage } from './record.ts';
+import { missingMember } from './recorded-ledger.ts';
 import {
-  isApproval,
+  formerRollout,
   isTouched,
   isUnsteady,
-  type RolloutPost,
-  retriesOf,
+  type Rollout,
   rolloutsOf,
-  strategiesOf,
+  type StageRun,
+  stageOf,
+  stageRunsOf,
+  stagesAt,
+  textsAt,
   versionAt,
-  wasReselected,
-  wasRewritten,
+  wasApproved,
 } from './rollouts.ts';
-import { isHosted, isInSelector, isSelected, shareOf } from './wanted.ts';
+import { compareVersions, isHosted, isInSelector, isSelected, type Subject, shareOf } from './wanted.ts';
 
 export function stageViolations(record: HistoryRecord): string[] {
-  return rolloutsOf(record).flatMap((posts) => {
-    const forth = posts.filter(({ intent }) => !intent.back);
-    const found = forth.flatMap((post, index) => {
-      const what = tooSoon(record, post, forth.slice(0, index));
-      return what === undefined ? [] : [`${what}: ${post.process} posted ${post.name} at ${post.atMs}`];
-    });
-    return [...found, ...oversized(record, forth)];
+  const rollouts = rolloutsOf(record);
+  return rollouts.flatMap((rollout) => {
+    const former = formerRollout(rollouts, rollout);
+    const runs = stageRunsOf(rollout);
+    return [
+      ...changedRecords(record, rollout),
+      ...runs.flatMap((run) => wrongStart(record, rollout, run)),
+      ...runs.flatMap((run) =>
+        run.endAtMs === undefined ? [] : wrongEnd(record, { ...rollout, former }, run, run.endAtMs),
+      ),
+      ...wrongPosts(record, rollout),
+    ];
   });
 }
 
-function tooSoon(record: HistoryRecord, post: RolloutPost, before: readonly RolloutPost[]): string | undefined {
-  const stages = post.policy.spec.strategy.stages ?? [];
-  const index = stages.findIndex(({ name }) => name === post.intent.stage);
-  const stage = stages[index];
-  if (!stage) return undefined;
-  if (stage.approval === 'Required' && !wasApproved(record, post, stage)) return `stage: nobody approved ${stage.name}`;
-  if (wasReselected(record, post.intent.policy)) return undefined;
-  const sinceMs = lastSaidMs(record, post);
-  // By then others may have whom a stage has begun with.
-  if (post.known.length > 1 && Number.isFinite(sinceMs)) return undefined;
-  for (const earlier of stages.slice(0, index)) {
-    // What ended before people said something else has ended, whatever becomes of those that were in it.
-    const endedMs = (post.intent.stagesEndedMs.get(earlier.name) ?? Number.POSITIVE_INFINITY) - post.wallMs + post.atMs;
-    if (endedMs < sinceMs) continue;
-    const members = before.filter(({ intent }) => intent.stage === earlier.name);
-    const what = unfinished(record, post, members) ?? unsoaked(record, post, members, earlier);
-    if (what !== undefined) return `stage: ${stage.name} before ${earlier.name}, of which ${what}`;
+/** A rollout with the former rollout to the same target. */
+interface ProvenRollout extends Rollout {
+  readonly former: Rollout | undefined;
+}
+
+/** Checks that a started stage keeps its members, its limits and the beginning of its soak. */
+function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
+  const found: string[] = [];
+  const frozen = new Map<string, RecordedStage>();
+  const selected = new Set(writes.filter(({ stages }) => stages.length > 0).map((write) => write.selected));
+  if (selected.size > 1)
+    found.push(`members: rollout ${rolloutId} counted the selected collectors again: ${[...selected]}`);
+  for (const { stages, atMs } of writes) {
+    const say = (what: string) => found.push(`${what} at ${atMs} in rollout ${rolloutId}`);
+    const members = stages.flatMap((stage) => stage.members ?? []);
+    if (new Set(members).size < members.length) say('members: a collector has two stages');
+    if (members.includes(missingMember)) say('members: the head names a missing shard');
+    const underWay = stages.slice(0, -1).find(({ endedAtMs }) => endedAtMs === undefined);
+    if (underWay) say(`order: a stage started before the end of stage ${underWay.name}`);
+    for (const stage of stages) {
+      const key = `${stage.name}/${stage.startedAtMs}`;
+      const before = frozen.get(key) ?? stage;
+      frozen.set(key, stage);
+      if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
+      // A restored ledger may not know yet that the soak began.
+      const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
+      if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
+        say(`soak: the soak of stage ${stage.name} began again`);
+    }
   }
-  if (retriesOf(record, post.intent).length > 0 || wasRewritten(record, post.intent)) return undefined;
-  const missed = neverStarted(record, post, before, stages.slice(0, index));
-  return missed && `stage: ${stage.name} before ${missed}, which a stage before it selects`;
+  return found;
 }
 
-/** An action of a person may be noticed this late. */
-const heardMs = 60_000;
-
-/** Until when an older word of people on this rollout may have held: that it should go on, or another text of its stages. */
-function lastSaidMs(record: HistoryRecord, post: RolloutPost): number {
-  const { intent, atMs } = post;
-  const texts = strategiesOf(record, intent.policy).slice(1);
-  const said = [...retriesOf(record, intent), ...texts.map((text) => text.atMs)].filter((one) => one <= atMs);
-  return Math.max(Number.NEGATIVE_INFINITY, ...said.map((one) => one + heardMs));
+function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedStage): string {
+  return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-function wasApproved({ policyChanges }: HistoryRecord, { intent, atMs }: RolloutPost, { name }: Stage): boolean {
-  return policyChanges.some(({ policy: { metadata }, ...change }) => {
-    if (metadata.uid !== intent.policy || change.atMs > atMs) return false;
-    return isApproval(metadata.annotations[annotations.approve], intent.rolloutId, name);
+/** Checks the approval and the choice of members. One text of the policy that the process may have known must allow both. */
+function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
+  const { stage, startAtMs } = run;
+  const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
+  const problems = textsAt(record, rollout.policy, startAtMs).map((text) => {
+    const spec = text.spec.strategy.stages?.find(({ name }) => name === stage.name);
+    if (!spec) return `order: stage ${stage.name} is not in the spec`;
+    if (spec.approval === 'Required' && !wasApproved(record, rollout, stage.name, startAtMs))
+      return `approval: stage ${stage.name} started without its approval`;
+    if (stage.members?.length === 0)
+      return wasApproved(record, rollout, stage.name, startAtMs) ? undefined : `members: stage ${stage.name} is empty`;
+    const what = stage.members && wrongChoice(record, text, spec, write, stage.members);
+    return what === undefined ? undefined : `members: stage ${stage.name} ${what}`;
   });
+  return problems.length === 0 || problems.includes(undefined) ? [] : [`${problems.at(-1)} at ${startAtMs}`];
 }
 
-/** Of those that a stage has begun with: who was neither brought to the target nor has used up its attempts. */
-function unfinished(record: HistoryRecord, post: RolloutPost, members: readonly RolloutPost[]): string | undefined {
-  for (const [id, posts] of Map.groupBy(members, ({ collectorId }) => collectorId)) {
-    const { name, policy } = posts.at(-1) as RolloutPost;
-    // Refused ones, and those whose answers were lost, are judged by what only the operator knows.
-    if (isUnsteady(record, name) || posts.some(({ task }) => !task)) continue;
-    if (versionAt(record, id, post.atMs) === post.toVersion) continue;
-    if (posts.length > policy.spec.retryPolicy.limit && hasEnded(record, posts, post.atMs)) continue;
-    return `${name} is not at the target`;
-  }
-  return undefined;
+function wrongChoice(
+  record: HistoryRecord,
+  text: CollectorVersionPolicy,
+  { size, selector }: Stage,
+  { stages, selected = 0, atMs, target }: LedgerWrite,
+  members: readonly string[],
+): string | undefined {
+  const { plan, state, versions } = record;
+  const gone = versions.size - state.collectors.length;
+  const most = state.collectors.filter((one) => isSelected(plan, text, one) !== false).length + gone;
+  if (stages.length === 1 && selected > most) return `counts ${selected} selected collectors, at most ${most} are`;
+  const limit = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected);
+  if (members.length > limit) return `has ${members.length} members, its size is ${limit}`;
+  const subjects = state.collectors.map(({ id, name }) => ({ id, name, version: versionAt(record, id, atMs) ?? '' }));
+  const mayTake = (one: Subject) =>
+    !(text.spec.offlinePolicy !== 'Wait' && isOffline(record, one.name, atMs)) &&
+    !isHosted(one) &&
+    isSelected(plan, text, one) !== false &&
+    (!selector || isInSelector(plan, selector as SelectorSpec, one));
+  const wrong = subjects.find((one) => members.includes(one.id) && !mayTake(one));
+  if (wrong) return `chose ${wrong.name}`;
+  const others = new Set(stages.slice(0, -1).flatMap((stage) => stage.members ?? []));
+  const free = subjects.filter((one) => !others.has(one.id) && mayTake(one) && isUpgradable(record, text, one, target));
+  const least = Math.min(limit, free.length);
+  return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
 }
 
-function hasEnded({ startMs }: HistoryRecord, posts: readonly RolloutPost[], atMs: number): boolean {
-  return posts.every(({ task }) => task?.endTime !== null && (task?.endTime ?? 0) - startMs <= atMs);
+/** Whether the collector has been offline since the start of the history. */
+function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
+  const returns = Object.values(fleet.events).some(
+    (event) => JSON.stringify(event).includes(`"${name}"`) && (parseDuration(`${event.at}`) ?? 0) <= atMs,
+  );
+  return scenario.collectors?.[name]?.running === false && !returns;
 }
 
+/** Whether the collector certainly needs an upgrade and can have one. */
+function isUpgradable(
+  record: HistoryRecord,
+  text: CollectorVersionPolicy,
+  subject: Subject & { readonly id: string },
+  target: string,
+): boolean {
+  const { id, name, version } = subject;
+  if (isShared(record) || isUnsteady(record, name) || isByZone(text)) return false;
+  const wasThere = record.versions.get(id)?.[0]?.sinceMs === 0;
+  const isOlder = version !== '' && compareVersions(version, target) < 0;
+  return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
+}
+
+/** Whether several policies have the fleet. Then a collector may change its owner. */
+function isShared({ policyChanges }: HistoryRecord): boolean {
+  return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
+}
+
+function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, endAtMs: number): string[] {
+  const { stage, startAtMs } = run;
+  const { members = [] } = stage;
+  if (members.length === 0) return [];
+  const wasInconclusive = rollout.writes.some(
+    ({ stop, atMs }) => stop === 'inconclusive' && isBetween(atMs, startAtMs, endAtMs),
+  );
+  if (wasInconclusive && wasApproved(record, rollout, stage.name, endAtMs)) return [];
+  const hasReached = members.some((id) => (reachedAtMs(record, id, rollout.target) ?? endAtMs) < endAtMs);
+  const what = hasReached
+    ? (unfinished(record, rollout, run, members) ?? unsoaked(record, rollout, run, members))
+    : `inconclusive: none of its ${members.length} members reached the target`;
+  return what === undefined ? [] : [`${what}, and stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
+}
+
+/** A member that is neither at the target, nor removed, nor failed. Only members with a known outcome of each POST count. */
+function unfinished(
+  record: HistoryRecord,
+  { policy, target, upgrades }: Rollout,
+  { endAtMs = 0, startAtMs, stage }: StageRun,
+  members: readonly string[],
+): string | undefined {
+  if (isShared(record)) return undefined;
+  const { plan, state, startMs } = record;
+  const texts = textsAt(record, policy, endAtMs);
+  const { retryPolicy } = texts.at(-1)?.spec ?? {};
+  const posts = Map.groupBy(
+    upgrades.filter(({ atMs }) => atMs <= endAtMs),
+    ({ collectorId }) => collectorId,
+  );
+  const left = state.collectors.find(({ id, name }) => {
+    const subject = { id, name, version: versionAt(record, id, startAtMs) ?? '' };
+    if (!members.includes(id) || (reachedAtMs(record, id, target) ?? endAtMs) < endAtMs) return false;
+    if (!texts.every((text) => isUpgradable(record, text, subject, target))) return false;
+    const own = posts.get(id) ?? [];
+    if (own.some(({ task }) => !task)) return false;
+    const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
+    return !isOver || own.length <= (retryPolicy?.limit ?? 0);
+  });
+  // Another tool may have changed a member before the stage started.
+  return left && !plan.fleet.touched.has(left.name)
+    ? `order: ${left.name} of stage ${stage.name} has work left`
+    : undefined;
+}
+
+/** Checks the duration of the soak, the listing after it, and deaths in it. */
 function unsoaked(
   record: HistoryRecord,
-  post: RolloutPost,
-  members: readonly RolloutPost[],
-  stage: Stage,
+  rollout: ProvenRollout,
+  { stage, startAtMs, endAtMs = 0 }: StageRun,
+  members: readonly string[],
 ): string | undefined {
-  const { soakDuration } = stage;
-  // Who takes over goes by a clock of its own.
-  const soakMs = (parseDuration(soakDuration) ?? 0) - 2 * Math.abs(record.plan.skewMs);
-  // What a probe made of who was there already is no second arrival.
-  const ends = [...Map.groupBy(members, ({ collectorId }) => collectorId)].flatMap(([id, [first]]) => {
-    if (!first || isTouched(record, first.name)) return [];
-    const reached = record.state.tasks.filter(
-      // One of before may be listed elsewhere still when its target comes back: it has been there since.
-      ({ collectorId, status, foreign, fromVersion, toVersion }) =>
-        collectorId === id && status === 2 && !foreign && fromVersion !== toVersion,
-    );
-    const times = reached.flatMap(({ toVersion, endTime }) =>
-      toVersion === post.toVersion && endTime !== null ? [endTime - record.startMs] : [],
-    );
-    // Another policy may bring it there later.
-    const [time] = times.filter((atMs) => atMs > first.atMs && atMs <= post.atMs);
-    return time === undefined ? [] : [time];
-  });
-  const latestMs = Math.max(...ends);
-  if (post.atMs < latestMs + soakMs) return `the last was there at ${latestMs}, and the soak is ${soakDuration}`;
+  const { plan, deaths, sightings } = record;
+  // A process that takes over has another wall clock.
+  const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
+  const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
+  if (soakMs <= 0 || fromMs === undefined) return undefined;
+  const untilMs = fromMs + soakMs;
+  if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
   // With a single build, no list shows collectors at the target (U7).
-  if (soakMs <= 0 || toleratesDeath(post, stage) || record.plan.fleet.offer === 'single') return undefined;
-  const seenAfterMs = deathSeenAfterMs(record);
-  const dead = record.deaths.find(
-    ({ name, atMs, untilMs }) =>
-      members.some((member) => member.name === name && member.task?.status === 2) &&
-      atMs + seenAfterMs < latestMs + soakMs &&
-      post.atMs < untilMs,
-  );
-  return dead && `${dead.name} has been dead since ${dead.atMs}`;
+  if (plan.fleet.offer === 'single') return undefined;
+  const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
+  const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
+  if (!isSeen) return `soak: no listing was sent between ${soakedMs} and ${endAtMs}`;
+  if (toleratesDeath(record, rollout, stage, endAtMs)) return undefined;
+  const upgraded = upgradedNames(rollout);
+  const upgradedBefore = isUnproven(rollout) ? upgradedNames(rollout.former) : new Set<string>();
+  const names = new Map(record.state.collectors.map(({ id, name }) => [name, id]));
+  const dead = deaths.find(({ name, atMs, untilMs: returnsMs }) => {
+    const isWatched = upgraded.has(name) || (upgradedBefore.has(name) && atMs > startAtMs + 2 * heartbeatMs);
+    return (
+      members.includes(names.get(name) ?? '') &&
+      isWatched &&
+      atMs > startAtMs &&
+      atMs + deathSeenAfterMs(record) < untilMs &&
+      endAtMs < returnsMs
+    );
+  });
+  return dead && `soak: ${dead.name} has been dead since ${dead.atMs}`;
 }
 
-/** What a list shows may have been so long ago. */
+/** Longest time between two signs of life of a collector, in ms. */
+const heartbeatMs = 15_000;
+
+function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
+  return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
+}
+
+/** Time at which the last member reached the target by an upgrade; undefined when nothing had to soak. */
+function soakFromMs(
+  record: HistoryRecord,
+  rollout: ProvenRollout,
+  members: readonly string[],
+  { startAtMs, endAtMs }: { readonly startAtMs: number; readonly endAtMs: number },
+): number | undefined {
+  const { upgrades, target } = rollout;
+  const isWithin = (atMs: number | undefined): atMs is number => isBetween(atMs ?? Number.NaN, startAtMs, endAtMs);
+  const posts = Map.groupBy(upgrades, ({ collectorId }) => collectorId);
+  const times = members.flatMap((id) => {
+    const own = posts.get(id) ?? [];
+    const isPlain = own.length > 0 && own.every(({ name, task }) => task?.status === 2 && !isTouched(record, name));
+    const reachedMs = reachedAtMs(record, id, target);
+    return isPlain && isWithin(reachedMs) ? [reachedMs] : [];
+  });
+  if (times.length > 0) return Math.max(...times);
+  return isUnproven(rollout) ? startAtMs : undefined;
+}
+
+/** Whether the former rollout to this target was stopped (R6). Then a stage soaks although nothing was upgraded in it. */
+function isUnproven({ former }: ProvenRollout): boolean {
+  return former?.writes.at(-1)?.stop !== undefined;
+}
+
+function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
+  return atMs >= fromMs && atMs <= untilMs;
+}
+
+/** Time at which a collector first ran a version; undefined when it never did. */
+function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
+  const tasks = state.tasks.filter(
+    (task) => task.collectorId === id && task.toVersion === version && task.status === 2,
+  );
+  const ends = tasks.flatMap(({ collectorEndTime }) => (collectorEndTime === null ? [] : [collectorEndTime - startMs]));
+  const runs = versions.get(id)?.filter((run) => run.version === version) ?? [];
+  const times = [...ends, ...runs.map(({ sinceMs }) => sinceMs)];
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Time in ms until a listing shows what it should show. */
 const listedMs = 6_000;
 
-/** Time after the last sign of life at which a death is known. */
-export function deathSeenAfterMs({ plan }: HistoryRecord): number {
+/** Time in ms from the last sign of life until a death is known. */
+function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** Without a tolerance, a death holds its stage. With a tolerance of zero, it stops the rollout. */
-export function toleratesDeath({ policy }: RolloutPost, { maxFailures }: Stage): boolean {
-  const { failurePolicy } = policy.spec;
-  if (failurePolicy?.action === 'Continue') return true;
-  const most = [maxFailures, failurePolicy?.maxFailures].filter((one) => one !== undefined);
-  return most.length > 0 && !most.includes(0);
+/** Whether a single death neither holds the stage nor stops the rollout. */
+function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
+  return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
+    if (failurePolicy?.action === 'Continue') return true;
+    const limits = [maxFailures, failurePolicy?.maxFailures].filter((one) => one !== undefined);
+    return limits.length > 0 && !limits.includes(0);
+  });
 }
 
-/** One that runs, is not at the target, and was never posted, although a stage that has ended selects it. */
-function neverStarted(
-  record: HistoryRecord,
-  post: RolloutPost,
-  before: readonly RolloutPost[],
-  earlier: readonly Stage[],
-): string | undefined {
-  const { plan, state } = record;
-  const started = new Set(before.map(({ collectorId }) => collectorId));
-  // Whose it is and who came late only the operator knows.
-  if (post.known.length > 1 || Object.keys(plan.fleet.events).length > 0 || plan.fleet.offer === 'single')
-    return undefined;
-  const { allowDowngrade, maintenance } = post.policy.spec;
-  if (allowDowngrade !== true && post.toVersion !== plan.fleet.builds.at(-1)) return undefined;
-  const isByZone = maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource !== undefined) ?? false;
-  return state.collectors.find(({ id, name }) => {
-    const version = versionAt(record, id, post.atMs);
-    if (version === undefined || version === post.toVersion || started.has(id) || isByZone) return false;
-    const subject = { name, version };
-    if (isHosted(subject) || isUnsteady(record, name) || isSelected(plan, post.policy, subject) !== true) return false;
-    return earlier.some(({ selector }) => isInSelector(plan, selector as SelectorSpec | undefined, subject));
-  })?.name;
-}
-
-/** By the ids alone, and so the same ones after a restart: no more than the largest size that a stage has had are ever started. */
-function oversized(record: HistoryRecord, posts: readonly RolloutPost[]): string[] {
-  const first = posts[0];
-  if (!first || wasReselected(record, first.intent.policy)) return [];
-  const { plan, state, policies } = record;
-  // What a backup does not know of is at the target, and may be another's by then.
-  const mayBeGone = policies.length > 1 || plan.fleet.offer === 'single';
-  if (mayBeGone && plan.actions.some(({ kind }) => kind === 'restore')) return [];
-  const texts = strategiesOf(record, first.intent.policy).map(({ strategy }) => strategy.stages ?? []);
-  const names = new Set(texts.flat().map(({ name }) => name));
-  const selected = state.collectors.filter((one) => isSelected(plan, first.policy, one) !== false);
-  return [...names].flatMap((name) => {
-    const sizes = texts.flat().flatMap((stage) => (stage.name === name ? [stage.size] : []));
-    const most = Math.max(
-      ...sizes.map((size) => (size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected.length))),
+function wrongPosts(record: HistoryRecord, rollout: Rollout): string[] {
+  return rollout.upgrades.flatMap(({ atMs, collectorId, name, process }) => {
+    const stages = stagesAt(rollout, atMs);
+    const hasStages = textsAt(record, rollout.policy, atMs).every(
+      ({ spec }) => (spec.strategy.stages ?? []).length > 0,
     );
-    const started = new Set(posts.filter(({ intent }) => intent.stage === name).map(({ collectorId }) => collectorId));
-    return started.size > most ? [`stage: ${started.size} were started in ${name}, ${most} are the most`] : [];
+    if (stageOf(stages, collectorId) || !hasStages) return [];
+    return [`order: ${process} posted ${name} at ${atMs}, and no started stage has it`];
   });
 }

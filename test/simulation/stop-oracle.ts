@@ -1,35 +1,41 @@
-/** Oracle for stops: what was stopped stays stopped, by the kill switch, a pause, an abort or the failure policy (U1, U2). */
+/**
+ * Oracle for stops (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, nothing starts until a person
+ * continues. A target whose last rollout was stopped starts as stopped.
+ */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
+import { formerRollout, type Rollout, type RolloutKey, retriesOf, rolloutsOf, wasApproved } from './rollouts.ts';
+import { targetOf } from './wanted.ts';
 
 export function stopViolations(record: HistoryRecord): string[] {
-  const found: string[] = [];
-  for (const post of record.posts) {
-    const what = stoppedBy(record, post);
-    if (what !== undefined)
-      found.push(`${what}: ${post.process} posted ${post.collectorId} to ${post.toVersion} at ${post.atMs}`);
-  }
-  return found;
+  const rollouts = rolloutsOf(record);
+  return record.posts.flatMap((post) => {
+    const what = stoppedBy(record, post) ?? stoppedBefore(record, rollouts, post);
+    return what === undefined
+      ? []
+      : [`${what}: ${post.process} posted ${post.collectorId} to ${post.toVersion} at ${post.atMs}`];
+  });
 }
 
 function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined {
-  if (post.knownAllPaused) return 'U2: everything is paused, as its process knows';
-  if (isPausedForLong(record, post)) return 'U2: everything has been paused for longer than a second';
+  if (post.knownAllPaused) return 'U2: the process knows that the kill switch is set';
+  if (isPausedForLong(record, post)) return 'U2: the kill switch has been set for more than a second';
   const { intent } = post;
-  if (intent && isKnownAsAborted(post, intent)) return 'R9: a person has aborted its rollout, as its process knows';
-  if (!intent || intent.back) return undefined;
-  if (intent.stop !== undefined) return `U2: its rollout was stopped (${intent.stop}), as the ledger says`;
-  return wasShownAsStopped(record, post) ? 'U1: its rollout was shown as stopped, and nobody had it go on' : undefined;
+  if (!intent) return undefined;
+  if (isKnownAsAborted(post, intent)) return 'R9: the process knows that a person aborted the rollout';
+  if (intent.back) return undefined;
+  if (intent.stop !== undefined) return `U2: the ledger says that the rollout is stopped (${intent.stop})`;
+  return wasShownAsStopped(record, intent, post.atMs) ? 'U1: status showed the rollout as stopped' : undefined;
 }
 
-/** Nobody has asked for both. */
+/** Histories never have an abort and a retry of one rollout at the same time. */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
-  const asked = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
-  const isOfIt = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
-  return isOfIt(asked?.[annotations.abort]) && !isOfIt(asked?.[annotations.retry]);
+  const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
+  const isOfRollout = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
+  return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Where nothing keeps a process from hearing of it. */
+/** Whether the kill switch has been set for long, and no fault hid it from the process. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -39,24 +45,36 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-function wasShownAsStopped({ statuses, policyChanges }: HistoryRecord, { intent, atMs }: PostRecord): boolean {
-  const shown = statuses.findLast((status) => isStopOf(status, intent) && status.atMs < atMs);
-  if (!shown) return false;
-  // One that has yet to read its ledger repeats what was shown before.
-  const since = shown.status.rollout?.stopped?.time;
-  const first = statuses.find((one) => isStopOf(one, intent) && one.status.rollout?.stopped?.time === since) ?? shown;
-  const own = policyChanges.filter(({ policy }) => policy.metadata.uid === intent?.policy);
-  return !own.some((change, index) => {
-    const value = change.policy.metadata.annotations[annotations.retry];
-    const isNew = value !== own[index - 1]?.policy.metadata.annotations[annotations.retry];
-    return isNew && value?.startsWith(`${intent?.rolloutId}/`) && change.atMs > first.atMs - unheardMs;
-  });
-}
-
-function isStopOf({ uid, status }: StatusRecord, intent: Intent | undefined): boolean {
-  if (uid !== intent?.policy || status.rollout?.id !== intent.rolloutId) return false;
-  return status.rollout.stopped !== undefined;
-}
-
-/** A person may have asked for it before the process that stopped it heard of that. */
+/** A person may retry this long before status shows the stop, in ms. */
 const unheardMs = 40_000;
+
+/** Whether status showed the rollout as stopped, and no person continued it since the first status with this stop. */
+function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
+  const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
+  const last = shown.at(-1);
+  if (!last) return false;
+  const { stage } = last.status.rollout?.stopped ?? {};
+  // An approval ends an inconclusive stage.
+  if (stage !== undefined && wasApproved(record, rollout, stage, atMs)) return false;
+  const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
+  return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);
+}
+
+function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: RolloutKey): string | undefined {
+  return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
+}
+
+/** R6: a target that comes back after its rollout was stopped starts as stopped. */
+function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
+  if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
+  if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
+  const isStopped = formerRollout(rollouts, intent)?.writes.at(-1)?.stop !== undefined && wasAway(record, intent);
+  return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
+}
+
+/** Whether the spec had another target before the rollout. Otherwise the ledger was lost. */
+function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
+  return policyChanges.some(
+    (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,
+  );
+}

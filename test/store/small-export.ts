@@ -57,7 +57,7 @@ export async function runSmallExport(
   await at('planned');
   for (;;) {
     const coverage = coverageOf(plan, await readRecords(destination, layout));
-    const [segment] = coverage.remaining;
+    const [segment] = coverage.rest;
     if (segment) {
       await exportInterval(destination, writer, at, segment).catch(unlessItMayPass);
       continue;

@@ -1,0 +1,93 @@
+/**
+ * Reads ledgers as the API server stores them, for the oracles: the attempt behind a POST (U2), and the stages of a rollout.
+ *
+ * It is a second reader of the format and shares no code with the operator.
+ */
+import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
+
+/** Shards of one ledger by name, as texts. */
+export type Shards = ReadonlyMap<string, string>;
+
+/** The fields of the head that the oracles read. Entries are packed arrays. */
+interface Head {
+  readonly header: Header;
+  readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
+}
+
+interface Header {
+  readonly rolloutId: string;
+  readonly target: string;
+  readonly completedAtMs?: number;
+  readonly stop?: { readonly kind: Intent['stop'] };
+  readonly selected?: number;
+  readonly tally: LedgerWrite['tally'];
+  readonly stages?: readonly Stage[];
+}
+
+interface Stage extends Omit<RecordedStage, 'members'> {
+  /** Numbers of the first member shard, and of the shard after the last one. */
+  readonly shards?: readonly [number, number];
+}
+
+/** counting tally, flag of a rollback attempt */
+type PackedRest = readonly [unknown?, (0 | 1)?];
+/** collector, version before, attempts used, drifts, ending, other fields */
+type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
+/** number, target, state, task id, ours, probe */
+type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
+
+/** State of an attempt that was written ahead. */
+const intended = 0;
+
+/** @param ledgers shards of all ledgers, by the uids of their policies */
+export function intentOf(
+  ledgers: ReadonlyMap<string, Shards>,
+  collectorId: string,
+  toVersion: string,
+): Intent | undefined {
+  for (const [policy, shards] of ledgers) {
+    const { header, open } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
+    const found = open.find(
+      ([[id], [, version, state]]) => id === collectorId && version === toVersion && state === intended,
+    );
+    if (!found) continue;
+    const [[, , , , , rest = []], attempt] = found;
+    return {
+      policy,
+      rolloutId: header.rolloutId,
+      target: header.target,
+      probe: attempt[5] === 1,
+      back: rest[1] === 1,
+      stop: header.stop?.kind,
+    };
+  }
+  return undefined;
+}
+
+const emptyHead = '{"header":{},"open":[]}';
+
+/** The header of a ledger, with the members of its stages. */
+export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
+  const { header } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
+  const { rolloutId, target, stop, selected, tally, stages = [] } = header;
+  return {
+    atMs,
+    policy,
+    rolloutId,
+    target,
+    stop: stop?.kind,
+    selected,
+    tally,
+    completedAtMs: header.completedAtMs,
+    stages: stages.map((stage) => ({ ...stage, members: stage.shards && membersIn(shards, stage.shards) })),
+  };
+}
+
+function membersIn(shards: Shards, [first, end]: readonly [number, number]): readonly string[] {
+  return Array.from({ length: end - first }, (_, index) => shards.get(`members-${first + index}`)).flatMap((text) =>
+    text === undefined ? [missingMember] : (JSON.parse(text) as { readonly members: readonly string[] }).members,
+  );
+}
+
+/** Stands for the members of a shard that the head names and the store does not have. */
+export const missingMember = 'missing shard';
