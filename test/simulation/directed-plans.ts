@@ -373,6 +373,147 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
+  /** Collectors are installed during the first stage, in its soak, and after the rollout. None joins a started stage with a list. */
+  growing: (seed, chance) =>
+    plan(seed, {
+      cannotFail: true,
+      width: chance.one([3, 1_000]),
+      scenario: { upgrade: { duration: ['30s', '2m'] } },
+      events: {
+        early: { at: `${chance.whole(2, 20)}s`, patch: { groups: { app: { count: 12 } } } },
+        late: { at: `${chance.whole(30, 110)}s`, patch: { groups: { app: { count: 20 } } } },
+      },
+      stages: [
+        { name: 'canary', size: chance.one([3, '40%']), soakDuration: '30s' },
+        { name: 'second', selector: { matchNames: ['app-0*'] }, soakDuration: '10s' },
+        { name: 'rest', soakDuration: '20s' },
+      ],
+    }),
+  /** Members of the first stage are removed from the service or from the selection, some of them for a while. */
+  leaving: (seed, chance) => {
+    const exclude = (atMs: number, matchNames: readonly string[]) =>
+      ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { exclude: [{ matchNames }] } } }) as const;
+    const atMs = chance.whole(2_000, 40_000);
+    const away = chance.happens(0.5)
+      ? [exclude(atMs, ['*-01', '*-02', '*-03']), exclude(atMs + chance.one([3_000, 30_000]), ['*-none'])]
+      : [];
+    const count = chance.whole(2, 5);
+    return plan(seed, {
+      cannotFail: true,
+      scenario: { upgrade: { duration: ['30s', '2m'] } },
+      events: { shrinks: { at: `${chance.whole(2, 60)}s`, patch: { groups: { app: { count } } } } },
+      touched: ['app-01', 'app-02', 'app-03', 'app-04', 'app-05', 'app-06'],
+      stages: [
+        { name: 'canary', size: 3, soakDuration: '30s' },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+      actions: [...away, { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 }],
+    });
+  },
+  /** No member of the first stage reaches the target, although failures do not stop the rollout. A person retries or approves. */
+  inconclusive: (seed, chance) => {
+    const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
+    const person = chance.one([
+      { kind: 'retry', atMs: 60_000, name: 'first', mark: 'again' } as const,
+      { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 } as const,
+      undefined,
+    ]);
+    const stages = [
+      { name: 'canary', size: 2, soakDuration: '20s' },
+      { name: 'rest', soakDuration: '0s' },
+    ];
+    return plan(seed, {
+      limit: 0,
+      scenario: { upgrade: { duration: '1m', outcomes: [outcome] } },
+      spec: {
+        failurePolicy: chance.one([{ maxFailures: 50 }, { action: 'Continue' }]),
+        strategy: { maxInProgress: 10, stages },
+      },
+      actions: person ? [person] : [],
+    });
+  },
+  /** A stage whose selector matches no collector. A person approves it, or removes it from the spec. */
+  empty: (seed, chance) => {
+    const stages = [
+      { name: 'canary', size: 2, soakDuration: '0s' },
+      { name: 'second', selector: { matchNames: ['none-*'] }, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s' },
+    ];
+    const strategy = { maxInProgress: 10, stages: stages.filter(({ name }) => name !== 'second') };
+    const person = chance.one([
+      { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 } as const,
+      { kind: 'patchPolicy', atMs: 60_000, name: 'first', patch: { spec: { strategy } } } as const,
+    ]);
+    return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
+  },
+  /** A person edits, reorders, adds and deletes stages during the rollout. Started stages keep what they started with. */
+  edited: (seed, chance) => {
+    const stage = (name: string) => ({
+      name,
+      size: chance.one([1, 3, 5, '50%']),
+      soakDuration: chance.one(['0s', '10s', '40s']),
+      ...(chance.happens(0.5) ? { maxFailures: chance.one([0, 2]) } : {}),
+    });
+    const rest = { name: 'rest', soakDuration: '0s' };
+    const texts = [
+      [stage('canary'), stage('second'), rest],
+      [stage('canary'), rest],
+      [stage('second'), stage('canary'), rest],
+      [stage('third'), stage('canary'), rest],
+    ];
+    const edit = (atMs: number) => {
+      const strategy = { maxInProgress: 10, stages: chance.one(texts) };
+      return { kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { strategy } } } as const;
+    };
+    const kill = { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 } as const;
+    return plan(seed, {
+      count: 14,
+      cannotFail: true,
+      scenario: { upgrade: { duration: ['30s', '90s'] } },
+      stages: texts[0] ?? [],
+      actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
+    });
+  },
+  /** The rollout stops in its last stage. Then the target changes and comes back, and a person retries. */
+  stoppedAndReturned: (seed, chance) => {
+    const patch = (atMs: number, version: string) =>
+      ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
+    const fails = { upgrade: { duration: '1m', outcomes: [{ end: 'fail' as const }] } };
+    return plan(seed, {
+      count: 14,
+      limit: 0,
+      scenario: {
+        upgrade: { duration: '1m' },
+        aliveFor: '5s',
+        collectors: { 'app-10': fails, 'app-11': fails, 'app-12': fails },
+      },
+      stages: [
+        { name: 'canary', selector: { matchNames: ['app-0*'] }, soakDuration: '60s' },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+      spec: { failurePolicy: { maxFailures: 0 } },
+      deaths: chance.happens(0.5)
+        ? [{ name: 'app-03', afterMs: chance.whole(125_000, 132_000), againAfterMs: undefined }]
+        : [],
+      actions: [
+        patch(95_000, '19.300-2'),
+        patch(95_000 + chance.one([1_000, 8_000]), newestVersion),
+        ...(chance.happens(0.7) ? [{ kind: 'retry', atMs: 105_000, name: 'first', mark: 'again' } as const] : []),
+      ],
+    });
+  },
+  /** Some collectors are offline when the stages start, and return later. They are late joiners. */
+  returned: (seed, chance) =>
+    plan(seed, {
+      cannotFail: true,
+      scenario: { upgrade: { duration: '1m' }, aliveFor: '1s', ...silence(false) },
+      events: { talks: { at: `${chance.whole(5, 110)}s`, patch: silence(true) } },
+      touched: ['app-04', 'app-05', 'app-06'],
+      stages: [
+        { name: 'canary', size: chance.one([3, 5]), soakDuration: '20s' },
+        { name: 'rest', soakDuration: '20s' },
+      ],
+    }),
   /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
   /** The same, and some writes of the ledger fail. */
@@ -418,12 +559,13 @@ const rolloutDirections: typeof directions = {
   },
   /** Many collectors are installed after the rollout completed, and more of them fail than `maxFailures` allows. */
   failingLate: (seed, chance) => {
+    const count = chance.one([4, 12]);
     const broken = { duration: '1m', outcomes: [{ share: chance.between(0.3, 0.8), end: 'fail' as const }] };
     return plan(seed, {
-      ...fails(chance, { limit: 0, width: 4, spec: { failurePolicy: { maxFailures: 1 } } }),
-      count: 4,
-      scenario: { upgrade: { duration: '1m' }, groups: { app: { ...group(4), version: old } } },
-      events: { grows: { at: '50s', patch: { groups: { app: { count: 40 } }, upgrade: broken } } },
+      ...fails(chance, { limit: 0, width: 4, spec: { failurePolicy: { maxFailures: chance.one([1, '20%']) } } }),
+      count,
+      scenario: { upgrade: { duration: '1m' }, groups: { app: { ...group(count), version: old } } },
+      events: { grows: { at: '50s', patch: { groups: { app: { count: count + 36 } }, upgrade: broken } } },
     });
   },
   /** The same in a rollout with stages. */

@@ -53,9 +53,9 @@ function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: num
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
   if (!last) return false;
-  const { stage } = last.status.rollout?.stopped ?? {};
+  const { stage, reason } = last.status.rollout?.stopped ?? {};
   // An approval ends an inconclusive stage.
-  if (stage !== undefined && wasApproved(record, rollout, stage, atMs)) return false;
+  if (stage !== undefined && reason === 'StageInconclusive' && wasApproved(record, rollout, stage, atMs)) return false;
   const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
   return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);
 }

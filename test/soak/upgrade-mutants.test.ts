@@ -12,6 +12,18 @@ test.concurrent.each(mutants)('$rule: $name', { timeout: 600_000 }, async (mutan
 
 test('each rule has a mutant', () => {
   const numbered = Array.from({ length: 14 }, (_, index) => `U${index + 1}`);
-  const named = ['windows', 'stages', 'soak', 'approval', 'failures', 'R7', 'R9'];
+  const named = [
+    'windows',
+    'members',
+    'order',
+    'soak',
+    'approval',
+    'inconclusive',
+    'failures',
+    'in progress',
+    'R6',
+    'R7',
+    'R9',
+  ];
   expect(new Set(mutants.map(({ rule }) => rule))).toEqual(new Set([...numbered, ...named]));
 });
