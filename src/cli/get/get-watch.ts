@@ -6,10 +6,10 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { CommandContext, Output } from '../context.ts';
-import { UpdatePace, updatedOf } from '../live/rates.ts';
+import { UpdatePace } from '../live/rates.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
 import { nextSteps } from '../render/next-steps.ts';
-import { cellsOf, headingsOf, renderResourceTable, renderYaml } from '../render/resource-table.ts';
+import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
 import { renderLive, renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
@@ -26,6 +26,8 @@ interface Presenter {
   /** Restores the terminal. */
   end(): void;
 }
+
+type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
 
 /** Notes on stderr, so that stdout stays readable for programs. */
 class StderrNotes {
@@ -47,6 +49,8 @@ class StderrNotes {
     if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
     this.#note = note;
   }
+
+  end(): void {}
 }
 
 export function createPresenter(
@@ -56,10 +60,9 @@ export function createPresenter(
   clock: Clock,
 ): Presenter {
   const { output } = request.options;
-  if (output === 'json' || output === 'yaml')
-    return new DocumentPresenter(context.stdout, output, new StderrNotes(context, clock));
+  if (output === 'json' || output === 'yaml') return new DocumentPresenter(context, output, clock);
   const table = { wide: output === 'wide', withNamespace };
-  if (!context.stdout.isTTY) return new LinePresenter(context.stdout, table, clock, new StderrNotes(context, clock));
+  if (!context.stdout.isTTY) return new LinePresenter(context, table, clock);
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
@@ -70,8 +73,7 @@ export function createPresenter(
     const { colour } = context.stdout;
     if (!first.status) return renderResource(first, { width, colour, nowMs });
     const height = context.stdout.rows() - 1;
-    const updated = updatedOf(first);
-    if (updated !== undefined) pace.add(clock.monotonic(), updated);
+    pace.add(clock.monotonic(), first);
     const moment = {
       nowMs,
       updatedPerMinute: pace.perMinute(clock.monotonic()),
@@ -180,22 +182,17 @@ function identify({ kind, metadata }: AnyResource): string {
   return `${kind}/${metadata.namespace}/${metadata.name}`;
 }
 
-class LinePresenter implements Presenter {
+/** Prints one line for each new, changed or deleted resource, with headings before the first. */
+class LinePresenter extends StderrNotes implements Presenter {
   readonly #stdout: Output;
-  readonly #table: { readonly wide: boolean; readonly withNamespace: boolean };
+  readonly #table: TableColumns;
   readonly #clock: Clock;
   readonly #changes: ChangeFilter;
-  readonly #notes: StderrNotes;
   #widths: readonly number[] | undefined;
 
-  constructor(
-    stdout: Output,
-    table: { readonly wide: boolean; readonly withNamespace: boolean },
-    clock: Clock,
-    notes: StderrNotes,
-  ) {
-    this.#notes = notes;
-    this.#stdout = stdout;
+  constructor(context: CommandContext, table: TableColumns, clock: Clock) {
+    super(context, clock);
+    this.#stdout = context.stdout;
     this.#table = table;
     this.#clock = clock;
     // A fixed time, so that a new age alone is no change.
@@ -216,27 +213,17 @@ class LinePresenter implements Presenter {
     for (const resource of gone) rows.push([...cellsOf(resource, options), 'deleted']);
     for (const row of rows) this.#stdout.write(`${renderRow(row, this.#widths ?? [])}\n`);
   }
-
-  trouble(message: string | undefined): void {
-    this.#notes.trouble(message);
-  }
-
-  idle(note: string | undefined): void {
-    this.#notes.idle(note);
-  }
-
-  end(): void {}
 }
 
-class DocumentPresenter implements Presenter {
+/** Prints one document for each new or changed resource. */
+class DocumentPresenter extends StderrNotes implements Presenter {
   readonly #stdout: Output;
   readonly #format: 'json' | 'yaml';
   readonly #changes = new ChangeFilter((resource) => JSON.stringify(resource));
-  readonly #notes: StderrNotes;
 
-  constructor(stdout: Output, format: 'json' | 'yaml', notes: StderrNotes) {
-    this.#notes = notes;
-    this.#stdout = stdout;
+  constructor(context: CommandContext, format: 'json' | 'yaml', clock: Clock) {
+    super(context, clock);
+    this.#stdout = context.stdout;
     this.#format = format;
   }
 
@@ -245,14 +232,4 @@ class DocumentPresenter implements Presenter {
       this.#stdout.write(this.#format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`);
     }
   }
-
-  trouble(message: string | undefined): void {
-    this.#notes.trouble(message);
-  }
-
-  idle(note: string | undefined): void {
-    this.#notes.idle(note);
-  }
-
-  end(): void {}
 }

@@ -12,7 +12,7 @@ import type { LiveEvent } from '../render/live-parts.ts';
 import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../render/next-steps.ts';
 import { renderLine, renderLive, renderReason } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
-import { RequestPace, UpdatePace, updatedOf } from './rates.ts';
+import { RequestPace, UpdatePace } from './rates.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
@@ -80,8 +80,7 @@ export class LiveView {
     };
     shown.resource = resource;
     this.#shown.set(key, shown);
-    const updated = updatedOf(resource);
-    if (updated !== undefined) shown.updates.add(this.#clock.monotonic(), updated);
+    shown.updates.add(this.#clock.monotonic(), resource);
     if (this.#screen) this.#drawSoon();
     else this.#printLine(shown);
   }

@@ -4,7 +4,10 @@ import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
-/** Returns the same metrics. They call `onStart` directly before each request to the service. */
+/**
+ * Returns the same metrics. They call `onStart` directly before each request to the service. A request counts at its start, as in the
+ * request budget (B1), whose metric has one observation for each start.
+ */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
     counter: (...args) => metrics.counter(...args),
@@ -31,56 +34,41 @@ const longestSeconds = 5;
 export class RequestPace {
   #firstMs: number | undefined;
   /** Times of the requests in the last `longestSeconds`. */
-  readonly #startsMs: number[] = [];
+  #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
     this.#firstMs ??= nowMs;
-    this.#startsMs.push(nowMs);
-    this.#forget(nowMs);
+    this.#startsMs = [...this.#startsMs, nowMs].filter((startMs) => startMs > nowMs - longestSeconds * 1_000);
   }
 
   /** Undefined until the first request. */
   perSecond(nowMs: number): number | undefined {
     if (this.#firstMs === undefined) return undefined;
-    this.#forget(nowMs);
     const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil((nowMs - this.#firstMs) / 1_000)));
     return this.#startsMs.filter((startMs) => startMs > nowMs - seconds * 1_000).length / seconds;
   }
-
-  #forget(nowMs: number): void {
-    const kept = this.#startsMs.findIndex((startMs) => startMs > nowMs - longestSeconds * 1_000);
-    this.#startsMs.splice(0, kept === -1 ? this.#startsMs.length : kept);
-  }
 }
 
-const windowMs = 60_000;
+const periodMs = 60_000;
 
-/** Number of updated collectors. Undefined if the resource has no such number. */
-export function updatedOf(resource: AnyResource): number | undefined {
-  return resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
-}
-
+/** Collectors of a policy that reach their target per minute, over the last minute. */
 export class UpdatePace {
   /** Oldest sample first. The first sample is the last one before the period, if there is one. */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** @param total number of collectors at the target */
-  add(atMs: number, total: number): void {
-    if (this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
-    this.#forget(atMs);
+  /** Takes the number of collectors at the target. Does nothing for a resource without such a number. */
+  add(atMs: number, resource: AnyResource): void {
+    const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
+    if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
   /** Collectors per minute, at least 0. Undefined until one second of samples is known. */
   perMinute(nowMs: number): number | undefined {
-    this.#forget(nowMs);
+    while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;
     const last = this.#samples.at(-1);
     if (!first || !last || nowMs - first.atMs < 1_000) return undefined;
-    const perMs = (last.total - first.total) / Math.min(windowMs, nowMs - first.atMs);
+    const perMs = (last.total - first.total) / Math.min(periodMs, nowMs - first.atMs);
     return Math.max(0, Math.round(perMs * 60_000));
-  }
-
-  #forget(nowMs: number): void {
-    while (this.#samples[1] && this.#samples[1].atMs <= nowMs - windowMs) this.#samples.shift();
   }
 }

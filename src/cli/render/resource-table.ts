@@ -11,7 +11,7 @@ import { assert } from '../../base/assert.ts';
 import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
-interface TableOptions {
+export interface TableOptions {
   /** Show columns with a priority above 0, too. */
   readonly wide: boolean;
   readonly withNamespace: boolean;

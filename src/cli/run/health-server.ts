@@ -2,13 +2,15 @@
  * HTTP server for the kubelet and Prometheus: `/healthz` (the loops of the operator run), `/readyz` (the operator can work, as leader or
  * not) and `/metrics`. It only reads.
  */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { failure } from '../../base/errors.ts';
+import type { ListenAddress } from '../../base/flag-values.ts';
 
 export interface HealthServerOptions {
-  /** `HOST:PORT` or `:PORT`, with an IPv6 host in brackets. Port 0 takes a free port. */
-  readonly listen: string;
+  /** Port 0 takes a free port. */
+  readonly listen: ListenAddress;
   /** Sentences about loops that have stopped and need a restart. Empty if all loops run. */
   readonly unhealthy: () => readonly string[];
   /** Sentences about what keeps the operator from its work. Empty if it is ready. */
@@ -28,14 +30,13 @@ interface Answer {
   readonly contentType?: string;
 }
 
-/** Resolves when the server listens. Throws `cli.listen` if the address is malformed or in use. */
+/** Resolves when the server listens. Throws `cli.listen` if the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const address = parseListenAddress(options.listen);
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
     void respond(options, request, response);
   });
   server.maxConnections = 100;
-  await listen(server, address, options.listen);
+  await listen(server, options.listen);
   const { address: host, port } = server.address() as AddressInfo;
   return { host, port, close: () => close(server) };
 }
@@ -82,26 +83,14 @@ async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<A
   }
 }
 
-function parseListenAddress(listen: string): { readonly host: string | undefined; readonly port: number } {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(listen);
-  const port = Number(match?.[3]);
-  if (!match || port > 65_535) {
-    throw failure(
-      'stall',
-      'cli.listen',
-      `"${listen}" is not an address to listen on: write HOST:PORT such as 127.0.0.1:8080, or :8080 for all interfaces`,
-    );
-  }
-  return { host: match[1] ?? (match[2] || undefined), port };
-}
-
-function listen(server: Server, address: ReturnType<typeof parseListenAddress>, text: string): Promise<void> {
+function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {
-      const message = `cannot listen on ${text}: ${cause.message}; free the port or choose another address`;
+      const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;
       reject(failure('stall', 'cli.listen', message, { cause }));
     });
-    server.listen({ port: address.port, host: address.host }, resolve);
+    // Without a host, the server listens on all addresses of IPv4 and IPv6.
+    server.listen(host === '0.0.0.0' ? { port } : { host, port }, resolve);
   });
 }
 

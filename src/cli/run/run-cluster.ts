@@ -2,24 +2,26 @@
 import { hostname } from 'node:os';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
+import { createLogger } from '../logging.ts';
 import { Operator } from '../operator.ts';
 import type { RunOptions } from '../options.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { packageVersion } from '../version.ts';
-import type { RunSupport } from './run-support.ts';
+import { startHealthServer } from './health-server.ts';
 
 export async function runInCluster(
   options: RunOptions,
   { cwd, env, signal, stderr }: CommandContext,
-  { logTo, metrics, serveHealth }: RunSupport,
+  metrics: PrometheusMetrics,
 ): Promise<number> {
   const { api, namespace } = await chooseCluster(options, cwd, 'run on a directory of manifests with logfleet run DIR');
-  const log = logTo(stderr);
+  const log = createLogger(options, stderr, stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
   const host = createKubernetesHost({
     ...common,
@@ -36,10 +38,14 @@ export async function runInCluster(
     ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
     exports: { places: exportPlaces(options, { cwd, env }) },
   });
-  const health = await serveHealth({
-    unhealthy: () => (host.healthy() ? [] : ['a loop has made no progress for two minutes']),
-    unready: () => host.unready(),
-  });
+  const { healthListen: listen } = options;
+  const health =
+    listen &&
+    (await startHealthServer({
+      ...{ listen, metrics },
+      unhealthy: () => (host.healthy() ? [] : ['a loop has made no progress for two minutes']),
+      unready: () => host.unready(),
+    }));
   host.start();
   operator.start();
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });

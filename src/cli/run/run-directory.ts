@@ -9,6 +9,7 @@ import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
+import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createDirectoryHost } from '../../host/directory/directory-host.ts';
 import { connectOverTls } from '../../service/connect.ts';
@@ -18,13 +19,13 @@ import { secretFromVariables } from '../given-manifests.ts';
 import { LiveView } from '../live/live-view.ts';
 import { countingRequests } from '../live/rates.ts';
 import { ShownHost } from '../live/shown-host.ts';
-import { tellsWarnings } from '../logging.ts';
+import { createLogger, tellsWarnings } from '../logging.ts';
 import { Operator } from '../operator.ts';
 import type { RunOptions } from '../options.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { packageVersion } from '../version.ts';
+import { type HealthServer, startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
-import type { RunSupport } from './run-support.ts';
 
 /** Interval of status updates. Files are cheap to write, and no other process watches them. */
 const statusIntervalMs = 1_000;
@@ -33,7 +34,7 @@ export async function runOnDirectories(
   dirs: readonly string[],
   options: RunOptions,
   context: CommandContext,
-  { logTo, metrics, serveHealth }: RunSupport,
+  metrics: PrometheusMetrics,
 ): Promise<number> {
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const dirOf = ({ kind, metadata }: AnyResource) =>
@@ -53,7 +54,7 @@ export async function runOnDirectories(
   const counting = countingRequests(metrics, () => view.request());
   const common = { clock: systemClock, random: systemRandom, metrics: counting };
   // Lines of the log appear above the live view.
-  const log = logTo({ write: (line) => view.print(line.trimEnd()) });
+  const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
   const fromVariables = await secretFromVariables(context);
   const host = await createDirectoryHost({
     ...common,
@@ -75,9 +76,10 @@ export async function runOnDirectories(
     settings: { statusIntervalMs, ...(options.grace === undefined ? {} : { graceMs: options.grace }) },
     exports: { places: exportPlaces(options, context), settings: { statusIntervalMs } },
   });
-  let health: Awaited<ReturnType<typeof serveHealth>>;
+  const { healthListen: listen } = options;
+  let health: HealthServer | undefined;
   try {
-    health = await serveHealth({ unhealthy: () => [], unready: () => [] });
+    health = listen && (await startHealthServer({ listen, metrics, unhealthy: () => [], unready: () => [] }));
     operator.start();
     const settled = operator.whenSettled().then(() => shown.settled());
     await Promise.race([aborted(context.signal), options.watch ? forever : settled]);

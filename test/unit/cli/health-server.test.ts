@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ListenAddress } from '../../../src/base/flag-values.ts';
 import { type HealthServer, startHealthServer } from '../../../src/cli/run/health-server.ts';
 
 const servers: HealthServer[] = [];
@@ -8,10 +9,10 @@ afterEach(async () => {
 });
 
 async function start(
-  options: { listen?: string; unhealthy?: string[]; unready?: string[]; render?: () => Promise<string> } = {},
+  options: { listen?: ListenAddress; unhealthy?: string[]; unready?: string[]; render?: () => Promise<string> } = {},
 ) {
   const server = await startHealthServer({
-    listen: options.listen ?? '127.0.0.1:0',
+    listen: options.listen ?? { host: '127.0.0.1', port: 0 },
     unhealthy: () => options.unhealthy ?? [],
     unready: () => options.unready ?? [],
     metrics: { contentType: 'text/plain; version=0.0.4', render: options.render ?? (async () => 'up 1\n') },
@@ -79,20 +80,16 @@ describe('the health server', () => {
     expect(await ask(server, '/healthz', 'POST')).toMatchObject({ status: 405 });
   });
 
-  test('reports a port in use and a malformed address', async () => {
-    const server = await start();
-    const taken = `127.0.0.1:${server.port}`;
-    await expect(start({ listen: taken })).rejects.toMatchObject({
+  test('reports a port in use', async () => {
+    const { port } = await start();
+    await expect(start({ listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({
       code: 'cli.listen',
-      message: expect.stringContaining(taken),
+      message: expect.stringContaining(`127.0.0.1:${port}`),
     });
-    for (const listen of ['8080', 'localhost', 'localhost:99999', '', '::1:80']) {
-      await expect(start({ listen })).rejects.toMatchObject({ code: 'cli.listen' });
-    }
   });
 
   test('listens on an IPv6 address and on all interfaces', async () => {
-    expect((await start({ listen: ':0' })).port).toBeGreaterThan(0);
-    expect((await start({ listen: '[::]:0' })).host).toBe('::');
+    expect((await start({ listen: { host: '0.0.0.0', port: 0 } })).port).toBeGreaterThan(0);
+    expect((await start({ listen: { host: '::', port: 0 } })).host).toBe('::');
   });
 });
