@@ -7,27 +7,11 @@ import type { SearchExportStatus } from '../../api/generated/search-export.ts';
 import { renderProgressBar } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
-import { block, eventLines, headline, type LiveEvent, type LiveViewOptions, standstill } from './live-parts.ts';
-import type { NextSteps } from './next-steps.ts';
+import { type LiveInput, type LiveViewOptions, renderLiveView } from './live-parts.ts';
 import { columnWidths, renderRow } from './table.ts';
-import { type Colour, clip, clipColoured, type Paint, paintWith, printable, wrap } from './text.ts';
+import { type Colour, clip, type Paint, printable, wrap } from './text.ts';
 
-/** Data of the view. */
-export interface ExportView {
-  /** `namespace/name` */
-  readonly name: string;
-  readonly status: SearchExportStatus | undefined;
-  readonly nowMs: number;
-  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
-  readonly elapsedMs?: number;
-  /** Requests to the service per second. Undefined until the first request. */
-  readonly requestsPerSecond?: number;
-  /** Oldest first. */
-  readonly events: readonly LiveEvent[];
-  readonly steps?: NextSteps;
-  /** Sentence that the status is about an older generation of the spec. */
-  readonly behind?: string | undefined;
-}
+export type ExportView = LiveInput<SearchExportStatus>;
 
 /** Maximum number of lines of each kind. */
 interface Detail {
@@ -37,7 +21,7 @@ interface Detail {
 }
 
 /** From a large window to a small one. */
-const details: readonly [Detail, ...Detail[]] = [
+const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
   { jobs: 4, problems: 2, events: 1 },
@@ -48,29 +32,19 @@ const widestBar = 100;
 const widestHistogram = 60;
 
 export function renderExportLive(view: ExportView, options: LiveViewOptions): readonly string[] {
-  const { height = Number.POSITIVE_INFINITY } = options;
-  let lines: readonly string[] = [];
-  for (const detail of details) {
-    lines = renderWith(detail, view, options);
-    if (lines.length <= height) break;
-  }
-  return lines;
-}
-
-function renderWith(detail: Detail, view: ExportView, { width, colour }: LiveViewOptions): readonly string[] {
-  const paint = paintWith(colour);
   const { status, name, elapsedMs } = view;
+  const { width } = options;
   const figure = status?.summary?.rows === undefined ? undefined : `${status.summary.rows} rows`;
-  const title = { name, state: status?.summary?.state, colour: stateColour(status), figure, elapsedMs };
-  const lines = [headline(title, width, paint)];
-  if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
-  lines.push(...coverage(status, width, paint), ...pace(view, width));
-  lines.push(...standstill(status, view.steps, width, paint), ...waiting(status, width, paint));
-  lines.push(...block('Searching', searches(status, detail.jobs, width - 2), paint));
-  lines.push(...block('Incomplete', incomplete(status, detail.problems, paint), paint));
-  lines.push(...block('Errors of searches', texts(status?.pendingErrors, detail.problems, width - 2, paint), paint));
-  lines.push(...block('Latest', eventLines(view.events, detail.events, width - 2, paint), paint));
-  return lines.map((line) => clipColoured(line, width));
+  return renderLiveView(view, options, details, (detail, paint) => ({
+    headline: { name, state: status?.summary?.state, colour: stateColour(status), figure, elapsedMs },
+    figures: [...coverage(status, width, paint), ...pace(view, width)],
+    wait: waiting(status),
+    blocks: [
+      ['Searching', searches(status, detail.jobs, width - 2)],
+      ['Incomplete', incomplete(status, detail.problems, paint)],
+      ['Errors of searches', texts(status?.pendingErrors, detail.problems, width - 2, paint)],
+    ],
+  }));
 }
 
 /** The state in one line, for outputs without a terminal. Includes the reason while the export waits. */
@@ -123,12 +97,10 @@ function pace({ status, nowMs, requestsPerSecond }: ExportView, width: number): 
 }
 
 /** Reason for waiting while the export is at work but runs no search. */
-function waiting(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
+function waiting(status: SearchExportStatus | undefined): string | undefined {
   const ready = conditionOf(status, 'Ready');
-  const isBusy = (status?.jobs?.length ?? 0) > 0;
-  const isOutage = status?.outageStartTime !== undefined;
-  if (!ready || (isBusy && !isOutage) || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
-  return wrap(printable(ready.message), width).map((line) => paint('yellow', line));
+  const isSearching = (status?.jobs?.length ?? 0) > 0 && status?.outageStartTime === undefined;
+  return isSearching || holds(status, 'Ready') || !holds(status, 'Reconciling') ? undefined : ready?.message;
 }
 
 function searches(status: SearchExportStatus | undefined, most: number, width: number): readonly string[] {

@@ -5,6 +5,7 @@
 
 import { reasons } from '../../api/conditions.ts';
 import type {
+  CollectorCounts,
   CollectorVersionPolicyStatus,
   ReasonCount,
   TaskSample,
@@ -14,49 +15,11 @@ import { compareBuildVersions, parseBuildVersion } from '../../base/build-versio
 import { counted } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
-import {
-  block,
-  eventLines,
-  type Headline,
-  headline,
-  type LiveEvent,
-  type LiveViewOptions,
-  renderEnd,
-  standstill,
-} from './live-parts.ts';
-import type { NextSteps } from './next-steps.ts';
+import { type LiveInput, type LiveViewOptions, renderEnd, renderLiveView } from './live-parts.ts';
 import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
-import {
-  type Colour,
-  clip,
-  clipColoured,
-  type Paint,
-  paintWith,
-  printable,
-  renderAgeSince,
-  renderExamples,
-  widthOf,
-  wrap,
-} from './text.ts';
+import { type Colour, clip, type Paint, printable, renderAgeSince, renderExamples, widthOf, wrap } from './text.ts';
 
-/** Data of the view. */
-export interface FleetView {
-  /** `namespace/name` */
-  readonly name: string;
-  readonly status: CollectorVersionPolicyStatus | undefined;
-  readonly nowMs: number;
-  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
-  readonly elapsedMs?: number;
-  /** Collectors that reached the target in the last minute. Undefined until there is something to count. */
-  readonly updatedPerMinute?: number;
-  /** Requests to the service per second. Undefined until the first request. */
-  readonly requestsPerSecond?: number;
-  /** Oldest first. */
-  readonly events: readonly LiveEvent[];
-  readonly steps?: NextSteps;
-  /** Sentence that the status is about an older generation of the spec. */
-  readonly behind?: string | undefined;
-}
+export type FleetView = LiveInput<CollectorVersionPolicyStatus>;
 
 /** Maximum number of lines of each kind. */
 interface Detail {
@@ -69,7 +32,7 @@ interface Detail {
 }
 
 /** From a large window to a small one. */
-const details: readonly [Detail, ...Detail[]] = [
+const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
   { stages: 8, versions: 5, tasks: 2, reasons: 2, actions: 1, events: 2 },
@@ -80,37 +43,30 @@ const details: readonly [Detail, ...Detail[]] = [
 ];
 const widestBar = 100;
 
-export function renderFleet(view: FleetView, options: LiveViewOptions): readonly string[] {
-  const { height = Number.POSITIVE_INFINITY } = options;
-  const shown = { ...view, status: view.status && withoutOldFigures(view.status) };
-  let lines: readonly string[] = [];
-  for (const detail of details) {
-    lines = renderWith(detail, shown, options);
-    if (lines.length <= height) break;
-  }
-  return lines;
+export function renderFleet(live: FleetView, options: LiveViewOptions): readonly string[] {
+  const view = { ...live, status: live.status && withoutOldFigures(live.status) };
+  const { status, nowMs } = view;
+  const { width } = options;
+  return renderLiveView(view, options, details, (detail, paint) => {
+    const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
+    return {
+      headline: headlineOf(view),
+      figures: [...fleet(status?.collectors, width, paint), ...pace(view), ...course(view, width)],
+      wait: waiting(view),
+      blocks: [
+        ['Stages', stages(view, detail.stages, width - 2, paint)],
+        ['Versions', versions(status, detail.versions, width - 2, paint)],
+        ['Upgrading', tasks(status, detail.tasks, nowMs)],
+        ['Failed', failures(status?.failureReasons ?? [], detail.reasons, paint)],
+        ['Actions of people', renderActions(newest, nowMs)],
+      ],
+    };
+  });
 }
 
-function renderWith(detail: Detail, view: FleetView, { width, colour }: LiveViewOptions): readonly string[] {
-  const paint = paintWith(colour);
-  const { status } = view;
-  const lines = [headline(headlineOf(view), width, paint)];
-  if (view.behind !== undefined) lines.push(...wrap(view.behind, width).map((line) => paint('yellow', line)));
-  if (status?.collectors) {
-    lines.push(renderBar(status.collectors, Math.min(width, widestBar), paint));
-    lines.push(...renderLegend(status.collectors, width, paint));
-  }
-  lines.push(...pace(view));
-  lines.push(...course(view, width));
-  lines.push(...standstill(status, view.steps, width, paint), ...waiting(view, width, paint));
-  lines.push(...block('Stages', stages(view, detail.stages, width - 2, paint), paint));
-  lines.push(...block('Versions', versions(status, detail.versions, width - 2, paint), paint));
-  lines.push(...block('Upgrading', tasks(status, detail.tasks, view.nowMs), paint));
-  lines.push(...block('Failed', failures(status?.failureReasons ?? [], detail.reasons, paint), paint));
-  const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
-  lines.push(...block('Actions of people', renderActions(newest, view.nowMs), paint));
-  lines.push(...block('Latest', eventLines(view.events, detail.events, width - 2, paint), paint));
-  return lines.map((line) => clipColoured(line, width));
+function fleet(counts: CollectorCounts | undefined, width: number, paint: Paint): readonly string[] {
+  if (!counts) return [];
+  return [renderBar(counts, Math.min(width, widestBar), paint), ...renderLegend(counts, width, paint)];
 }
 
 /** The state in one line, for outputs without a terminal. Changes only with the state or a count. */
@@ -145,7 +101,7 @@ function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersi
   };
 }
 
-function headlineOf({ name, status, elapsedMs }: FleetView): Headline {
+function headlineOf({ name, status, elapsedMs }: FleetView) {
   const updated = status?.summary?.updated;
   return {
     name,
@@ -191,11 +147,10 @@ function course({ status, nowMs }: FleetView, width: number): readonly string[] 
 }
 
 /** Reason for waiting while the policy is at work. */
-function waiting({ status, nowMs }: FleetView, width: number, paint: Paint): readonly string[] {
-  if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return [];
+function waiting({ status, nowMs }: FleetView): string | undefined {
+  if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
   const wait = renderWait(status, nowMs);
-  const told = outageMessage(status) ?? (wait === undefined ? undefined : `waiting for ${wait}`);
-  return told === undefined ? [] : wrap(printable(told), width).map((line) => paint('yellow', line));
+  return outageMessage(status) ?? (wait === undefined ? undefined : `waiting for ${wait}`);
 }
 
 function stages(

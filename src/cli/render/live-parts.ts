@@ -2,7 +2,7 @@
 import type { EventType } from '../../host/host.ts';
 import { conditionOf, holds, type WithConditions } from './condition-lines.ts';
 import { type NextSteps, renderNextStep } from './next-steps.ts';
-import { type Colour, clip, type Paint, printable, renderAge, widthOf, wrap } from './text.ts';
+import { type Colour, clip, clipColoured, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
 
 /** Event of a resource. */
 export interface LiveEvent {
@@ -20,7 +20,66 @@ export interface LiveViewOptions {
   readonly colour: boolean;
 }
 
-export interface Headline {
+/** Data of a live view beside the resource. */
+export interface LiveMoment {
+  readonly nowMs: number;
+  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
+  readonly elapsedMs?: number | undefined;
+  /** For policies: collectors that reached the target in the last minute. Undefined until there is something to count. */
+  readonly updatedPerMinute?: number | undefined;
+  /** Requests to the service per second, over the last whole seconds. Undefined until the first request. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Oldest first. */
+  readonly events: readonly LiveEvent[];
+  readonly steps?: NextSteps;
+}
+
+/** Data of the live view of one resource. */
+export interface LiveInput<Status> extends LiveMoment {
+  /** `namespace/name` */
+  readonly name: string;
+  readonly status: Status | undefined;
+  /** Sentence that the status is about an older generation of the spec. */
+  readonly behind?: string | undefined;
+}
+
+/** Parts of a live view that differ between kinds. */
+interface LiveParts {
+  readonly headline: Headline;
+  /** Lines below the headline. */
+  readonly figures: readonly string[];
+  /** Reason for waiting while the resource is at work. */
+  readonly wait: string | undefined;
+  readonly blocks: readonly (readonly [title: string, lines: readonly string[]])[];
+}
+
+/** Lines of a live view, with the first of `details` that fits the height, or else the last. `details` are from a large window to a small one. */
+export function renderLiveView<D extends { readonly events: number }>(
+  { behind, status, steps, events }: LiveInput<WithConditions>,
+  { width, height = Number.POSITIVE_INFINITY, colour }: LiveViewOptions,
+  details: readonly D[],
+  partsOf: (detail: D, paint: Paint) => LiveParts,
+): readonly string[] {
+  const paint = paintWith(colour);
+  const yellow = (text = '') => (text === '' ? [] : wrap(printable(text), width).map((line) => paint('yellow', line)));
+  let lines: readonly string[] = [];
+  for (const detail of details) {
+    const parts = partsOf(detail, paint);
+    lines = [
+      headline(parts.headline, width, paint),
+      ...yellow(behind),
+      ...parts.figures,
+      ...standstill(status, steps, width, paint),
+      ...yellow(parts.wait),
+      ...parts.blocks.flatMap(([title, inner]) => block(title, inner, paint)),
+      ...block('Latest', eventLines(events, detail.events, width - 2, paint), paint),
+    ];
+    if (lines.length <= height) break;
+  }
+  return lines.map((line) => clipColoured(line, width));
+}
+
+interface Headline {
   /** `namespace/name` */
   readonly name: string;
   /** Text directly after the name. */
@@ -33,7 +92,7 @@ export interface Headline {
   readonly elapsedMs: number | undefined;
 }
 
-export function headline(parts: Headline, width: number, paint: Paint): string {
+function headline(parts: Headline, width: number, paint: Paint): string {
   const { name, detail = '', state = 'starting', colour, figure, elapsedMs } = parts;
   const left = `${paint('bold', printable(name))}${printable(detail)}   ${paint(colour, printable(state))}`;
   const right = [figure, elapsedMs === undefined ? undefined : renderAge(elapsedMs)]
@@ -43,7 +102,7 @@ export function headline(parts: Headline, width: number, paint: Paint): string {
 }
 
 /** Why the resource stands still, and the step that ends a pause or a stop. Empty while the resource is ready or at work. */
-export function standstill(
+function standstill(
   status: WithConditions | undefined,
   { approve: _, ...steps }: NextSteps | undefined = {},
   width: number,
@@ -61,7 +120,7 @@ export function renderEnd(estimatedEnd: string | undefined, nowMs: number): stri
   return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
 }
 
-export function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
+function block(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
 }
 
@@ -69,7 +128,7 @@ const timeWidth = 10;
 const maxEventLines = 2;
 
 /** The newest `most` Events, oldest first. */
-export function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
+function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);
     const [head, said] = [printable(name), printable(message)];

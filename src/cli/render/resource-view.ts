@@ -1,13 +1,13 @@
 /** Views of a resource of any kind: details, live view, and one line. */
 
 import type { AnyResource } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import { conditionOf, holds, renderBehind } from './condition-lines.ts';
 import { renderFound } from './export-figures.ts';
 import { renderExportLine, renderExportLive, waitMessage } from './export-live-view.ts';
 import { renderExport } from './export-view.ts';
 import { outageMessage, renderFleet, renderSummaryLine } from './fleet-view.ts';
-import type { LiveEvent, LiveViewOptions } from './live-parts.ts';
-import type { NextSteps } from './next-steps.ts';
+import type { LiveMoment, LiveViewOptions } from './live-parts.ts';
 import { renderPolicy, type ViewOptions } from './policy-view.ts';
 import { printable } from './text.ts';
 
@@ -21,38 +21,13 @@ export function renderResource(resource: AnyResource, options: ViewOptions): rea
   }
 }
 
-/** Data of a live view beside the resource. */
-interface LiveMoment {
-  readonly nowMs: number;
-  /** Time since the start of the run, in ms. Undefined for `get --watch`. */
-  readonly elapsedMs?: number;
-  /** For policies. Undefined until there is something to count. */
-  readonly updatedPerMinute: number | undefined;
-  /** Over the last whole seconds. Undefined until the first request. */
-  readonly requestsPerSecond?: number | undefined;
-  /** Oldest first. */
-  readonly events: readonly LiveEvent[];
-  readonly steps: NextSteps;
-}
-
 export function renderLive(resource: AnyResource, moment: LiveMoment, options: LiveViewOptions): readonly string[] {
-  const { nowMs, events, steps, elapsedMs, updatedPerMinute, requestsPerSecond } = moment;
-  const common = {
-    name: `${resource.metadata.namespace}/${resource.metadata.name}`,
-    nowMs,
-    events,
-    steps,
-    behind: renderBehind(resource),
-    ...(elapsedMs === undefined ? {} : { elapsedMs }),
-    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-  };
+  const view = { ...moment, name: keyText(resource.metadata), behind: renderBehind(resource) };
   switch (resource.kind) {
-    case 'CollectorVersionPolicy': {
-      const pace = updatedPerMinute === undefined ? {} : { updatedPerMinute };
-      return renderFleet({ ...common, ...pace, status: resource.status }, options);
-    }
+    case 'CollectorVersionPolicy':
+      return renderFleet({ ...view, status: resource.status }, options);
     case 'SearchExport':
-      return renderExportLive({ ...common, status: resource.status }, options);
+      return renderExportLive({ ...view, status: resource.status }, options);
   }
 }
 
@@ -67,7 +42,7 @@ interface StateLine {
 export function renderLine(resource: AnyResource): StateLine | undefined {
   const { kind, metadata, status } = resource;
   if (status === undefined) return undefined;
-  const name = `${metadata.namespace}/${metadata.name}`;
+  const name = keyText(metadata);
   switch (kind) {
     case 'CollectorVersionPolicy': {
       const line = renderSummaryLine(name, status);
@@ -102,6 +77,6 @@ export function renderReason({
   const isAtWork = holds(status, 'Reconciling');
   if (isAtWork && kind !== 'SearchExport' && status?.outageStartTime === undefined) return undefined;
   const found = isAtWork && kind === 'SearchExport' ? renderFound(status?.jobs) : undefined;
-  const name = `${metadata.namespace}/${metadata.name}`;
+  const name = keyText(metadata);
   return { name, message: printable([ready.message, found].filter((part) => part !== undefined).join(' ')) };
 }
