@@ -12,11 +12,12 @@ import { type PlacedFinding, renderFinding } from '../api/finding.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Random } from '../base/random.ts';
 import { SecretText } from '../base/secret-text.ts';
 import { type DecodedFile, type DecodedSecret, decodeManifest } from '../host/directory/manifest-decoding.ts';
 import { createUid } from '../host/directory/uid.ts';
-import type { ResourceKey, SecretReader } from '../host/host.ts';
+import type { SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -57,7 +58,7 @@ export function resourcesIn<K extends KindName>(
   const creationTimestamp = new Date(clock.now()).toISOString();
   const ofKind = decoded.flatMap(({ resources }) => resources).filter((resource) => resource.kind === kind);
   return ofKind.map(({ key, spec, annotations }) => {
-    const replaced = placed.get(nameOf(key));
+    const replaced = placed.get(keyText(key));
     if (replaced) {
       const { metadata } = replaced;
       return { ...replaced, spec, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
@@ -83,23 +84,19 @@ export async function secretsOf(
   context: CommandContext,
 ): Promise<SecretReader> {
   const given = new Map<string, DecodedSecret>();
-  for (const { secrets } of decoded) for (const secret of secrets) given.set(nameOf(secret.key), secret);
+  for (const { secrets } of decoded) for (const secret of secrets) given.set(keyText(secret.key), secret);
   const variables = place.takesVariables ? await secretFromVariables(context) : undefined;
   const placed = new Set<string>();
   return {
     get: async (key): Promise<ReadonlyMap<string, SecretText> | undefined> => {
-      const members = given.get(nameOf(key))?.members;
+      const members = given.get(keyText(key))?.members;
       if (members) return members;
       const standing = await place.secrets.get(key);
-      if (standing) placed.add(nameOf(key));
+      if (standing) placed.add(keyText(key));
       return standing ?? variables;
     },
-    takesVariables: (key) => place.takesVariables && !given.has(nameOf(key)) && !placed.has(nameOf(key)),
+    takesVariables: (key) => place.takesVariables && !given.has(keyText(key)) && !placed.has(keyText(key)),
   };
-}
-
-export function nameOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }
 
 /** Texts in the order of their names. Throws a `UsageError` if a file cannot be read. */

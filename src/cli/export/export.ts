@@ -19,6 +19,7 @@ import { systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { makeWithFoldersAbove } from '../../base/folders-above.ts';
 import { keepHeapSmall } from '../../base/heap.ts';
+import { keyText } from '../../base/key-text.ts';
 import { type Metrics, noMetrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
@@ -32,7 +33,7 @@ import type { SecretReader } from '../../host/host.ts';
 import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
-import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { LiveView } from '../live/live-view.ts';
 import { countingRequests } from '../live/rates.ts';
 import { ShownHost } from '../live/shown-host.ts';
@@ -109,7 +110,7 @@ async function work(
   const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
   const { volume } = resource.spec.destination;
   if (volume && !volumes.has(volume.name)) {
-    const which = `${nameOf(resource.metadata)} writes to the volume ${volume.name}`;
+    const which = `${keyText(resource.metadata)} writes to the volume ${volume.name}`;
     throw new UsageError(`${which}: write its directory with --volume ${volume.name}=DIR`);
   }
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
@@ -122,7 +123,7 @@ async function work(
   // A paused export sends no request, so its credentials do not matter.
   const problem = pausedByOf(resource) !== undefined ? undefined : await credentialsProblem(resource, given);
   if (problem) {
-    stderr.write(`${nameOf(resource.metadata)}: ${problem.reason}: ${problem.message}\n`);
+    stderr.write(`${keyText(resource.metadata)}: ${problem.reason}: ${problem.message}\n`);
     return exitStatus.usage;
   }
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
@@ -205,7 +206,7 @@ function theOne(
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
   if (one && others.length === 0) return one;
-  const names = found.map(({ metadata }) => nameOf(metadata)).join(', ');
+  const names = found.map(({ metadata }) => keyText(metadata)).join(', ');
   if (one) throw new UsageError(`${files} has several exports: select one of them with --name and -n: ${names}`);
   const wanted = name === undefined ? '' : `${name} `;
   const where = isEnough ? '' : ` of namespace ${namespace}`;
@@ -297,12 +298,12 @@ function unusedSecrets(
   byFlags: boolean,
 ): string | undefined {
   const { credentialsSecretRef, destination } = spec;
-  const wanted = nameOf({ namespace, name: credentialsSecretRef.name });
+  const wanted = keyText({ namespace, name: credentialsSecretRef.name });
   const namesIn = (files: readonly DecodedFile[]) =>
-    files.flatMap(({ secrets }) => secrets.map(({ key }) => nameOf(key)));
+    files.flatMap(({ secrets }) => secrets.map(({ key }) => keyText(key)));
   if (namesIn([...decoded, ...given]).includes(wanted)) return undefined;
   const ofStore = destination.s3?.credentialsSecretRef;
-  const unused = namesIn(given).filter((name) => !ofStore || name !== nameOf({ namespace, name: ofStore.name }));
+  const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore.name }));
   if (unused.length === 0) return undefined;
   if (byFlags) return `the Secrets of --secret are not used, since they have no baseURL: ${unused.join(', ')}`;
   return `the Secrets of --secret are not used, since the export names ${wanted}: ${unused.join(', ')}. Give that Secret, or change the name in the manifest.`;

@@ -9,6 +9,7 @@ import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
@@ -19,7 +20,7 @@ import { countUpgrades } from '../../policy/rollout-plan.ts';
 import type { Connect } from '../../service/connect.ts';
 import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { areValid, decodeSources, nameOf, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
 import type { PlanOptions } from '../options.ts';
@@ -105,7 +106,7 @@ async function plan(
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect: withoutTasks(connect) });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
-    lines.failed(nameOf(metadata), `${reason}: ${message}`);
+    lines.failed(keyText(metadata), `${reason}: ${message}`);
   const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };
   try {
     const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
@@ -132,9 +133,9 @@ async function policiesAmong(
   options: Ports & Pick<MemoryHostOptions, 'secrets' | 'settings'>,
 ): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
   const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
-  const placed = new Map((isAny ? await place.policies() : []).map((policy) => [nameOf(policy.metadata), policy]));
+  const placed = new Map((isAny ? await place.policies() : []).map((policy) => [keyText(policy.metadata), policy]));
   const given = resourcesIn('CollectorVersionPolicy', decoded, options, placed);
-  const all = new Map([...placed.values(), ...given].map((policy) => [nameOf(policy.metadata), policy]));
+  const all = new Map([...placed.values(), ...given].map((policy) => [keyText(policy.metadata), policy]));
   const host = new MemoryHost({ ...options, resources: [...all.values()], ledgers: place.ledgers });
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
@@ -146,7 +147,7 @@ async function exportsAmong(
 ): Promise<readonly SearchExport[]> {
   const given = decoded.flatMap(({ resources }) => resources.filter(({ kind }) => kind === 'SearchExport'));
   const found = await Promise.all(given.map(({ key }) => place.findExport(key)));
-  const standing = new Map(found.flatMap((each) => (each ? [[nameOf(each.metadata), each] as const] : [])));
+  const standing = new Map(found.flatMap((each) => (each ? [[keyText(each.metadata), each] as const] : [])));
   return resourcesIn('SearchExport', decoded, ports, standing);
 }
 
@@ -157,7 +158,7 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
 
 function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
   for (const { policy, message } of others) {
-    stderr.write(`warning: policy ${nameOf(policy.metadata)} is left out: ${message}\n`);
+    stderr.write(`warning: policy ${keyText(policy.metadata)} is left out: ${message}\n`);
   }
   if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks, exports), undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks, exports)));
@@ -176,7 +177,7 @@ function renderProblem(
   { metadata }: Pick<AnyResource, 'metadata'>,
   { reason, message }: { readonly reason: string; readonly message: string },
 ): string {
-  return `${nameOf(metadata)}: ${reason}: ${message}\n`;
+  return `${keyText(metadata)}: ${reason}: ${message}\n`;
 }
 
 /** True if collectors will be upgraded, now or later. */

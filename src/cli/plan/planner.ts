@@ -4,12 +4,14 @@
  *
  * Invariant: planning ends at the latest after its timeout, and every wanted policy then has a result.
  */
+
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
@@ -21,7 +23,6 @@ import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import { planRollout, type RolloutPlan } from '../../policy/rollout-plan.ts';
 import type { Heir } from '../../policy/target.ts';
 import type { Connect } from '../../service/connect.ts';
-import { nameOf } from '../given-manifests.ts';
 
 export interface PlanningOptions {
   readonly host: Host;
@@ -121,14 +122,15 @@ class Planning {
       await this.#reconciler.close();
       await running;
     }
-    const isWanted = (policy: CollectorVersionPolicy) => wanted.some((key) => nameOf(key) === nameOf(policy.metadata));
+    const isWanted = (policy: CollectorVersionPolicy) =>
+      wanted.some((key) => keyText(key) === keyText(policy.metadata));
     const all = [...this.#options.host.resources('CollectorVersionPolicy').list()];
     return {
       outlooks: wanted.map((key) => this.#outlookOf(key)),
       others: all
         .filter((policy) => !isWanted(policy))
         .flatMap((policy) => {
-          const error = this.#troubles.get(nameOf(policy.metadata))?.error;
+          const error = this.#troubles.get(keyText(policy.metadata))?.error;
           return error ? [problemOf(policy, error)] : [];
         }),
     };
@@ -145,7 +147,7 @@ class Planning {
       const { heldBy, notOffered } = gathered.input.observation;
       if (notOffered !== undefined) return notOfferedOf(policy, notOffered);
       if (heldBy !== undefined) return undefined;
-      this.#troubles.delete(nameOf(policy.metadata));
+      this.#troubles.delete(keyText(policy.metadata));
       return { kind: 'plan', policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
     }
     const { problem, notOffered, tooYoung } = gathered;
@@ -156,7 +158,7 @@ class Planning {
 
   /** Problem of a policy. An error that needs a person is final immediately, any other error after `patienceMs`. */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
-    const name = nameOf(policy.metadata);
+    const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
     const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
     this.#troubles.set(name, { sinceMs, error });
@@ -184,16 +186,16 @@ class Planning {
   }
 
   #settle(outlook: Outlook): void {
-    this.#outlooks.set(nameOf(outlook.policy.metadata), outlook);
-    if (this.#options.wanted.every((key) => this.#outlooks.has(nameOf(key)))) this.#ended.resolve();
+    this.#outlooks.set(keyText(outlook.policy.metadata), outlook);
+    if (this.#options.wanted.every((key) => this.#outlooks.has(keyText(key)))) this.#ended.resolve();
   }
 
   #outlookOf(key: ResourceKey): Outlook {
-    const known = this.#outlooks.get(nameOf(key));
+    const known = this.#outlooks.get(keyText(key));
     if (known) return known;
     const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
     assert(policy !== undefined, 'a policy that is asked for is one of the host');
-    const trouble = this.#troubles.get(nameOf(key));
+    const trouble = this.#troubles.get(keyText(key));
     const message = `The service did not answer completely within ${this.#options.timeoutMs / 1_000} s. Allow more time with --timeout.`;
     return trouble ? problemOf(policy, trouble.error) : { kind: 'problem', policy, reason: 'TimedOut', message };
   }

@@ -15,7 +15,7 @@ import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
-import { Reflector } from '../../host/kubernetes/reflector.ts';
+import { Reflector, readPage } from '../../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
@@ -134,12 +134,9 @@ export class ClusterReader implements ResourceReader {
     } catch (error) {
       throw hasCode(error, 'host.gone') ? missingKind(kind, this.place, error) : error;
     }
-    const items = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [];
-    const next = isRecord(answer) && isRecord(answer.metadata) ? answer.metadata.continue : undefined;
-    return {
-      resources: items.map((item) => decodeWhole(kind, item)).filter((resource) => resource !== undefined),
-      token: typeof next === 'string' && next !== '' ? next : undefined,
-    };
+    const { items, continueToken } = readPage(answer, call.path);
+    const resources = items.map((item) => decodeWhole(kind, item)).filter((resource) => resource !== undefined);
+    return { resources, token: continueToken };
   }
 }
 

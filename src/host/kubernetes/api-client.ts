@@ -2,9 +2,11 @@
  * Requests to the API server, with a deadline and a metric for each. Answers other than success are thrown as the errors of `api-error.ts`.
  * Nothing is retried here: the callers have queues and retry.
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
+import { isRecord } from '../../base/record.ts';
 import { errorOfAnswer, errorOfSilence } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
@@ -58,7 +60,7 @@ export class ApiClient {
   async call(call: Call): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
-    const scope = new DeadlineScope(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
+    const scope = withDeadline(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
     try {
       const answer = await this.#answer(call.method, call.path, what, () =>
         this.#api.request({ ...request, signal: scope.signal }),
@@ -83,7 +85,7 @@ export class ApiClient {
   /** Yields the lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
   async *watch(call: WatchCall): AsyncGenerator<unknown, void> {
     const what = `WATCH ${call.path}`;
-    const scope = new DeadlineScope(this.#clock, call.deadlineMs, call.signal);
+    const scope = withDeadline(this.#clock, call.deadlineMs, call.signal);
     try {
       const answer = await this.#answer('WATCH', call.path, what, () =>
         this.#api.watch({ path: call.path, query: call.query, signal: scope.signal }),
@@ -121,37 +123,18 @@ export class ApiClient {
   }
 }
 
-/** A signal that is aborted by the outer signal or at the deadline. `close` removes its timer and its listener. */
-class DeadlineScope {
-  readonly #controller = new AbortController();
-  readonly #close: () => void;
-
-  constructor(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
-    const onOuterAbort = () => this.#controller.abort(outer?.reason);
-    if (outer?.aborted) onOuterAbort();
-    outer?.addEventListener('abort', onOuterAbort, { once: true });
-    const timer = clock.after(deadlineMs, () => {
-      this.#controller.abort(new Error(`given up after ${Math.round(deadlineMs / 100) / 10} s`));
-    });
-    this.#close = () => {
-      timer.cancel();
-      outer?.removeEventListener('abort', onOuterAbort);
-    };
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  close(): void {
-    this.#close();
-  }
+/** Signal that is aborted by the outer signal or at the deadline. `close` cancels the deadline. */
+function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
+  const deadline = new AbortController();
+  const timer = clock.after(deadlineMs, () => {
+    deadline.abort(new Error(`given up after ${Math.round(deadlineMs / 100) / 10} s`));
+  });
+  const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
+  return { signal, close: () => timer.cancel() };
 }
 
 function isKubeObject(body: unknown): body is KubeObject {
-  if (typeof body !== 'object' || body === null || !('metadata' in body)) return false;
-  const { metadata } = body;
-  if (typeof metadata !== 'object' || metadata === null) return false;
-  const { name, uid, resourceVersion } = metadata as Record<string, unknown>;
-  return typeof name === 'string' && typeof uid === 'string' && typeof resourceVersion === 'string';
+  if (!isRecord(body) || !isRecord(body.metadata)) return false;
+  const { name, uid, resourceVersion } = body.metadata;
+  return [name, uid, resourceVersion].every((member) => typeof member === 'string');
 }

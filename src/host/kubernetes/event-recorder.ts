@@ -110,27 +110,24 @@ export class EventRecorder implements EventSink {
     const key = JSON.stringify([owner.uid, message.type, message.reason, message.message]);
     const known = this.#series.get(key);
     this.#series.delete(key);
+    const isRepeated = known !== undefined && now - known.lastAtMs < aggregationMs;
+    if (!isRepeated && !this.#takeToken(owner.uid, now)) return undefined;
     const time = microTime(clock.now());
-    if (known && now - known.lastAtMs < aggregationMs) {
-      known.count++;
-      known.lastTime = time;
-      known.lastAtMs = now;
-      this.#series.set(key, known);
-      return known;
-    }
-    if (!this.#takeToken(owner.uid, now)) return undefined;
     const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
-    const series: Series = {
-      owner,
-      message,
-      name,
-      firstTime: time,
-      lastTime: time,
-      lastAtMs: now,
-      count: 1,
-      created: false,
-      queued: false,
-    };
+    const series: Series = isRepeated
+      ? known
+      : {
+          owner,
+          message,
+          name,
+          firstTime: time,
+          lastTime: time,
+          lastAtMs: now,
+          count: 0,
+          created: false,
+          queued: false,
+        };
+    Object.assign(series, { count: series.count + 1, lastTime: time, lastAtMs: now });
     this.#series.set(key, series);
     dropOldest(this.#series, maxRemembered);
     return series;
@@ -181,16 +178,9 @@ export class EventRecorder implements EventSink {
   }
 
   async #create(series: Series, signal: AbortSignal): Promise<void> {
-    const { namespace } = series.owner;
+    const call = { method: 'POST', path: eventPath(series.owner.namespace), query: { fieldManager }, signal } as const;
     try {
-      const body = this.#render(series);
-      await this.#options.client.call({
-        method: 'POST',
-        path: eventPath(namespace),
-        query: { fieldManager },
-        body,
-        signal,
-      });
+      await this.#options.client.call({ ...call, body: this.#render(series) });
     } catch (error) {
       // The name is unique to this process. A conflict means that an earlier attempt took effect and its answer was lost.
       if (!hasCode(error, 'host.conflict')) throw error;
@@ -198,22 +188,20 @@ export class EventRecorder implements EventSink {
     series.created = true;
   }
 
-  async #recount(series: Series, signal: AbortSignal): Promise<void> {
+  async #recount({ owner, name, count, lastTime }: Series, signal: AbortSignal): Promise<void> {
     await this.#options.client.call({
-      method: 'PATCH',
-      path: eventPath(series.owner.namespace, series.name),
-      query: { fieldManager },
+      ...{ method: 'PATCH', path: eventPath(owner.namespace, name), query: { fieldManager }, signal },
       contentType: 'application/merge-patch+json',
-      body: { series: { count: series.count, lastObservedTime: series.lastTime } },
-      signal,
+      body: { series: { count, lastObservedTime: lastTime } },
     });
   }
 
   #render({ owner, message, name, firstTime, lastTime, count }: Series): Record<string, unknown> {
+    const { kind, namespace, uid } = owner;
     return {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: { name, namespace: owner.namespace },
+      metadata: { name, namespace },
       eventTime: firstTime,
       type: message.type,
       reason: message.reason.slice(0, maxReasonLength),
@@ -221,13 +209,7 @@ export class EventRecorder implements EventSink {
       action: 'Reconcile',
       reportingController: 'logfleet.dev/operator',
       reportingInstance: this.#options.identity.slice(0, 128),
-      regarding: {
-        apiVersion: `${apiGroup}/${apiVersionName}`,
-        kind: owner.kind,
-        namespace: owner.namespace,
-        name: owner.name,
-        uid: owner.uid,
-      },
+      regarding: { apiVersion: `${apiGroup}/${apiVersionName}`, kind, namespace, name: owner.name, uid },
       ...(count > 1 ? { series: { count, lastObservedTime: lastTime } } : {}),
     };
   }

@@ -275,13 +275,14 @@ function startListing(reason: RelistReason): Listing {
   return { kind: 'listing', reason, paged: true, resources: [] };
 }
 
-interface Page {
+export interface Page {
   readonly items: readonly unknown[];
   readonly resourceVersion: string;
   readonly continueToken?: string;
 }
 
-function readPage(answer: unknown, path: string): Page {
+/** Reads one page of a list. Throws `host.unreachable` if the answer is no list. */
+export function readPage(answer: unknown, path: string): Page {
   const list = isRecord(answer) ? answer : {};
   const resourceVersion = resourceVersionOf(list);
   if (!Array.isArray(list.items) || resourceVersion === undefined) {

@@ -27,7 +27,8 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
   } as unknown as ResourceOf<K>;
 }
 
-function decodeMetadata(value: unknown): ObjectMeta | undefined {
+/** Decodes the metadata of any namespaced object. Undefined if `value` is invalid. */
+export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   if (!isRecord(value)) return undefined;
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = value;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;

@@ -7,7 +7,8 @@
  * - A missing ConfigMap, or settings that may not be read (403), pause nothing. The latter is logged.
  * - The last settings stay in effect while the API server does not answer.
  */
-import { readPause, settingsName } from '../../api/operator-settings.ts';
+
+import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -19,6 +20,7 @@ import { hasCode } from './api-error.ts';
 import { configMapPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';
+import { decodeMetadata } from './resource-decoding.ts';
 
 interface SettingsWatchOptions {
   readonly client: ApiClient;
@@ -134,12 +136,7 @@ export class SettingsWatch {
 
 /** Decodes the ConfigMap, or returns undefined if `value` is not an object with a name. */
 function decodeSettings(value: unknown): SettingsMap | undefined {
-  if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
-  const { name, namespace, uid, resourceVersion } = value.metadata;
-  if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
-  if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
-  return {
-    metadata: { name, namespace, uid, resourceVersion },
-    paused: isRecord(value.data) ? value.data.paused : undefined,
-  };
+  if (!isRecord(value)) return undefined;
+  const metadata = decodeMetadata(value.metadata);
+  return metadata && { metadata, paused: isRecord(value.data) ? value.data[pausedMember] : undefined };
 }
