@@ -4,6 +4,7 @@
  * Invariant: the command never pauses a namespace without an operator silently. Without `--operator-namespace`, it uses the namespace with
  * the lease of an operator. With the flag, it warns if that namespace has no lease.
  */
+
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
 import { systemClock } from '../../base/clock.ts';
 import { noMetrics } from '../../base/metrics.ts';
@@ -11,6 +12,8 @@ import { isRecord } from '../../base/record.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
+import { readPage } from '../../host/kubernetes/reflector.ts';
+import { decodeMetadata } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
 import { shellWord, targetFlags } from '../render/next-steps.ts';
@@ -66,41 +69,31 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
 }
 
 async function listLeases(client: ApiClient, instead: string): Promise<readonly string[]> {
-  let answer: unknown;
+  const fieldSelector = `metadata.name=${operatorLeaseName}`;
   try {
-    const fieldSelector = `metadata.name=${operatorLeaseName}`;
-    answer = await client.call({ method: 'GET', path: leasePath(undefined), query: { fieldSelector } });
+    const { items } = readPage(
+      await client.find(leasePath(undefined), { query: { fieldSelector } }),
+      leasePath(undefined),
+    );
+    return items.flatMap((item) => decodeMetadata(isRecord(item) && item.metadata)?.namespace ?? []).sort();
   } catch (error) {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(`you may not list the leases of all namespaces; ${instead}`);
   }
-  const items: readonly unknown[] = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [];
-  return items
-    .map((item) => (isRecord(item) && isRecord(item.metadata) ? item.metadata.namespace : undefined))
-    .filter((namespace) => typeof namespace === 'string')
-    .sort();
 }
 
 /** True if the namespace has a lease of an operator, or if the user may not read leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
-    await client.call({ method: 'GET', path: leasePath(namespace, operatorLeaseName) });
-    return true;
+    return (await client.find(leasePath(namespace, operatorLeaseName))) !== undefined;
   } catch (error) {
-    if (hasCode(error, 'host.gone')) return false;
     if (hasCode(error, 'host.forbidden')) return true;
     throw error;
   }
 }
 
 async function pausedBy(client: ApiClient, namespace: string): Promise<string | undefined> {
-  let configMap: unknown;
-  try {
-    configMap = await client.call({ method: 'GET', path: configMapPath(namespace, settingsName) });
-  } catch (error) {
-    if (hasCode(error, 'host.gone')) return undefined;
-    throw error;
-  }
+  const configMap = await client.find(configMapPath(namespace, settingsName));
   const data = isRecord(configMap) && isRecord(configMap.data) ? configMap.data : {};
   return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
 }

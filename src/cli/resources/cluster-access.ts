@@ -65,12 +65,7 @@ export class ClusterReader implements ResourceReader {
   }
 
   async get(kind: KindName, { namespace, name }: ResourceKey): Promise<AnyResource | undefined> {
-    try {
-      return decodeWhole(kind, await this.#client.call({ method: 'GET', path: resourcePath(kind, namespace, name) }));
-    } catch (error) {
-      if (hasCode(error, 'host.gone')) return undefined;
-      throw error;
-    }
+    return decodeWhole(kind, await this.#client.find(resourcePath(kind, namespace, name)));
   }
 
   async follow(

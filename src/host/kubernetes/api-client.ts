@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
-import { errorOfAnswer, errorOfSilence } from './api-error.ts';
+import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
 
@@ -73,13 +73,28 @@ export class ApiClient {
     }
   }
 
+  /** Like `call` for a GET of one object. Returns undefined if the object does not exist. */
+  async find(path: string, call: Omit<Call, 'method' | 'path'> = {}): Promise<unknown> {
+    try {
+      return await this.call({ ...call, method: 'GET', path });
+    } catch (error) {
+      if (hasCode(error, 'host.gone')) return undefined;
+      throw error;
+    }
+  }
+
   /** Like `call`, for answers that must be an object with a name and a version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
-    const body = await this.call(call);
-    if (!isKubeObject(body)) {
-      throw errorOfSilence(`${call.method} ${call.path}`, new Error('the answer is no Kubernetes object'));
-    }
-    return body as T;
+    return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
+  }
+
+  /** Like `find`, for an answer that must be an object with a name and a version. */
+  async findObject<T extends KubeObject>(
+    path: string,
+    call: Omit<Call, 'method' | 'path'> = {},
+  ): Promise<T | undefined> {
+    const body = await this.find(path, call);
+    return body === undefined ? undefined : objectIn<T>(body, `GET ${path}`);
   }
 
   /** Yields the lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
@@ -131,6 +146,11 @@ function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | und
   });
   const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
   return { signal, close: () => timer.cancel() };
+}
+
+function objectIn<T extends KubeObject>(body: unknown, what: string): T {
+  if (!isKubeObject(body)) throw errorOfSilence(what, new Error('the answer is no Kubernetes object'));
+  return body as T;
 }
 
 function isKubeObject(body: unknown): body is KubeObject {

@@ -22,7 +22,6 @@ import type { Gauge, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { hasCode } from './api-error.ts';
 import { leasePath } from './api-paths.ts';
 import { microTime, randomHex } from './kube-formats.ts';
 import { fieldManager } from './status-writer.ts';
@@ -171,12 +170,9 @@ export class LeaseElection implements Leadership {
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, clock } = this.#options;
-    let lease: Lease;
-    try {
-      const path = leasePath(namespace, name);
-      lease = await client.callForObject<Lease>({ method: 'GET', path, signal, deadlineMs: callDeadlineMs });
-    } catch (error) {
-      if (!hasCode(error, 'host.gone')) throw error;
+    const path = leasePath(namespace, name);
+    const lease = await client.findObject<Lease>(path, { signal, deadlineMs: callDeadlineMs });
+    if (!lease) {
       this.#absentSinceMs ??= clock.monotonic();
       return undefined;
     }

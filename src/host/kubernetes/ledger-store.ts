@@ -69,13 +69,8 @@ export class KubernetesLedgerStore implements LedgerStore {
 
   /** Shard in the Ledger with this name, or undefined if it does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
-    try {
-      const path = ledgerPath(namespace, name);
-      return decodeLedger(await this.#options.client.callForObject<LedgerObject>({ method: 'GET', path }));
-    } catch (error) {
-      if (hasCode(error, 'host.gone')) return undefined;
-      throw error;
-    }
+    const ledger = await this.#options.client.findObject<LedgerObject>(ledgerPath(namespace, name));
+    return ledger && decodeLedger(ledger);
   }
 
   /** Creates the Ledger, or replaces the expected version. Resolves to the new version. */

@@ -4,7 +4,7 @@ import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { errorOfSilence, hasCode } from './api-error.ts';
+import { errorOfSilence } from './api-error.ts';
 import { secretPath } from './api-paths.ts';
 
 export class KubernetesSecretReader implements SecretReader {
@@ -16,13 +16,8 @@ export class KubernetesSecretReader implements SecretReader {
 
   async get({ namespace, name }: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined> {
     const path = secretPath(namespace, name);
-    let secret: unknown;
-    try {
-      secret = await this.#client.call({ method: 'GET', path });
-    } catch (error) {
-      if (hasCode(error, 'host.gone')) return undefined;
-      throw error;
-    }
+    const secret = await this.#client.find(path);
+    if (secret === undefined) return undefined;
     if (!isRecord(secret)) throw errorOfSilence(`GET ${path}`, new Error('the answer is no Secret'));
     const members = new Map<string, SecretText>();
     for (const [key, value] of Object.entries(isRecord(secret.data) ? secret.data : {})) {
