@@ -12,7 +12,7 @@ import { planExport } from '../../src/export/export-planning.ts';
 import { type ExportTask, exportTask } from '../../src/export/export-task.ts';
 import { ExportWork } from '../../src/export/export-work.ts';
 import { IntervalSearch } from '../../src/export/interval-search.ts';
-import { ServiceTraits } from '../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../src/export/service-quirks.ts';
 import type { WorkLimits } from '../../src/export/work-view.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { connectTo } from '../client/connected-client.ts';
@@ -45,7 +45,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
   const client = connectTo(order, { requestsPerSecond: 1_000 });
   const work = new ExportWork({
     task: taskOf(order),
-    traits: new ServiceTraits(),
+    quirks: new ServiceQuirks(),
     jobs: client.jobs,
     writer: await Writer.ours(systemRandom),
     clock: systemClock,

@@ -15,7 +15,7 @@ import { planExport } from '../../src/export/export-planning.ts';
 import { exportTask } from '../../src/export/export-task.ts';
 import { ExportWork } from '../../src/export/export-work.ts';
 import { IntervalSearch } from '../../src/export/interval-search.ts';
-import { ServiceTraits } from '../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../src/export/service-quirks.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work-view.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
@@ -151,13 +151,13 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   const service = new InProcessService(model, clock, { latencyMs: 25 });
   // Without an aggregation there is no digest either.
   const proof = shape.faults ? 'Count' : 'Digest';
-  const { view, traits } = await complete(service, clock, { byReceiptTime, proof });
+  const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
   // With receipt time, messages at the edges can be inside or outside the range.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
-  const cuts = traits.cuts;
+  const cuts = quirks.cuts;
   const bytes = view.manifest?.manifest.proof.reduce((sum, { figures }) => sum + (figures.bytes ?? 0), 0) ?? 0;
   return {
     name,
@@ -173,7 +173,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
 }
 
 /** Counts the searches that the limit cuts. */
-class CountingTraits extends ServiceTraits {
+class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 
   get cuts(): number {
@@ -192,7 +192,7 @@ interface Wanted {
 }
 
 async function complete(service: InProcessService, clock: VirtualClock, { byReceiptTime, proof }: Wanted) {
-  const traits = new CountingTraits();
+  const quirks = new CountingQuirks();
   const task = exportTask(
     {
       name: 'bench',
@@ -208,7 +208,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
   if ('problem' in task) throw new Error(task.problem);
   let isDue = true;
   const work = new ExportWork({
-    ...{ task, traits, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0 },
+    ...{ task, quirks, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0 },
     writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
     openDestination: async () => new DiscardingDestination(),
     plan: planExport,
@@ -231,7 +231,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
   lookAgain();
   await clock.run(isComplete, longestMs);
   if (view?.stage !== 'complete') throw new Error(`the export is ${view?.stage}: ${view?.lastError?.message}`);
-  return { view, traits };
+  return { view, quirks };
 }
 
 export function exportRequestsSection(figures: readonly ExportRequestFigures[]): Section {

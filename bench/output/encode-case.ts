@@ -52,7 +52,7 @@ const writeAsExports: Way = async (pages, { format, fields, compression }) => {
     const scanner = new PageScanner({ row: (row) => part.row(row) });
     for (const chunk of page.chunks()) {
       scanner.write(chunk);
-      await part.room();
+      await part.drained();
     }
     scanner.end();
   }

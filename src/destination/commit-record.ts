@@ -124,7 +124,7 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /** Another process was first: its record counts, our files are removed, and the search continues from its `fromMs`. */
-  | { readonly kind: 'taken'; readonly standing: CommitRecord };
+  | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
 /** Writes a record, or returns the existing one. Can be repeated, even if the result of an earlier attempt is unknown. */
 export async function commit(
@@ -140,10 +140,10 @@ export async function commit(
   const found = await destination.read(name);
   if (!found) throw goneAgain(name, destination.url);
   if (Buffer.compare(found, content) === 0) return { kind: 'committed' };
-  const standing = decodeRecord(name, found);
-  const kept = new Set(standing.files.map((file) => file.name));
+  const existing = decodeRecord(name, found);
+  const kept = new Set(existing.files.map((file) => file.name));
   for (const file of record.files) if (!kept.has(file.name)) await destination.remove(layout.within(file.name));
-  return { kind: 'taken', standing };
+  return { kind: 'taken', existing };
 }
 
 /**

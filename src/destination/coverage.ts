@@ -10,7 +10,7 @@ export interface Coverage {
   /** Ordered by time. The completed part of a segment has no gaps. */
   readonly intervals: readonly CommitRecord[];
   /** Remaining part of each unfinished segment, ordered by time. The key of its next record is its `toMs`. */
-  readonly rest: readonly Segment[];
+  readonly remaining: readonly Segment[];
   /** Records that do not fit the others, which means that someone changed the folder. */
   readonly strays: readonly CommitRecord[];
   /** Records of intervals that are searched again because a digest has other figures. Their records and files do not count. */
@@ -25,7 +25,7 @@ export function coverageOf(
 ): Coverage {
   const byKey = new Map(records.map((record) => [recordKey(record), record]));
   const intervals: CommitRecord[] = [];
-  const rest: Segment[] = [];
+  const remaining: Segment[] = [];
   const voided: CommitRecord[] = [];
   for (const { segments, holes } of roundsOf(plan, verdicts)) {
     const indices = new Set(segments.map(({ index }) => index));
@@ -34,15 +34,15 @@ export function coverageOf(
     for (const segment of segments) {
       const { reached, left } = walk(segment, holes, byKey);
       for (const record of reached) intervals.push(record);
-      if (left) rest.push(left);
+      if (left) remaining.push(left);
     }
   }
   if (verdicts.some(({ segments }) => segments.length > 0)) {
     intervals.sort(byTime);
-    rest.sort(byTime);
+    remaining.sort(byTime);
   }
   const known = new Set([...intervals, ...voided]);
-  return { intervals, rest, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
+  return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
 /** Segments of the plan, followed by those of each verdict. The position of a segment is its index. */

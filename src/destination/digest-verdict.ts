@@ -86,9 +86,9 @@ export async function settleVerdict(
 ): Promise<DigestVerdict> {
   const name = layout.verdict(ours.round);
   if ((await destination.create(name, encodeVerdict(ours))) === 'created') return ours;
-  const standing = await destination.read(name);
-  if (!standing) throw goneAgain(name, destination.url);
-  return decodeVerdict(name, standing, ours.round);
+  const existing = await destination.read(name);
+  if (!existing) throw goneAgain(name, destination.url);
+  return decodeVerdict(name, existing, ours.round);
 }
 
 /** Reads all verdicts that are not in `known`, ordered by round. */

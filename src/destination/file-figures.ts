@@ -10,7 +10,7 @@ export interface FileFigures extends MessageFigures {
 /** Reads one file. All methods throw or reject with a short sentence if the bytes are invalid. */
 export interface FileReader {
   /** Resolves when the memory of the chunk can be reused. */
-  write(piece: Uint8Array): Promise<void>;
+  write(chunk: Uint8Array): Promise<void>;
   /** Called after the last byte. Resolves to the number of rows. */
   end(): Promise<number>;
   /**

@@ -16,13 +16,13 @@ export function fileReader(
 ): FileReader {
   if (format === 'Parquet') return new ParquetFile(sliceMs);
   const sum = new FigureSum(sliceMs);
-  const rows = format === 'NDJSON' ? new LineReader(sum) : new RecordReader(sum);
+  const rows = format === 'NDJSON' ? new NdjsonReader(sum) : new CsvReader(sum);
   return { ...decompressed(compression, rows), figures: async () => sum.figures };
 }
 
 /** Reads uncompressed text. */
 interface TextReader {
-  add(piece: Uint8Array): void;
+  add(chunk: Uint8Array): void;
   /** Called after the last byte. Returns the number of rows. */
   end(): number;
 }
@@ -30,7 +30,7 @@ interface TextReader {
 const [newline, quote, comma, carriageReturn] = [0x0a, 0x22, 0x2c, 0x0d];
 
 /** Reads NDJSON. */
-class LineReader implements TextReader {
+class NdjsonReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
   #rest: Buffer[] = [];
@@ -39,14 +39,14 @@ class LineReader implements TextReader {
     this.#sum = sum;
   }
 
-  add(piece: Uint8Array): void {
+  add(chunk: Uint8Array): void {
     let start = 0;
-    for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, start)) {
-      this.#line(Buffer.concat([...this.#rest, piece.subarray(start, at)]));
+    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
+      this.#line(Buffer.concat([...this.#rest, chunk.subarray(start, at)]));
       this.#rest = [];
       start = at + 1;
     }
-    if (start < piece.length) this.#rest.push(Buffer.from(piece.subarray(start)));
+    if (start < chunk.length) this.#rest.push(Buffer.from(chunk.subarray(start)));
   }
 
   end(): number {
@@ -63,7 +63,7 @@ class LineReader implements TextReader {
 }
 
 /** Reads CSV by RFC 4180. Line breaks inside quotes belong to their record. The first record is the header. */
-class RecordReader implements TextReader {
+class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
   /** Index of each column. Undefined while the header is read. */
@@ -79,8 +79,8 @@ class RecordReader implements TextReader {
     this.#sum = sum;
   }
 
-  add(piece: Uint8Array): void {
-    for (const byte of piece) this.#take(byte);
+  add(chunk: Uint8Array): void {
+    for (const byte of chunk) this.#take(byte);
   }
 
   end(): number {
@@ -128,16 +128,16 @@ class RecordReader implements TextReader {
 }
 
 function decompressed(compression: ExportOutput['compression'], rows: TextReader): Pick<FileReader, 'write' | 'end'> {
-  if (compression === 'None') return { write: async (piece) => rows.add(piece), end: async () => rows.end() };
+  if (compression === 'None') return { write: async (chunk) => rows.add(chunk), end: async () => rows.end() };
   return through(compression === 'Gzip' ? createGunzip() : createZstdDecompress(), rows);
 }
 
 /** Node reads only the first zstd frame of a file. Data files have one. */
 function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' | 'end'> {
   let failure: unknown;
-  stream.on('data', (piece: Uint8Array) => {
+  stream.on('data', (chunk: Uint8Array) => {
     try {
-      if (failure === undefined) rows.add(piece);
+      if (failure === undefined) rows.add(chunk);
     } catch (error) {
       failure = error;
     }
@@ -147,9 +147,9 @@ function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' 
   ended.catch(() => {});
   stream.on('error', () => {});
   return {
-    async write(piece) {
+    async write(chunk) {
       // The callback comes when the stream has consumed the chunk, which slows down a fast reader.
-      const written = new Promise<void>((resolve) => stream.write(piece, () => resolve()));
+      const written = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
       await Promise.race([written, ended]);
       if (failure !== undefined) throw failure;
     },

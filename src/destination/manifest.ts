@@ -46,10 +46,10 @@ export interface Manifest {
 /** Creates the manifest of a completely covered export. */
 export function manifestOf(
   identity: ExportIdentity,
-  { intervals, rest, strays }: Pick<Coverage, 'intervals' | 'rest' | 'strays'>,
+  { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
   verdicts: readonly DigestVerdict[] = [],
 ): Manifest {
-  assert(rest.length === 0 && strays.length === 0, 'a manifest of an export that is not covered, or in disorder');
+  assert(remaining.length === 0 && strays.length === 0, 'a manifest of an export that is not covered, or in disorder');
   const proof = proofRangesOf(intervals, verdicts);
   const { fromMs, toMs } = identity;
   assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
@@ -98,12 +98,12 @@ export async function writeManifest(
   const content = encodeManifest(manifest);
   if (content.length > largestManifestBytes) throw tooManyIntervals(layout, manifest, content.length);
   if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return manifest;
-  const standing = await destination.read(layout.manifest, largestManifestBytes);
-  if (!standing) throw goneAgain(layout.manifest, destination.url);
-  if (Buffer.compare(standing, content) === 0) return manifest;
+  const existing = await destination.read(layout.manifest, largestManifestBytes);
+  if (!existing) throw goneAgain(layout.manifest, destination.url);
+  if (Buffer.compare(existing, content) === 0) return manifest;
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
   const possible = proofs.map((proof): Manifest => ({ ...manifest, complete: isWhole(proof), proof }));
-  const counting = possible.find((each) => Buffer.compare(standing, encodeManifest(each)) === 0);
+  const counting = possible.find((each) => Buffer.compare(existing, encodeManifest(each)) === 0);
   if (counting) return counting;
   throw damagedManifest(layout, 'it contradicts the records of this export');
 }
@@ -135,7 +135,7 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
 /** Throws if the manifest's description or totals do not match its intervals, which means that someone changed it. */
 export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
   const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
-  const own = manifestOf(identity, { intervals, rest: [], strays: [] });
+  const own = manifestOf(identity, { intervals, remaining: [], strays: [] });
   if (fingerprint !== own.fingerprint) throw damagedManifest(layout, `it is of another export, ${fingerprint}`);
   if (!sameValue(described, own.export))
     throw damagedManifest(layout, 'its description does not match its fingerprint');

@@ -12,7 +12,7 @@ const maxFooterBytes = 8 * 1024 * 1024;
 const trailerBytes = 8;
 const mark = 'PAR1';
 
-interface Range {
+interface ByteRange {
   readonly startByte: number;
   readonly endByte: number;
 }
@@ -29,10 +29,10 @@ export class ParquetFile implements FileReader {
     this.#sliceMs = sliceMs;
   }
 
-  async write(piece: Uint8Array): Promise<void> {
-    this.#tail.push(Uint8Array.from(piece));
-    this.#bytes += piece.length;
-    this.#tailBytes += piece.length;
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#tail.push(Uint8Array.from(chunk));
+    this.#bytes += chunk.length;
+    this.#tailBytes += chunk.length;
     while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= maxFooterBytes) {
       this.#tailBytes -= this.#tail.shift()?.length ?? 0;
     }
@@ -103,19 +103,19 @@ function plainOf(value: unknown): unknown {
 }
 
 /** Reads the file once and keeps these ranges. */
-async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly Range[]) {
+async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
     endByte,
     content: Buffer.alloc(endByte - startByte),
   }));
   let offset = 0;
-  for await (const piece of file) {
+  for await (const chunk of file) {
     for (const { startByte, endByte, content } of kept) {
-      const [from, to] = [Math.max(offset, startByte), Math.min(offset + piece.length, endByte)];
-      if (from < to) content.set(piece.subarray(from - offset, to - offset), from - startByte);
+      const [from, to] = [Math.max(offset, startByte), Math.min(offset + chunk.length, endByte)];
+      if (from < to) content.set(chunk.subarray(from - offset, to - offset), from - startByte);
     }
-    offset += piece.length;
+    offset += chunk.length;
   }
   // A reader may ask for several chunks at once. It ignores the bytes between them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
@@ -130,7 +130,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
 }
 
 /** Ranges of the chunks of these columns. */
-function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly Range[] {
+function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly ByteRange[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data: chunk }) => {
       if (!chunk || !names.includes(chunk.path_in_schema.join('.'))) return [];

@@ -42,11 +42,11 @@ export async function settlePlan(
   const problem = planProblem(ours);
   assert(problem === undefined, `plan: ${problem}`);
   if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;
-  const standing = await readPlan(destination, layout);
-  if (!standing) throw goneAgain(layout.plan, destination.url);
+  const existing = await readPlan(destination, layout);
+  if (!existing) throw goneAgain(layout.plan, destination.url);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
-  if (ends(standing) === ends(ours)) return standing;
-  throw damaged({ name: layout.plan }, `it covers ${ends(standing)}, and the export ${ends(ours)}`);
+  if (ends(existing) === ends(ours)) return existing;
+  throw damaged({ name: layout.plan }, `it covers ${ends(existing)}, and the export ${ends(ours)}`);
 }
 
 /** Returns undefined if there is none. */

@@ -16,16 +16,16 @@ export interface StoredObject {
 }
 
 /** Position in an object. The path is empty for the object itself. */
-interface Place {
+interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
 }
 
 /** Checks a value. Throws `destination.damaged` if it has another form. */
-export type Decode<T> = ((place: Place, value: unknown) => T) & { readonly isOptional?: true };
+export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
 /** One decoder for each member. Decoders of members that may be absent are `optional`. */
-export type Shape<T> = { readonly [Member in keyof T]-?: Decode<Exclude<T[Member], undefined>> };
+export type Shape<T> = { readonly [Member in keyof T]-?: Decoder<Exclude<T[Member], undefined>> };
 
 /** Version of the form of all stored objects. */
 const formVersion = 1;
@@ -39,15 +39,15 @@ export function encodeStored(kind: string, value: object): Uint8Array {
 }
 
 /** Decodes an object of a kind. Members that the decoder does not know are errors. Throws `destination.damaged` for another form. */
-export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind: string, decode: Decode<T>): T {
+export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind: string, decode: Decoder<T>): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
   } catch (cause) {
     throw damaged(object, `it is not valid JSON (${(cause as Error).message})`, cause);
   }
-  const { kind: standing, version, ...members } = membersOf({ object, path: '' }, value);
-  required({ object, path: '/kind' }, standing, choice([kind]));
+  const { kind: found, version, ...members } = membersOf({ object, path: '' }, value);
+  required({ object, path: '/kind' }, found, choice([kind]));
   if (required({ object, path: '/version' }, version, integer(1)) > formVersion) {
     throw newer(object, `/version is ${version}, but this logfleet supports only ${formVersion}`);
   }
@@ -59,8 +59,8 @@ export function damaged(object: StoredObject, problem: string, cause?: unknown):
 }
 
 /** Decodes an object. `problemOf` returns a contradiction between its members, if any. */
-export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | undefined = () => undefined): Decode<T> {
-  const decoders = Object.entries(shape) as [string, Decode<unknown>][];
+export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | undefined = () => undefined): Decoder<T> {
+  const decoders = Object.entries(shape) as [string, Decoder<unknown>][];
   return (place, value) => {
     const members = membersOf(place, value);
     const decoded: Record<string, unknown> = {};
@@ -77,11 +77,11 @@ export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | und
 }
 
 /** Member that may be absent. */
-export function optional<T>(decode: Decode<T>): Decode<T> {
-  return Object.assign((place: Place, value: unknown) => decode(place, value), { isOptional: true as const });
+export function optional<T>(decode: Decoder<T>): Decoder<T> {
+  return Object.assign((place: ValuePlace, value: unknown) => decode(place, value), { isOptional: true as const });
 }
 
-export function list<T>(item: Decode<T>): Decode<readonly T[]> {
+export function list<T>(item: Decoder<T>): Decoder<readonly T[]> {
   return (place, value) => {
     if (Array.isArray(value)) return value.map((each, index) => item(at(place, String(index)), each));
     throw wrong(place, value, 'a list');
@@ -89,29 +89,32 @@ export function list<T>(item: Decode<T>): Decode<readonly T[]> {
 }
 
 /** Whole number of at least `least`. */
-export function integer(least = 0): Decode<number> {
+export function integer(least = 0): Decoder<number> {
   return value(`a whole number from ${least} on`, (number) => Number.isSafeInteger(number) && Number(number) >= least);
 }
 
 /** Milliseconds since the epoch. */
-export const moment: Decode<number> = value('a whole number of milliseconds since 1970', (ms) => isTime(ms) && ms >= 0);
+export const moment: Decoder<number> = value(
+  'a whole number of milliseconds since 1970',
+  (ms) => isTime(ms) && ms >= 0,
+);
 /** Milliseconds since the epoch, possibly negative. */
-export const instant: Decode<number> = value('a whole number of milliseconds', isTime);
-export const boolean: Decode<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
+export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
+export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
 /** Member that is true or absent. */
-export const trueOrAbsent: Decode<true> = optional(value<true>('true or absent', (flag) => flag === true));
+export const trueOrAbsent: Decoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
-export function text(form?: RegExp): Decode<string> {
+export function text(form?: RegExp): Decoder<string> {
   const isText = (each: unknown) => typeof each === 'string' && (form === undefined || form.test(each));
   return value(form === undefined ? 'a text' : `a text like ${form.source}`, isText);
 }
 
 /** One of several literals. */
-export function choice<T extends string>(choices: readonly T[]): Decode<T> {
+export function choice<T extends string>(choices: readonly T[]): Decoder<T> {
   return value(choices.map(shown).join(' or '), (each) => choices.some((one) => one === each));
 }
 
-function value<T>(expected: string, isExpected: (value: unknown) => boolean): Decode<T> {
+function value<T>(expected: string, isExpected: (value: unknown) => boolean): Decoder<T> {
   return (place, found) => {
     if (isExpected(found)) return found as T;
     throw wrong(place, found, expected);
@@ -122,17 +125,17 @@ function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && Math.abs(Number(value)) <= latestMs;
 }
 
-function required<T>(place: Place, value: unknown, decode: Decode<T>): T {
+function required<T>(place: ValuePlace, value: unknown, decode: Decoder<T>): T {
   if (value !== undefined) return decode(place, value);
   throw damaged(place.object, `${place.path} is missing`);
 }
 
-function membersOf({ object, path }: Place, value: unknown): Readonly<Record<string, unknown>> {
+function membersOf({ object, path }: ValuePlace, value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw damaged(object, `${path === '' ? 'it' : path} is no object`);
 }
 
-function at({ object, path }: Place, member: string): Place {
+function at({ object, path }: ValuePlace, member: string): ValuePlace {
   return { object, path: `${path}/${member}` };
 }
 
@@ -146,7 +149,7 @@ function newer(object: StoredObject, problem: string): LogfleetError {
   return damaged({ ...object, advice }, problem);
 }
 
-function wrong({ object, path }: Place, found: unknown, expected: string): LogfleetError {
+function wrong({ object, path }: ValuePlace, found: unknown, expected: string): LogfleetError {
   return damaged(object, `${path} is ${shown(found)}, but must be ${expected}`);
 }
 

@@ -270,10 +270,10 @@ async function readFile(
     });
   };
   try {
-    for await (const piece of destination.stream(layout.within(file.name))) {
-      hash.update(piece);
-      bytes += piece.length;
-      await counting(() => reader.write(piece));
+    for await (const chunk of destination.stream(layout.within(file.name))) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      await counting(() => reader.write(chunk));
     }
   } catch (error) {
     const difference = error instanceof LogfleetError ? differenceOf(file, error) : undefined;

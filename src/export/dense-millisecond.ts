@@ -15,7 +15,6 @@ import { type CommittedFile, sumOfFigures } from '../destination/commit-record.t
 import { joinSlices, summaryOf } from '../destination/slice-figures.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
 import type { PageRow } from '../service/pages/page-row.ts';
-import { type CutSign, cutSign } from './cut.ts';
 import { AnyOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
 import { withOperators } from './export-task.ts';
@@ -23,6 +22,7 @@ import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
 import { JobPages, type PageReceiver } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
+import { type CutSign, cutSign } from './message-limit.ts';
 import { type RecordFigures, strays } from './proof.ts';
 import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
@@ -80,11 +80,11 @@ const mostTries = 3;
 const retryDelayMs = 2_000;
 
 /** Result of the search for one class of ids. */
-type Part =
+type ClassResult =
   | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean; readonly doubt?: IntervalFiles }
   | { readonly kind: 'cut' }
-  | Failure;
-type Failure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
+  | ClassFailure;
+type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
 interface ReadClass {
   readonly ending: string;
@@ -103,7 +103,7 @@ class DenseSearch implements DenseFiles {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: ReadClass[] = [];
-  #failure: Failure | undefined;
+  #failure: ClassFailure | undefined;
 
   constructor(dense: DenseMillisecond, options: DenseTools) {
     this.#dense = dense;
@@ -154,7 +154,7 @@ class DenseSearch implements DenseFiles {
     return cut;
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: ClassFailure): void {
     this.#failure ??= failure;
     this.#stop.abort();
   }
@@ -209,7 +209,7 @@ class DenseSearch implements DenseFiles {
       figures: sumOfFigures(found.map(({ messages }) => messages)),
       ...(lengthMs === undefined ? {} : { slices: summaryOf({ lengthMs, slices }, { fromMs: atMs, toMs: atMs + 1 }) }),
       ...(repeated && duplicates > 0 ? { repeated } : {}),
-      ...(this.#options.tools.traits.isEndInclusive ? { endInclusive: true } : {}),
+      ...(this.#options.tools.quirks.isEndInclusive ? { endInclusive: true } : {}),
     };
   }
 
@@ -219,7 +219,7 @@ class DenseSearch implements DenseFiles {
   }
 
   /** Reads the rows of the millisecond whose ids have this ending. No row of a cut class is written. */
-  async #searchClass(ending: string): Promise<Part> {
+  async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
     const isUntouched = () => tally.figures(true).received === 0;
@@ -246,15 +246,15 @@ class DenseSearch implements DenseFiles {
     return sliceMsOf(this.#options.tools.task.identity);
   }
 
-  async #readClass(ending: string, tally: RunTally): Promise<Part> {
+  async #readClass(ending: string, tally: RunTally): Promise<ClassResult> {
     const { tools, jobs } = this.#options;
-    const isEndMoved = tools.traits.isEndInclusive;
+    const isEndMoved = tools.quirks.isEndInclusive;
     const job = await this.#open(ending);
     if (!job) return { kind: 'tooDense', reason: 'the service does not search by the last digits of _messageid' };
     try {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
-      const sign = cutSign(progress, tools.traits.smallestLimit);
+      const sign = cutSign(progress, tools.quirks.smallestLimit);
       if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
       if (sign === undefined) return await this.#readJob(job, tally, this.#files, isEndMoved);
       return await this.#readDoubtful(job, tally, isEndMoved);
@@ -263,9 +263,9 @@ class DenseSearch implements DenseFiles {
     }
   }
 
-  async #readDoubtful(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<Part> {
+  async #readDoubtful(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
     const doubt = this.#newFiles();
-    let part: Part | undefined;
+    let part: ClassResult | undefined;
     try {
       part = await this.#readJob(job, tally, doubt, isEndMoved);
       return part.kind === 'read' ? { ...part, doubt } : part;
@@ -274,7 +274,7 @@ class DenseSearch implements DenseFiles {
     }
   }
 
-  async #readJob(job: SearchJob, tally: RunTally, files: IntervalFiles, isEndMoved: boolean): Promise<Part> {
+  async #readJob(job: SearchJob, tally: RunTally, files: IntervalFiles, isEndMoved: boolean): Promise<ClassResult> {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await readAll(pages, messageCount, new IntervalRows(tally, files));
@@ -309,7 +309,7 @@ class DenseSearch implements DenseFiles {
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
-    const order = tools.task.order({ fromMs: atMs, toMs: atMs + 1 }, tools.traits.isEndInclusive);
+    const order = tools.task.order({ fromMs: atMs, toMs: atMs + 1 }, tools.quirks.isEndInclusive);
     try {
       return await jobs.open(withOperators(order, `where _messageid matches "*${ending}"`), 'Rows');
     } catch (thrown) {
@@ -355,10 +355,10 @@ async function readAll(pages: JobPages, messageCount: number, receiver: PageRece
   while (pages.offset < messageCount) if (!(await pages.read(receiver))) return;
 }
 
-function broughtErrors(job: SearchJob): Failure {
+function broughtErrors(job: SearchJob): ClassFailure {
   return again(`a search of it brought errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
 }
 
-function again(message: string): Extract<Failure, { kind: 'again' }> {
+function again(message: string): Extract<ClassFailure, { kind: 'again' }> {
   return { kind: 'again', isFailure: true, message };
 }

@@ -134,7 +134,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
 }
 
 /** Figures of one slice, or sums over all slices of a group. Sums have no offsets. */
-interface Counted {
+interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
@@ -146,8 +146,8 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Outcome for one figure. `unknown`: the service rounds it, or one side does not have it. */
-type Outcome = 'same' | 'differs' | 'unknown';
+/** Agreement for one figure. `unknown`: the service rounds it, or one side does not have it. */
+type Agreement = 'same' | 'differs' | 'unknown';
 
 /** Compares a group with the written rows. `confirmed`: messages that the service confirmed to store more than once. */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
@@ -183,7 +183,7 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
   };
 }
 
-function joinOutcomes(outcomes: readonly Outcome[]): Outcome {
+function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
   if (outcomes.includes('differs')) return 'differs';
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
@@ -192,7 +192,7 @@ function joinOutcomes(outcomes: readonly Outcome[]): Outcome {
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
-): ((name: SliceFigureName) => readonly Outcome[]) | undefined {
+): ((name: SliceFigureName) => readonly Agreement[]) | undefined {
   const summaries = intervals.flatMap((interval) => interval.slices ?? []);
   if (summaries.length < intervals.length || !haveSameSlices(summaries, slices)) return undefined;
   const inside: readonly DigestSlice[][] = intervals.map(() => []);
@@ -222,7 +222,7 @@ const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undef
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
-): readonly (readonly [Counted, Expected])[] {
+): readonly (readonly [CountedFigures, Expected])[] {
   const writtenAt = new Map(written.map((figures) => [figures.fromMs, figures]));
   const countedAt = new Set(counted.map(({ fromMs }) => fromMs));
   return [
@@ -231,7 +231,11 @@ function pairsOf(
   ];
 }
 
-function outcomeOfHash(slices: readonly DigestSlice[], written: SliceSummary['whole'], name: SliceFigureName): Outcome {
+function outcomeOfHash(
+  slices: readonly DigestSlice[],
+  written: SliceSummary['whole'],
+  name: SliceFigureName,
+): Agreement {
   const ours = written[name];
   if (ours === undefined) return 'unknown';
   const values: (readonly [number, number])[] = [];
@@ -278,7 +282,7 @@ function sumOrNone(left: number | undefined, right: number | undefined): number 
   return left === undefined || right === undefined ? undefined : left + right;
 }
 
-function addUp(slices: readonly DigestSlice[]): Counted {
+function addUp(slices: readonly DigestSlice[]): CountedFigures {
   const figures = (name: ComparableFigure) => slices.map((each) => each[name]);
   const none = slices.length === 0;
   return {
@@ -313,7 +317,7 @@ function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figu
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /** Without rows there are no times, which counts as the same. */
-function outcomeOf(counted: Counted, expected: Expected, name: SliceFigureName): Outcome {
+function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
   if (counted.rows === 0 && expected.rows === 0) return 'same';
@@ -322,7 +326,7 @@ function outcomeOf(counted: Counted, expected: Expected, name: SliceFigureName):
   return Math.abs(theirs.value - ours) <= theirs.reach ? 'unknown' : 'differs';
 }
 
-function exactOf({ rows, bytes, oldestMs, newestMs }: Counted): RangeFigures {
+function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigures {
   const exact = (figure: Figure | undefined) =>
     figure && figure.reach === 0 && Number.isSafeInteger(figure.value) ? figure.value : undefined;
   const [sum, oldest, newest] = [bytes, oldestMs, newestMs].map(exact);

@@ -25,12 +25,12 @@ export interface Duplicates {
 /** Maximum number of bytes kept per millisecond. Digests are kept for further rows. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
-type Kept = { readonly start: number; readonly end: number } | { readonly digest: string };
+type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   /** First row of the millisecond, whose id is not needed. */
-  #first: Kept | undefined;
-  readonly #byId = new Map<string, Kept | Kept[]>();
+  #first: KeptRow | undefined;
+  readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
   #used = 0;
@@ -71,7 +71,7 @@ export class InOrder implements Duplicates {
     if (this.#byId.size > 0) this.#byId.clear();
   }
 
-  #keep(bytes: Uint8Array): Kept {
+  #keep(bytes: Uint8Array): KeptRow {
     const start = this.#used;
     const end = start + bytes.length;
     if (end > this.#maxKeptBytes) return { digest: digestOf(bytes) };
@@ -85,7 +85,7 @@ export class InOrder implements Duplicates {
     return { start, end };
   }
 
-  #isSame(kept: Kept, bytes: Uint8Array): boolean {
+  #isSame(kept: KeptRow, bytes: Uint8Array): boolean {
     if ('digest' in kept) return kept.digest === digestOf(bytes);
     if (kept.end - kept.start !== bytes.length) return false;
     return this.#bytes.subarray(kept.start, kept.end).equals(bytes);

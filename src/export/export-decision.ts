@@ -37,7 +37,7 @@ export interface RunningSearch extends SearchOrder {
 }
 
 /** A delay for a segment, valid while its next record ends at `toMs`. */
-export interface Hold {
+export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
   /** Monotonic time; undefined if a user must act. */
@@ -59,7 +59,7 @@ export interface ExportLimits {
   readonly smallestLimit: number | undefined;
 }
 
-export interface DecideInput<S extends RunningSearch = RunningSearch> {
+export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
   /** Verdicts of digests, in order of their rounds. */
@@ -67,10 +67,10 @@ export interface DecideInput<S extends RunningSearch = RunningSearch> {
   /** True if a digest must prove the rows (E6). */
   readonly wantsDigest?: boolean;
   readonly running: readonly S[];
-  readonly holds: readonly Hold[];
+  readonly delays: readonly IntervalDelay[];
   /** Monotonic time before which nothing starts, after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Searches that must be narrower than the rest of their segment, because a wider search was cut without a complete part. */
+  /** Searches that must be narrower than the remaining of their segment, because a wider search was cut without a complete part. */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by finished jobs, including unsuccessful ones. */
   readonly scannedBytes: number;
@@ -101,17 +101,17 @@ export type Wait =
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
   /** A user must act on these. `isRest`: no other work is left. */
-  | { readonly kind: 'people'; readonly holds: readonly Hold[]; readonly isRest: boolean }
+  | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /** Wall time. */
   | { readonly kind: 'settling'; readonly untilMs: number }
-  | { readonly kind: 'retry'; readonly holds: readonly Hold[] };
+  | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress {
   /**
    * Covered share of the export, 0 to 1: the mean over planned segments of the covered share of their time. Segments have about equally
    * many rows.
    */
-  readonly coveredPart: number;
+  readonly coveredRatio: number;
   readonly intervalsDone: number;
   /** Number of intervals as far as known: finished intervals plus one for each unfinished segment. */
   readonly intervalsPlanned: number;
@@ -138,24 +138,24 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Segment number of holds without a segment: ranges whose digest still differs after the last round. */
+/** Segment number of delays without a segment: ranges whose digest still differs after the last round. */
 export const digestSegment = -1;
 
 /** Maximum duration of a search. The service ends a query after eight hours (3.1), and reading its rows takes time. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
-export function decide<S extends RunningSearch>(input: DecideInput<S>): ExportDecision<S> {
+export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
   const { plan, records, running, now } = input;
   const coverage = coverageOf(plan, records, input.verdicts);
-  const isCovered = coverage.rest.length === 0 && coverage.strays.length === 0;
+  const isCovered = coverage.remaining.length === 0 && coverage.strays.length === 0;
   const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts ?? []) : [];
   const stop = stopsOf(input, coverage);
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
-  const free = coverage.rest.filter(({ index }) => !going.some(({ segment }) => segment === index));
+  const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
-  const ready = refusal ? [] : free.filter((segment) => !holdOf(input, segment) && isSettled(input, segment));
-  const room = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
-  const start = ready.slice(0, room).map((segment) => orderOf(input, coverage, segment));
+  const ready = refusal ? [] : free.filter((segment) => !delayOf(input, segment) && isSettled(input, segment));
+  const most = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
+  const start = ready.slice(0, most).map((segment) => orderOf(input, coverage, segment));
   const isIdle = start.length + going.length === 0;
   return {
     coverage,
@@ -170,15 +170,19 @@ export function decide<S extends RunningSearch>(input: DecideInput<S>): ExportDe
 }
 
 /** Returns the reason why nothing may start. */
-function refusalOf(input: DecideInput, { strays, rest, intervals }: Coverage, isUnproven: boolean): Wait | undefined {
+function refusalOf(
+  input: ExportDecideInput,
+  { strays, remaining, intervals }: Coverage,
+  isUnproven: boolean,
+): Wait | undefined {
   const { limits, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
-  if (rest.length === 0 && !isUnproven) return undefined;
+  if (remaining.length === 0 && !isUnproven) return undefined;
   if (isOver(input.limits, input.now.wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
   const written = writtenRows(intervals);
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
-  if (rest.length > 0 && limits.maxMessages !== undefined && written + found >= limits.maxMessages)
+  if (remaining.length > 0 && limits.maxMessages !== undefined && written + found >= limits.maxMessages)
     return { kind: 'maxMessages' };
   if (isScannedOut(input.limits, scannedBytes(input))) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
@@ -188,7 +192,7 @@ function refusalOf(input: DecideInput, { strays, rest, intervals }: Coverage, is
  * Number of searches that may start before written and expected rows reach `maxMessages`. An unfinished search counts as full. The limit is
  * therefore exceeded by at most one search's rows, whatever the parallelism.
  */
-function searchesLeft(input: DecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
+function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
   const fullRows = fullSearchRows(input);
@@ -200,7 +204,7 @@ function searchesLeft(input: DecideInput, going: readonly RunningSearch[], { int
 }
 
 /** Maximum number of rows of a search. If the service has reported no limit, earlier searches give an estimate. */
-function fullSearchRows({ limits: { smallestLimit }, records, running }: DecideInput): number {
+function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
   return records.reduce((most, { received }) => Math.max(most, received), found);
@@ -210,7 +214,7 @@ function writtenRows(records: readonly CommitRecord[]): number {
   return records.reduce((sum, { written }) => sum + written, 0);
 }
 
-function isInTrouble({ troubleUntilMs, now }: DecideInput): boolean {
+function isInTrouble({ troubleUntilMs, now }: ExportDecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
@@ -224,12 +228,15 @@ export function isScannedOut({ maxBytesScanned }: Pick<ExportLimits, 'maxBytesSc
   return maxBytesScanned !== undefined && scanned >= maxBytesScanned;
 }
 
-function scannedBytes({ running, scannedBytes: before }: DecideInput): number {
+function scannedBytes({ running, scannedBytes: before }: ExportDecideInput): number {
   return running.reduce((sum, search) => sum + search.scannedBytes, before);
 }
 
-function stopsOf<S extends RunningSearch>(input: DecideInput<S>, { rest }: Coverage): ExportDecision<S>['stop'] {
-  const ends = new Map(rest.map(({ index, toMs }) => [index, toMs]));
+function stopsOf<S extends RunningSearch>(
+  input: ExportDecideInput<S>,
+  { remaining }: Coverage,
+): ExportDecision<S>['stop'] {
+  const ends = new Map(remaining.map(({ index, toMs }) => [index, toMs]));
   return input.running.flatMap((search) => {
     const reason = stopReason(input, search, ends.get(search.segment));
     return reason === undefined ? [] : [{ search, reason }];
@@ -237,7 +244,11 @@ function stopsOf<S extends RunningSearch>(input: DecideInput<S>, { rest }: Cover
 }
 
 /** `endMs`: end of the next record in the search's segment. */
-function stopReason(input: DecideInput, search: RunningSearch, endMs: number | undefined): StopReason | undefined {
+function stopReason(
+  input: ExportDecideInput,
+  search: RunningSearch,
+  endMs: number | undefined,
+): StopReason | undefined {
   // Another process has committed a record with this end.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
@@ -246,23 +257,26 @@ function stopReason(input: DecideInput, search: RunningSearch, endMs: number | u
 }
 
 /** Wall time at which a segment may be searched to its end, by the earlier of both clocks (E11). */
-function settledAtMs({ limits: { settleDelayMs }, now: { clockBehindMs } }: DecideInput, { toMs }: Segment): number {
+function settledAtMs(
+  { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
+  { toMs }: Segment,
+): number {
   return toMs + settlingMs({ settleDelayMs, clockBehindMs });
 }
 
-function isSettled(input: DecideInput, segment: Segment): boolean {
+function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Active hold of the segment's next interval. */
-function holdOf({ holds, now }: DecideInput, { index, toMs }: Segment): Hold | undefined {
-  return holds.find((hold) => {
-    if (hold.segment !== index || hold.toMs !== toMs) return false;
-    return hold.untilMs === undefined || hold.untilMs > now.monotonicMs;
+/** Active delay of the segment's next interval. */
+function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
+  return delays.find((delay) => {
+    if (delay.segment !== index || delay.toMs !== toMs) return false;
+    return delay.untilMs === undefined || delay.untilMs > now.monotonicMs;
   });
 }
 
-function orderOf(input: DecideInput, { intervals }: Coverage, segment: Segment): SearchOrder {
+function orderOf(input: ExportDecideInput, { intervals }: Coverage, segment: Segment): SearchOrder {
   const { index, fromMs, toMs } = segment;
   const narrowed = input.narrowed.find((order) => order.segment === index && order.toMs === toMs);
   if (narrowed) return { segment: index, fromMs: Math.max(fromMs, narrowed.fromMs), toMs };
@@ -271,30 +285,31 @@ function orderOf(input: DecideInput, { intervals }: Coverage, segment: Segment):
   return { segment: index, fromMs: nextAim(segment, before, input.limits.smallestLimit), toMs };
 }
 
-function waitOf(input: DecideInput, free: readonly Segment[]): Wait | undefined {
-  const held = free.flatMap((segment) => holdOf(input, segment) ?? []);
-  const forPeople = held.filter(({ untilMs }) => untilMs === undefined);
-  if (held.length > forPeople.length) return { kind: 'retry', holds: held.filter((hold) => !forPeople.includes(hold)) };
-  if (forPeople.length > 0) return { kind: 'people', holds: forPeople, isRest: forPeople.length === free.length };
+function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | undefined {
+  const delayed = free.flatMap((segment) => delayOf(input, segment) ?? []);
+  const forPeople = delayed.filter(({ untilMs }) => untilMs === undefined);
+  if (delayed.length > forPeople.length)
+    return { kind: 'retry', delays: delayed.filter((delay) => !forPeople.includes(delay)) };
+  if (forPeople.length > 0) return { kind: 'people', delays: forPeople, isRest: forPeople.length === free.length };
   const untilMs = Math.min(...free.map((segment) => settledAtMs(input, segment)));
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
 /** A user must act where a digest still differs. */
-function digestWait({ holds }: DecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
-  const held = unproven.length === 0 ? [] : holds.filter(({ segment }) => segment === digestSegment);
-  return held.length === 0 ? undefined : { kind: 'people', holds: held, isRest: true };
+function digestWait({ delays }: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
+  const delayed = unproven.length === 0 ? [] : delays.filter(({ segment }) => segment === digestSegment);
+  return delayed.length === 0 ? undefined : { kind: 'people', delays: delayed, isRest: true };
 }
 
-function progressOf(input: DecideInput, { intervals, rest }: Coverage): ExportProgress {
+function progressOf(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
   const segments = allSegmentsOf(input.plan, input.verdicts);
   const planned = input.plan.boundariesMs.length - 1;
-  const left = rest.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
+  const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
   const { rows, bytes, duplicates } = totalsOf(intervals);
   return {
-    coveredPart: rest.length === 0 ? 1 : Math.max(0, planned - left) / planned,
+    coveredRatio: remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned,
     intervalsDone: intervals.length,
-    intervalsPlanned: intervals.length + rest.length,
+    intervalsPlanned: intervals.length + remaining.length,
     rows,
     bytes,
     duplicates,
@@ -311,7 +326,7 @@ function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
 
-function nextChangeMs(input: DecideInput, going: readonly RunningSearch[], free: readonly Segment[]): number {
+function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[], free: readonly Segment[]): number {
   const { now, limits, troubleUntilMs } = input;
   const { wallMs, monotonicMs } = now;
   const delays = [
@@ -319,7 +334,7 @@ function nextChangeMs(input: DecideInput, going: readonly RunningSearch[], free:
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
-    ...free.map((segment) => (holdOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
+    ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
   ];
   return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
 }

@@ -12,7 +12,7 @@ import { counted, groupedText } from '../base/number-text.ts';
 import type { Health } from '../controller/health.ts';
 import type { Outcome } from '../service/requests/outcome.ts';
 import type { Wait } from './export-decision.ts';
-import type { Unproven } from './export-holds.ts';
+import type { Unproven } from './export-delays.ts';
 import type { ExportWording } from './export-wording.ts';
 import { amountText, percentText } from './figure-text.ts';
 import type { Shortcoming } from './proof.ts';
@@ -36,9 +36,9 @@ export interface ExportHealthInput {
   readonly wording: ExportWording;
 }
 
-type Check = (input: ExportHealthInput) => ExportHealth | undefined;
+type HealthCheck = (input: ExportHealthInput) => ExportHealth | undefined;
 
-const checks: readonly Check[] = [
+const checks: readonly HealthCheck[] = [
   keptUnwanted,
   complete,
   deadlineExceeded,
@@ -286,7 +286,7 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
 function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
-    ? `${percentText(progress.coveredPart)} of the range is done, ${rowsText(progress.rows)}`
+    ? `${percentText(progress.coveredRatio)} of the range is done, ${rowsText(progress.rows)}`
     : 'It begins';
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
@@ -314,7 +314,7 @@ function waitText(wait: Wait | undefined, error: LogfleetError | undefined, word
     case 'trouble':
       return `it is tried again soon after: ${withoutStop(error?.message ?? 'a failure')}`;
     case 'retry':
-      return `it is tried again soon after: ${withoutStop(wait.holds[0]?.message ?? 'a failure')}`;
+      return `it is tried again soon after: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
       return `nothing more begins, since ${wording.fieldName(`limits.${wait.kind}`)} is reached`;

@@ -4,7 +4,7 @@ export interface PaceSample {
   /** Monotonic time. */
   readonly atMs: number;
   /** Covered share of the range, 0 to 1. */
-  readonly coveredPart: number;
+  readonly coveredRatio: number;
   readonly rows: number;
   /** Bytes of rows before compression. */
   readonly bytes: number;
@@ -47,9 +47,9 @@ export class ExportPace {
     const long = last && this.#since(last, estimateSpanMs);
     const rate = (of: 'rows' | 'bytes') =>
       last && minute ? Math.round(((last[of] - minute[of]) * 1_000) / (last.atMs - minute.atMs)) : 0;
-    const covered = last && long ? last.coveredPart - long.coveredPart : 0;
+    const covered = last && long ? last.coveredRatio - long.coveredRatio : 0;
     const leftMs =
-      last && long && covered > 0 ? ((1 - last.coveredPart) * (last.atMs - long.atMs)) / covered : undefined;
+      last && long && covered > 0 ? ((1 - last.coveredRatio) * (last.atMs - long.atMs)) / covered : undefined;
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs };
   }
 

@@ -17,7 +17,6 @@ import { sleep } from '../base/clock.ts';
 import { asLogfleetError } from '../base/errors.ts';
 import { type ExportPlan, type PlannedField, settlePlan } from '../destination/plan-object.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
-import { cutSign, type Interval, wholeBuckets } from './cut.ts';
 import type { SearchOrder } from './export-decision.ts';
 import {
   blindSegments,
@@ -28,15 +27,16 @@ import {
   type SegmentCount,
 } from './first-segments.ts';
 import { JobSet, noTurnCode } from './job-set.ts';
+import { cutSign, type Interval, wholeBuckets } from './message-limit.ts';
 import type { JobView, OpenedJob, SearchTools } from './search-tools.ts';
-import { dateRoundingMs } from './service-traits.ts';
+import { dateRoundingMs } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 import { countFinely } from './slice-counts.ts';
 
 /** Only `planExport` writes to the destination. */
-export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'traits' | 'clock' | 'log'>;
+export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock' | 'log'>;
 
-export interface PlanningOptions {
+export interface PlanOptions {
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: number;
   /** Ends the planning. All jobs are closed when the promise rejects. */
@@ -93,16 +93,16 @@ export interface PlannedExport {
 }
 
 /** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
-export async function planExport(tools: SearchTools, options: PlanningOptions): Promise<PlannedExport> {
+export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
   const { destination, task } = tools;
   const { plan, first, scannedBytes } = await proposePlan(tools, options);
   const { job } = first.opened;
   try {
-    const standing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
+    const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
     // The plan may be our own, if the answer to an earlier attempt was lost, or an equal plan of another process.
-    if (isDeepStrictEqual(standing.boundariesMs, plan.boundariesMs)) return { plan: standing, first, scannedBytes };
+    if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) return { plan: existing, first, scannedBytes };
     await job.close();
-    return { plan: standing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
+    return { plan: existing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
   } catch (error) {
     await job.close();
     const scanned = scannedBytes + scannedBy(job);
@@ -116,8 +116,8 @@ function scannedBy({ progress }: SearchJob): number {
 }
 
 /** Returns the plan that `planExport` would write. Rejects like `planExport`. */
-export async function proposePlan(tools: PlanningTools, options: PlanningOptions): Promise<ProposedPlan> {
-  const planning = new Planning(tools, options);
+export async function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
+  const planning = new RangePlanning(tools, options);
   try {
     return await planning.propose();
   } catch (error) {
@@ -131,7 +131,7 @@ const longestWaitMs = 30 * 60_000;
 /** Maximum wait in ms of a count for its turn. The open search may be the job that blocks others. */
 const longestTurnMs = 60_000;
 /** Ratio of the limit used by receipt time. Rows are counted by message time and may belong to the next segment. */
-const receiptPart = 0.9;
+const receiptRatio = 0.9;
 /** A wait up to this length in ms is better than a segment of its own or a test search. */
 const shortWaitMs = 10_000;
 /** Range in ms of a test search, which is ended as soon as it is created. */
@@ -139,23 +139,23 @@ const trialMs = 1_000;
 /** Maximum sleep in ms. The wall clock may jump, so it is checked again. */
 const longestSleepMs = 60_000;
 
-class Planning {
+class RangePlanning {
   readonly jobs: JobSet;
   readonly #tools: PlanningTools;
-  readonly #options: PlanningOptions;
+  readonly #options: PlanOptions;
   #settlesAtMs: number | undefined;
   #isTried = false;
   /** Time in ms from the creation of the first job until it was observed as finished. */
   #firstTookMs = 0;
 
-  constructor(tools: PlanningTools, options: PlanningOptions) {
+  constructor(tools: PlanningTools, options: PlanOptions) {
     this.#tools = tools;
     this.#options = options;
     this.jobs = new JobSet({ ...tools, signal: options.signal, onNews: () => this.#tell() });
   }
 
   async propose(): Promise<ProposedPlan> {
-    const { task, traits } = this.#tools;
+    const { task, quirks } = this.#tools;
     const { job, range } = await this.#openFirst();
     const isFinished = await this.#finishedInTime(job);
     const describedFields = await this.#describedFields(job);
@@ -173,8 +173,8 @@ class Planning {
       first: { order: { segment, fromMs, toMs }, opened: { job, countedRows } },
       forecast: {
         segments,
-        areKnown: areCounted || cutSign(job.progress, traits.smallestLimit) === undefined,
-        limit: traits.smallestLimit,
+        areKnown: areCounted || cutSign(job.progress, quirks.smallestLimit) === undefined,
+        limit: quirks.smallestLimit,
         requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
       },
       scannedBytes: this.jobs.scannedBytes,
@@ -186,11 +186,11 @@ class Planning {
    * settled, and the search is opened again.
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
-    const { task, traits } = this.#tools;
+    const { task, quirks } = this.#tools;
     for (;;) {
       const range = await this.#settledRange();
-      const job = await this.jobs.open(task.order(range, traits.isEndInclusive), 'Rows');
-      if (range.toMs <= this.#settledMs(traits.clockBehindMs)) return { job, range };
+      const job = await this.jobs.open(task.order(range, quirks.isEndInclusive), 'Rows');
+      if (range.toMs <= this.#settledMs(quirks.clockBehindMs)) return { job, range };
       await this.jobs.close(job);
     }
   }
@@ -200,10 +200,10 @@ class Planning {
    * range.
    */
   async #settledRange(): Promise<Interval> {
-    const { task, traits, clock } = this.#tools;
+    const { task, quirks, clock } = this.#tools;
     const { fromMs, toMs } = task.identity;
     for (;;) {
-      const settledMs = this.#settledMs(traits.clockBehindMs + dateRoundingMs);
+      const settledMs = this.#settledMs(quirks.clockBehindMs + dateRoundingMs);
       const missingMs = toMs - settledMs;
       const isHalf = task.isSplittable && settledMs - fromMs >= missingMs && missingMs > shortWaitMs;
       const isEnough = missingMs <= 0 || isHalf;
@@ -224,8 +224,8 @@ class Planning {
    * Without a free job within `turnMs`, nothing is tested.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
-    const { task, traits } = this.#tools;
-    const order = task.order({ fromMs: toMs - trialMs, toMs }, traits.isEndInclusive);
+    const { task, quirks } = this.#tools;
+    const order = task.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
     try {
       const job = await this.jobs.open(order, 'Rows', { turnMs });
       this.#isTried = true;
@@ -243,14 +243,14 @@ class Planning {
 
   /** Waits for the first search. Returns false if it takes so long that it must be the single search of its range. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
-    const { clock, traits, task } = this.#tools;
+    const { clock, quirks, task } = this.#tools;
     const patience = new AbortController();
     const timer = clock.after(longestWaitMs, () => patience.abort());
     const { signal } = this.#options;
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
       this.#firstTookMs = clock.monotonic() - job.createdAtMs;
-      if (task.identity.results === 'Messages') traits.searched(progress);
+      if (task.identity.results === 'Messages') quirks.searched(progress);
       return true;
     } catch (error) {
       if (!patience.signal.aborted || signal.aborted || job.end) throw error;
@@ -269,9 +269,9 @@ class Planning {
   }
 
   async #segmentsOf(job: SearchJob, range: Interval): Promise<Segmentation> {
-    const { task, traits, log, clock } = this.#tools;
+    const { task, quirks, log, clock } = this.#tools;
     const { progress } = job;
-    const isCut = cutSign(progress, traits.smallestLimit) !== undefined;
+    const isCut = cutSign(progress, quirks.smallestLimit) !== undefined;
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
@@ -279,7 +279,7 @@ class Planning {
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
-    const order = (interval: Interval) => task.order(interval, traits.isEndInclusive);
+    const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
     const { signal } = this.#options;
     // The count covers the whole range, so it takes at least as long as the cut search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
@@ -288,7 +288,7 @@ class Planning {
       const { slices } = counts;
       // One row less, so that the oldest row found proves that the newest segment is complete.
       const foundRows = progress.messageCount - 1;
-      const most = Math.ceil(receiptPart * limit);
+      const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
       return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
     }
@@ -298,8 +298,8 @@ class Planning {
   }
 
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
-    const { task, traits } = this.#tools;
-    const isCut = task.isSplittable && cutSign(job.progress, traits.smallestLimit) !== undefined;
+    const { task, quirks } = this.#tools;
+    const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
     // A complete search, or a range with a single search, is never cut.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
@@ -307,7 +307,7 @@ class Planning {
 
   /** Limit of the service, or the number of rows of a search that was cut silently. */
   #limitOf(job: SearchJob): number {
-    return this.#tools.traits.smallestLimit ?? Math.max(1, job.progress.messageCount);
+    return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
 
   #tell(): void {

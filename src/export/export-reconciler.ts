@@ -21,7 +21,7 @@ import { ExportMetrics } from './export-metrics.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
 import { type ExportWording, resourceWording } from './export-wording.ts';
-import { TraitsOfServices } from './service-traits.ts';
+import { QuirksOfServices } from './service-quirks.ts';
 
 export interface ExportReconcilerOptions {
   readonly host: Host;
@@ -46,7 +46,7 @@ export interface ExportReconcilerOptions {
 export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
-  readonly #traits = new TraitsOfServices();
+  readonly #quirks = new QuirksOfServices();
   /** Unfinished uploads, which outlive the credentials that began them. */
   readonly #left = new LeftUploads();
   readonly #runtimes = new Map<string, ExportRuntime>();
@@ -134,7 +134,7 @@ export class ExportReconciler implements Reconciler {
     const { namespace, name: exportName } = resource.metadata;
     const runtime = new ExportRuntime(resource, {
       ...this.#options,
-      ...{ host, wording, writer, traits: this.#traits, settings: this.#settings },
+      ...{ host, wording, writer, quirks: this.#quirks, settings: this.#settings },
       openDestination: this.#options.openDestination ?? open,
       log: log.with({ namespace, export: exportName }),
       draining: () => this.#isDraining,

@@ -36,7 +36,7 @@ import { type ExportTask, exportTask } from './export-task.ts';
 import type { ExportWording } from './export-wording.ts';
 import { ExportWork } from './export-work.ts';
 import { IntervalSearch } from './interval-search.ts';
-import type { TraitsOfServices } from './service-traits.ts';
+import type { QuirksOfServices } from './service-quirks.ts';
 import { stillHolds } from './shown-verdict.ts';
 import type { WorkView } from './work-view.ts';
 
@@ -47,7 +47,7 @@ export interface ExportRuntimeOptions {
   readonly log: Logger;
   readonly settings: ExportSettings;
   readonly places: ExportPlaces;
-  readonly traits: TraitsOfServices;
+  readonly quirks: QuirksOfServices;
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
@@ -274,12 +274,12 @@ export class ExportRuntime {
   }
 
   #build(resource: SearchExport, { account, task, chosen }: Means): ExportWork {
-    const { clock, log, traits, writer, openDestination } = this.#options;
+    const { clock, log, quirks, writer, openDestination } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
     return new ExportWork({
       ...{ task, clock, log, writer, scannedBytes },
       jobs: account.searches,
-      traits: traits.of(account.serviceId, task.identity.byReceiptTime),
+      quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),
       plan: planExport,
       search: (order, tools, start) => new IntervalSearch(order, tools, start),
@@ -345,12 +345,12 @@ export class ExportRuntime {
       this.#pace.reset();
       return;
     }
-    const { coveredPart, rows } = view.progress;
+    const { coveredRatio, rows } = view.progress;
     const bytes = view.intervals.reduce(
       (sum, { files }) => files.reduce((all, file) => all + file.encodedBytes, sum),
       0,
     );
-    this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredPart, rows, bytes });
+    this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredRatio, rows, bytes });
   }
 
   /** Removes a finished export after `ttlSecondsAfterFinished`. */

@@ -12,11 +12,11 @@ import { describeHealth, type ShownHealth } from '../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { lowestLevel } from '../destination/proof-range.ts';
 import { renderJobState } from '../service/jobs/decode-jobs.ts';
-import type { Interval } from './cut.ts';
 import type { ExportHealth } from './export-health.ts';
 import type { Pace } from './export-pace.ts';
 import type { ExportTask } from './export-task.ts';
 import { amountText, percentOf, percentText } from './figure-text.ts';
+import type { Interval } from './message-limit.ts';
 import type { JobView } from './search-tools.ts';
 import type { StoredManifest, WorkView } from './work-view.ts';
 
@@ -26,7 +26,7 @@ const maxReason = 512;
 const maxTexts = 10;
 const maxUrl = 2_048;
 
-export interface EssentialsInput {
+export interface ExportStatusInput {
   readonly resource: SearchExport;
   /** The latest known status. */
   readonly before: SearchExportStatus | undefined;
@@ -39,7 +39,7 @@ export interface EssentialsInput {
 }
 
 /** The part of the status that is written immediately. */
-export function describeEssentials(input: EssentialsInput): SearchExportStatus {
+export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
@@ -73,7 +73,7 @@ function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | '
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
 
-function describeVerdict({ resource, before, health }: EssentialsInput, now: string): ShownHealth {
+function describeVerdict({ resource, before, health }: ExportStatusInput, now: string): ShownHealth {
   const observedGeneration = resource.metadata.generation;
   const { reason, message, isComplete, isFailed } = health;
   const shown = describeHealth(before, health, observedGeneration, now);
@@ -112,14 +112,14 @@ export function verdictsOf(status: SearchExportStatus): unknown {
 }
 
 /** The figures of the status. If the export is inactive or not yet read, only its state is updated. */
-export function describeFigures({ before, health, view, wallMs }: EssentialsInput, pace: Pace): SearchExportStatus {
+export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
   const { progress } = view;
   const estimated = health.reconciling ? pace.leftMs : undefined;
   return {
     summary: progress
-      ? { state, progress: percentText(progress.coveredPart), rows: amountText(progress.rows) }
+      ? { state, progress: percentText(progress.coveredRatio), rows: amountText(progress.rows) }
       : { ...before?.summary, state },
     ...(progress && { progress: describeProgress(view, before, pace) }),
     ...(estimated === undefined ? {} : { estimatedCompletionTime: isoTime(wallMs + estimated) }),
@@ -132,13 +132,13 @@ export function describeFigures({ before, health, view, wallMs }: EssentialsInpu
 }
 
 function describeProgress(view: WorkView, before: SearchExportStatus | undefined, pace: Pace): ProgressStatus {
-  const { coveredPart, intervalsPlanned, intervalsDone, rows, bytes, duplicates, scannedBytes } =
+  const { coveredRatio, intervalsPlanned, intervalsDone, rows, bytes, duplicates, scannedBytes } =
     view.progress as NonNullable<WorkView['progress']>;
   const incomplete = view.intervals.filter((interval) => interval.incomplete !== undefined).length;
   const scanned = Math.max(scannedBytes, before?.progress?.bytesScanned ?? 0);
   const { rowsPerSecond, bytesPerSecond } = pace;
   return {
-    coveredPercent: percentOf(coveredPart),
+    coveredPercent: percentOf(coveredRatio),
     intervalsPlanned,
     intervalsDone,
     ...(incomplete > 0 && { intervalsIncomplete: incomplete }),

@@ -13,7 +13,7 @@ import { type DescribedField, messageColumns, recordColumns } from '../output/co
 import type { Compression } from '../output/compression.ts';
 import { type FileForm, fileForm, type OutputFormat } from '../output/output-format.ts';
 import type { JobOrder } from '../service/jobs/search-service.ts';
-import type { Interval } from './cut.ts';
+import type { Interval } from './message-limit.ts';
 
 /** The request of a manifest, with defaults filled in. */
 export interface ExportRequest {
@@ -37,7 +37,7 @@ export interface ExportTask {
   readonly isSplittable: boolean;
   /** Reason against splitting, a sentence without full stop; undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
-  /** Job order for an interval. `isEndInclusive` as in `ServiceTraits` (E10). */
+  /** Job order for an interval. `isEndInclusive` as in `ServiceQuirks` (E10). */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
   /** Form of the files. Columns depend on the fields that the service describes (2.4); NDJSON has none. */
   form(described: readonly DescribedField[]): FileForm;

@@ -6,7 +6,7 @@
  * changed.
  *
  * Invariants: only objects at the destination show what is done (E3), so everything known here may be lost. Only `advance` begins work, and
- * `advance` waits for nothing. A failure delays the work (`export-holds.ts`).
+ * `advance` waits for nothing. A failure delays the work (`export-delays.ts`).
  */
 import { assert } from '../base/assert.ts';
 import { asLogfleetError } from '../base/errors.ts';
@@ -23,7 +23,7 @@ import {
   type SearchOrder,
   type Wait,
 } from './export-decision.ts';
-import { ExportHolds } from './export-holds.ts';
+import { ExportDelays } from './export-delays.ts';
 import { figuresText, slicesText } from './figure-text.ts';
 import { NewestTexts } from './newest-texts.ts';
 import {
@@ -34,7 +34,7 @@ import {
   waitBeforePlan,
   waitBeforeSearch,
 } from './planning-step.ts';
-import { Proving, type Shown, verdictOf } from './proving.ts';
+import { type DigestResult, Proving, verdictOf } from './proving.ts';
 import { RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import type { OpenedJob, SearchStart, SearchTools } from './search-tools.ts';
 import { StoredExport } from './stored-export.ts';
@@ -88,7 +88,7 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  readonly #holds: ExportHolds;
+  readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
@@ -103,11 +103,11 @@ export class ExportWork {
 
   constructor(options: ExportWorkOptions) {
     this.#options = options;
-    this.#holds = new ExportHolds(options.clock);
+    this.#delays = new ExportDelays(options.clock);
     this.#chosenFields = new ChosenFields(options.task.identity.output.fields);
     this.#scannedBefore = options.scannedBytes;
     this.#searches = new RunningSearches({
-      ...{ log: options.log, holds: this.#holds, messages: this.#messages, range: options.task.identity },
+      ...{ log: options.log, delays: this.#delays, messages: this.#messages, range: options.task.identity },
       onCommitted: (record) => this.#state.stored?.keep(record),
       onOthers: () => this.#apply({ kind: 'recordsWritten' }),
       onEnded: () => options.onChange(),
@@ -133,7 +133,7 @@ export class ExportWork {
 
   /** Checks everything again on a user's request: failures are retried and records are read again. */
   tryAgain(): void {
-    this.#holds.lift();
+    this.#delays.lift();
     this.#apply({ kind: 'checkRequested' });
   }
 
@@ -147,7 +147,7 @@ export class ExportWork {
 
   /** Undefined without a plan. */
   #decide(): ExportDecision<Search> | undefined {
-    const { task, traits, clock } = this.#options;
+    const { task, quirks, clock } = this.#options;
     const state = this.#state;
     if (state.kind !== 'planned') return undefined;
     const { records, verdicts } = state.stored;
@@ -157,13 +157,13 @@ export class ExportWork {
       verdicts,
       wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,
       running: this.#searches.list,
-      holds: this.#holds.intervals,
-      troubleUntilMs: this.#holds.needsProbe ? Number.POSITIVE_INFINITY : this.#holds.trouble?.untilMs,
+      delays: this.#delays.intervals,
+      troubleUntilMs: this.#delays.needsProbe ? Number.POSITIVE_INFINITY : this.#delays.trouble?.untilMs,
       narrowed: this.#searches.narrowed,
       scannedBytes: this.#endedBytes,
       byReceiptTime: task.identity.byReceiptTime,
-      limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: traits.smallestLimit },
-      now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: traits.clockBehindMs },
+      limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
+      now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
     });
   }
 
@@ -175,7 +175,7 @@ export class ExportWork {
 
   /** Number of concurrent searches. After a failure one search tests the retry, since each may be costly and fail. */
   get #parallelism(): number {
-    return this.#holds.lastError ? 1 : this.#limits.parallelism;
+    return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
   get #planning(): PlanningStep | undefined {
@@ -226,9 +226,9 @@ export class ExportWork {
 
   #facts(decision: ExportDecision | undefined): TaskFacts {
     return {
-      isHeld: this.#holds.trouble !== undefined,
+      isHeld: this.#delays.trouble !== undefined,
       isUntidy: this.#state.stored?.isUntidy ?? false,
-      needsProbe: this.#holds.needsProbe,
+      needsProbe: this.#delays.needsProbe,
       isPaused: this.#limits.isPaused,
       mayPlan: waitBeforePlan(this.#limits, this.#unplanned) === undefined,
       decision,
@@ -282,8 +282,8 @@ export class ExportWork {
   }
 
   #succeeded(task: Task['kind']): void {
-    if (task === 'plan') this.#holds.searched();
-    else if (task !== 'probe' && task !== 'tidy') this.#holds.succeeded();
+    if (task === 'plan') this.#delays.searched();
+    else if (task !== 'probe' && task !== 'tidy') this.#delays.succeeded();
     this.#apply({ kind: 'ended', task, atMs: this.#options.clock.monotonic() });
   }
 
@@ -294,7 +294,7 @@ export class ExportWork {
     const error = asLogfleetError(thrown);
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
     // The export continues without tidying, and no later success would clear this failure.
-    if (task !== 'tidy') this.#holds.failed(error, ['plan', 'prove', 'finish'].includes(task));
+    if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
   async #load(): Promise<void> {
@@ -306,14 +306,14 @@ export class ExportWork {
   }
 
   async #probe(): Promise<void> {
-    const { lastError } = this.#holds;
+    const { lastError } = this.#delays;
     await this.#stored.probe(this.#options.writer.newToken());
-    this.#holds.probedAfter(lastError);
+    this.#delays.probedAfter(lastError);
   }
 
   async #plan(planning: PlanningStep): Promise<void> {
     const onNews = () => {
-      if (planning.isTaken) this.#holds.searched();
+      if (planning.isTaken) this.#delays.searched();
       this.#options.onProgress();
     };
     const { plan, first } = await planning.run(this.#options.plan, this.#tools(), onNews);
@@ -337,35 +337,35 @@ export class ExportWork {
   }
 
   /** Records ranges whose digest still differs after the last round. A user must decide. */
-  #differs({ differing }: Shown): void {
+  #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
       const figures = { received: written.rows, expected: counted.rows };
       const message = `from ${from} to ${to} an aggregation of the service has ${figuresText(counted)}, and the files have ${figuresText(written)}${slicesText(inSlices)}`;
       const order = { segment: digestSegment, fromMs, toMs };
-      this.#holds.incomplete({ order, reason: 'DigestDiffers', message, figures });
+      this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.tell(message, recordKey(order));
     }
   }
 
   get #unplanned(): UnplannedFacts {
-    const { clock, traits, task } = this.#options;
+    const { clock, quirks, task } = this.#options;
     return {
       wallMs: clock.now(),
       fromMs: task.identity.fromMs,
-      clockBehindMs: traits.clockBehindMs,
+      clockBehindMs: quirks.clockBehindMs,
       scannedBytes: this.#endedBytes,
       isLoaded: this.#state.kind !== 'unread',
-      hasFailed: this.#holds.lastError !== undefined,
+      hasFailed: this.#delays.lastError !== undefined,
       settlesAtMs: this.#planning?.view.settlesAtMs,
     };
   }
 
   #view(decision: ExportDecision | undefined): WorkView {
-    const { clock, traits } = this.#options;
+    const { clock, quirks } = this.#options;
     const state = this.#state;
     const manifest = state.kind === 'complete' ? state.manifest : undefined;
-    const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#holds;
+    const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#task?.jobs?.views ?? []), ...list.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
@@ -381,7 +381,7 @@ export class ExportWork {
       searches: list.length,
       waitingSearches: waiting.count,
       ...{ jobs, waitsFor, trouble, lastError, isTroubleLasting, unproven, manifest },
-      clockBehindMs: traits.clockBehindMs,
+      clockBehindMs: quirks.clockBehindMs,
       messages: this.#messages.all,
       warnings: this.#warnings.all,
       undescribedFields: intervals.length === written ? this.#chosenFields.undescribed : [],
@@ -405,7 +405,7 @@ export class ExportWork {
   /** Time in ms after which time alone may change the view, except for searches that wait for a job. */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;
-    const { trouble } = this.#holds;
+    const { trouble } = this.#delays;
     const delaysMs = [this.#state.stored?.tidyDelayMs ?? Number.POSITIVE_INFINITY];
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));

@@ -9,7 +9,7 @@
  */
 import { maxSegments } from '../destination/plan-object.ts';
 import { maxPageRows } from '../service/jobs/search-service.ts';
-import { type Interval, isRoundCount } from './cut.ts';
+import { type Interval, isRoundCount } from './message-limit.ts';
 
 /** Number of rows, above zero, from this time until the next slice. */
 export interface SliceCount {

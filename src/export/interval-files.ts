@@ -43,9 +43,9 @@ export class IntervalFiles {
     this.#parts.row(row);
   }
 
-  /** Promise while too many bytes wait to be written; see `PartSeries.room`. */
-  room(): Promise<void> | undefined {
-    return this.#parts.room();
+  /** Promise while too many bytes wait to be written; see `PartSeries.drained`. */
+  drained(): Promise<void> | undefined {
+    return this.#parts.drained();
   }
 
   /** Resolves when all parts are staged, in the order of their rows. Rejects with the first error. */

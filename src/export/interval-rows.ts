@@ -74,7 +74,7 @@ export class IntervalRows implements PageReceiver {
   }
 
   drained(): Promise<void> | undefined {
-    return this.files.room();
+    return this.files.drained();
   }
 
   /** See `RunTally.leaveBefore`. */

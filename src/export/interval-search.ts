@@ -21,17 +21,24 @@ import { doubledMs } from '../base/retry-delay.ts';
 import { type CommitOutcome, type CommitRecord, commit } from '../destination/commit-record.ts';
 import type { Histogram, JobProgress } from '../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
-import { type CutSign, cutSign } from './cut.ts';
 import { searchDense } from './dense-millisecond.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
 import { countInterval } from './interval-count.ts';
-import type { JobReading, SearchEnd } from './job-reading.ts';
 import { JobSet } from './job-set.ts';
-import { MessageReading } from './message-reading.ts';
-import { judge, type RecordFigures, type Run, searchesAgain, showsInclusiveEnd, type Verdict } from './proof.ts';
-import { RecordReading } from './record-reading.ts';
+import { type CutSign, cutSign } from './message-limit.ts';
+import { MessageReader } from './message-reader.ts';
+import {
+  judge,
+  type RecordFigures,
+  type SearchFacts,
+  searchesAgain,
+  showsInclusiveEnd,
+  type Verdict,
+} from './proof.ts';
+import { RecordReader } from './record-reader.ts';
+import type { ResultReader, SearchEnd } from './result-reader.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
-import type { BegunSearch } from './service-traits.ts';
+import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
 /** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
@@ -42,14 +49,14 @@ const tooNew = 'by the clock of the service the end of the interval is too new';
 /** A judged job and the knowledge about it. */
 interface Judged {
   readonly job: SearchJob;
-  readonly reading: JobReading;
+  readonly reading: ResultReader;
   readonly end: SearchEnd;
   /** Errors of a count of the interval. */
   errors: readonly string[];
 }
 
 /** Files to be staged, then committed or discarded. */
-type Staging = Pick<JobReading, 'end' | 'giveUp'>;
+type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
   readonly segment: number;
@@ -84,7 +91,7 @@ export class IntervalSearch implements RunningSearch {
     this.begunAtMs = tools.clock.monotonic();
     this.#order = { segment, fromMs, toMs };
     this.#tools = tools;
-    this.#foreseenBehindMs = tools.traits.foreseenBehindMs;
+    this.#foreseenBehindMs = tools.quirks.foreseenBehindMs;
     this.#start = start;
     const { signal } = this.#stop;
     this.#jobs = new JobSet({ ...tools, signal, onNews: start.onNews });
@@ -161,12 +168,12 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #openedAnew(): Promise<SearchJob> {
-    const { task, traits } = this.#tools;
-    const begun = traits.begins();
+    const { task, quirks } = this.#tools;
+    const begun = quirks.begins();
     this.#begun = begun;
-    const order = task.order(this.#order, traits.isEndInclusive);
+    const order = task.order(this.#order, quirks.isEndInclusive);
     const job = await this.#jobs.open(order, 'Rows', { expectedMs: begun.expectedMs });
-    begun.shown?.then(() => job.expect(traits.searchMs));
+    begun.shown?.then(() => job.expect(quirks.searchMs));
     return job;
   }
 
@@ -175,22 +182,22 @@ export class IntervalSearch implements RunningSearch {
    * search (E11).
    */
   #isSettled(): boolean {
-    const { traits, clock, settleDelayMs } = this.#tools;
-    const { clockBehindMs } = traits;
+    const { quirks, clock, settleDelayMs } = this.#tools;
+    const { clockBehindMs } = quirks;
     const settledMs = clock.now() - settlingMs({ settleDelayMs: settleDelayMs(), clockBehindMs });
     return clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
   }
 
-  #readingOf(job: SearchJob): JobReading {
+  #readingOf(job: SearchJob): ResultReader {
     const options = { job, order: this.#order, tools: this.#tools, signal: this.#stop.signal };
-    if (this.#tools.task.identity.results === 'Records') return new RecordReading(options);
-    return new MessageReading({ ...options, countedRows: this.#start.opened?.countedRows });
+    if (this.#tools.task.identity.results === 'Records') return new RecordReader(options);
+    return new MessageReader({ ...options, countedRows: this.#start.opened?.countedRows });
   }
 
   /** Waits for the end of the search, and meanwhile reads whole pages where that is safe (E7). */
-  async #search(job: SearchJob, reading: JobReading): Promise<SearchEnd> {
+  async #search(job: SearchJob, reading: ResultReader): Promise<SearchEnd> {
     const { signal } = this.#stop;
-    const { traits, clock } = this.#tools;
+    const { quirks, clock } = this.#tools;
     let finished: JobProgress | undefined;
     const finishing = job.whenFinished(signal).then((progress) => {
       finished = progress;
@@ -201,20 +208,20 @@ export class IntervalSearch implements RunningSearch {
       if (reading.mayReadEarly(job.progress)) await reading.readEarly();
       else await Promise.race([finishing, job.whenNews(signal), this.#cutShort.promise]);
     }
-    if (finished && this.#begun) traits.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    if (finished && this.#begun) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
     this.#begun?.ends();
     this.#isSearching = false;
     this.#start.onNews();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
     // Aggregations have no message limit (8), and a warning may concern their records.
-    if (this.#tools.task.identity.results === 'Messages') traits.searched(progress);
+    if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
 
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
-    const { task, traits } = this.#tools;
-    const sign = cutSign(progress, traits.smallestLimit);
+    const { task, quirks } = this.#tools;
+    const sign = cutSign(progress, quirks.smallestLimit);
     // An aggregation has all its messages; only its state shows that it is incomplete.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
@@ -224,7 +231,7 @@ export class IntervalSearch implements RunningSearch {
     for (;;) {
       const run = this.#runOf(judged);
       const verdict = judge(run);
-      if (showsInclusiveEnd(run)) this.#tools.traits.isEndInclusive = true;
+      if (showsInclusiveEnd(run)) this.#tools.quirks.isEndInclusive = true;
       switch (verdict.kind) {
         case 'read':
           await judged.reading.read(verdict, judged.end);
@@ -238,7 +245,7 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  #runOf({ job, reading, end, errors }: Judged): Run {
+  #runOf({ job, reading, end, errors }: Judged): SearchFacts {
     const { task } = this.#tools;
     const { results, byReceiptTime } = task.identity;
     const { progress, sign } = end;
@@ -260,10 +267,10 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
-    const { task, traits, clock } = this.#tools;
+    const { task, quirks, clock } = this.#tools;
     // The job is not needed for the count: all reading is done.
     const closing = this.#jobs.close(judged.job);
-    const order = task.order(interval, traits.isEndInclusive);
+    const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
     if (count.kind === 'counted') judged.reading.counts({ interval, rows: count.rows, source: 'Aggregate' });
     else judged.errors = count.errors;

@@ -6,11 +6,11 @@ import type { SearchJob } from '../service/jobs/search-job.ts';
 import type { SearchJobs } from '../service/jobs/search-jobs.ts';
 import type { JobOrder } from '../service/jobs/search-service.ts';
 import type { JobView } from './search-tools.ts';
-import type { ServiceTraits } from './service-traits.ts';
+import type { ServiceQuirks } from './service-quirks.ts';
 
 export interface JobSetOptions {
   readonly jobs: SearchJobs;
-  readonly traits: ServiceTraits;
+  readonly quirks: ServiceQuirks;
   readonly clock: Clock;
   /** Aborts jobs that are being created or wait for their turn. */
   readonly signal: AbortSignal;
@@ -53,8 +53,8 @@ export class JobSet {
    * otherwise block each other.
    */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
-    const { jobs, traits, clock, signal, onNews } = this.#options;
-    const { turnMs, expectedMs = purpose === 'Rows' ? traits.searchMs : traits.countMs } = wishes;
+    const { jobs, quirks, clock, signal, onNews } = this.#options;
+    const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
     const turn = new AbortController();
     const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noTurn()));
     const opening = crossing('export.createJob', () =>
@@ -62,22 +62,22 @@ export class JobSet {
         signal: AbortSignal.any([signal, turn.signal]),
         expectedMs,
         onProgress: ({ dateMs }) => {
-          if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
+          if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
           onNews();
         },
       }),
     );
     const job = await opening.finally(() => timer?.cancel());
     const { dateMs } = job.progress;
-    if (dateMs !== undefined) traits.showedDate(dateMs, clock.now());
+    if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
     this.add(job, purpose);
     return job;
   }
 
   /** Records the duration of a finished count as the expectation for the next count. */
   counted(job: SearchJob): void {
-    const { traits, clock } = this.#options;
-    traits.countMs = clock.monotonic() - job.createdAtMs;
+    const { quirks, clock } = this.#options;
+    quirks.countMs = clock.monotonic() - job.createdAtMs;
   }
 
   /** Adds a job that was opened elsewhere. */

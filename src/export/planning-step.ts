@@ -2,12 +2,12 @@
  * The planning of an export in progress: its view, its scanned bytes, and the reasons that delay it. `export-planning.ts` makes the plan.
  */
 import { isOver, isScannedOut, type Wait } from './export-decision.ts';
-import type { PlannedExport, PlanningOptions, PlanningView } from './export-planning.ts';
+import type { PlannedExport, PlanningView, PlanOptions } from './export-planning.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
 import { settlingMs } from './settling.ts';
 import type { WorkLimits } from './work-view.ts';
 
-export type Plan = (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport>;
+export type Plan = (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport>;
 
 const nothingPlanned: PlanningView = { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: false };
 

@@ -10,11 +10,11 @@
 import { assert } from '../base/assert.ts';
 import type { CommitRecord, CountSource } from '../destination/commit-record.ts';
 import { summaryOf } from '../destination/slice-figures.ts';
-import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './cut.ts';
+import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RunFigures } from './run-tally.ts';
 
 /** Facts about a finished search. */
-export interface Run {
+export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
@@ -103,12 +103,12 @@ const statusLost = 'the answer to a status was lost, and maybe an error with it'
 export const searchesAgain = 1;
 
 /** Returns whether the search shows that the service's ends are inclusive (E10). Applies to every verdict. */
-export function showsInclusiveEnd({ figures, results, isEndMoved }: Run): boolean {
+export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
 /** Returns the verdict. First called when the job is done and before pages are read, so that unneeded pages are not read. */
-export function judge(run: Run): Verdict {
+export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
     return again(run, 'PendingErrors', undefined, `the search brought errors: ${pendingErrors.slice(0, 3).join('; ')}`);
@@ -137,12 +137,12 @@ export function judge(run: Run): Verdict {
 }
 
 /** Number of rows outside the searched range. Rows at an inclusive end are expected (E10). */
-export function strays({ isEndMoved }: Pick<Run, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
+export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
 /** The rows have wrong times or belong to another search (E6). As many rows of the interval may be missing. */
-function judgeStrays(run: Run, figures: RunFigures): Verdict {
+function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
@@ -156,36 +156,36 @@ function timeText(ms: number): string {
   return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
 }
 
-function cutOfRun(run: Run): Cut {
+function cutOfRun(run: SearchFacts): Cut {
   const cut = cutOf(run.interval, orderOf(run));
   return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
 /** Returns whether the pages lack rows that the job counts. A search that is ended early may find more than it counted. */
-function lacksRows({ isReadInPart, sign, jobCount }: Run, { received, overlapping }: RunFigures): boolean {
+function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RunFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
   return sign === 'timeOver' ? received < jobCount : received !== jobCount;
 }
 
-function orderOf({ byReceiptTime, figures }: Run): RowOrder {
+function orderOf({ byReceiptTime, figures }: SearchFacts): RowOrder {
   return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
 }
 
 /** Returns whether rows that were read early may differ from those of the finished job (E7). */
-function hasShifted(run: Run, figures: RunFigures): boolean {
+function hasShifted(run: SearchFacts, figures: RunFigures): boolean {
   return run.results === 'Messages' && (lacksRows(run, figures) || figures.duplicates > 0 || figures.isDisordered);
 }
 
-function readingOf({ sign, isSplittable, byReceiptTime }: Run, anyOrder: boolean): Verdict {
+function readingOf({ sign, isSplittable, byReceiptTime }: SearchFacts, anyOrder: boolean): Verdict {
   return { kind: 'read', anyOrder, mayLeave: sign !== undefined && isSplittable && !byReceiptTime };
 }
 
-function writtenFrom({ writtenFromMs }: Run, { kind, atMs }: Cut): number {
+function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): number {
   return kind === 'dense' ? atMs : (writtenFromMs ?? atMs);
 }
 
-function judgeWhole(run: Run, figures: RunFigures): Verdict {
+function judgeWhole(run: SearchFacts, figures: RunFigures): Verdict {
   const { interval, isTainted, isSplittable, results, isReadTwice } = run;
   assert(figures.left === 0, 'a whole interval leaves no rows');
   if (!isTainted && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
@@ -194,7 +194,7 @@ function judgeWhole(run: Run, figures: RunFigures): Verdict {
   return searchAgain(false, statusLost);
 }
 
-function judgeUnread(run: Run, cut: Cut | undefined): Verdict {
+function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
   // Partial results of an aggregation are not usable.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
@@ -203,7 +203,7 @@ function judgeUnread(run: Run, cut: Cut | undefined): Verdict {
 }
 
 /** Verdict on a cut search that cannot be split (E8). */
-function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
+function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and the query cannot be split into intervals`;
   const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), reason);
@@ -211,7 +211,7 @@ function judgeUnsplittable(run: Run, figures: RunFigures | undefined): Verdict {
 }
 
 /** Reason why a search counts as cut, for users. */
-function stopOf({ sign, jobCount }: Run): string {
+function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
       return 'the search was not done after eight hours, when the service ends it';
@@ -224,7 +224,7 @@ function stopOf({ sign, jobCount }: Run): string {
   }
 }
 
-function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
+function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, atMs);
   if (!counted) return countingOf(run, figures, { fromMs: atMs, toMs });
@@ -239,7 +239,7 @@ function judgeDense(run: Run, figures: RunFigures, atMs: number): Verdict {
 }
 
 /** Commits `[fromMs, toMs)` if the written rows equal the count of another source. */
-function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
+function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
@@ -253,18 +253,18 @@ function byCount(run: Run, figures: RunFigures, fromMs: number): Verdict {
 }
 
 /** Returns whether reading went beyond the counted rows. The count may lack a row, and only the next row shows that nothing is missing. */
-function isEndShown({ isReadInPart, jobCount }: Run, { left, received }: RunFigures): boolean {
+function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /** Counting closes the job, so a second reading must come first. */
-function countingOf(run: Run, figures: RunFigures, interval: Interval): Verdict {
+function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
 /** Returns whether the written rows equal the count, with or without duplicates that the service stores. */
-function isAsCounted(run: Run, figures: RunFigures, counted: number): boolean {
+function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
   // A job with possible errors may lack as many rows as were repeated.
   const isSure = run.isReadTwice && !run.isTainted;
@@ -276,12 +276,12 @@ function differenceOf(counted: number, { written }: RunFigures): string {
 }
 
 /** Count from this time on by a source whose errors are known. The histogram of a job with a lost status does not qualify (E5). */
-function countOf({ counted, interval, isTainted }: Run, fromMs: number): Run['counted'] {
+function countOf({ counted, interval, isTainted }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
   return isTainted && counted.source === 'Histogram' ? undefined : counted;
 }
 
-function again(run: Run, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {
+function again(run: SearchFacts, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {
   const { fromMs, toMs } = run.interval;
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
   const message = `from ${from} to ${to} ${problem}`;
@@ -297,7 +297,12 @@ function flagged(record: RecordFigures, reason: Shortcoming): RecordFigures {
   return { ...record, incomplete: { reason } };
 }
 
-function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['counted']): RecordFigures {
+function recordOf(
+  run: SearchFacts,
+  figures: RunFigures,
+  fromMs: number,
+  counted?: SearchFacts['counted'],
+): RecordFigures {
   const { received, written, outside, duplicates, left } = figures;
   const count = counted
     ? { rows: counted.rows, source: counted.source }
@@ -308,7 +313,7 @@ function recordOf(run: Run, figures: RunFigures, fromMs: number, counted?: Run['
 
 /** Figures for the comparison with a digest (E6); empty for records of an aggregation. */
 function provableOf(
-  run: Run,
+  run: SearchFacts,
   figures: RunFigures,
   interval: Interval,
 ): Pick<CommitRecord, 'figures' | 'slices' | 'repeated' | 'endInclusive'> {

@@ -28,7 +28,7 @@ import { JobSet } from './job-set.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
 import { sliceLength } from './slice-counts.ts';
 
-export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'traits' | 'clock'>;
+export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock'>;
 
 export interface ProvingOptions {
   /** Intervals to prove, in order of time. */
@@ -41,7 +41,7 @@ export interface ProvingOptions {
 }
 
 /** Result of a digest. */
-export interface Shown {
+export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
   /** Segments for searching the differing ranges again. */
@@ -85,12 +85,12 @@ export class Proving {
   }
 
   /** Requests and compares the digests. Rejects with the service's error, or an `AbortError`. No job is alive then. */
-  async run(): Promise<Shown> {
-    const { task, traits } = this.#tools;
+  async run(): Promise<DigestResult> {
+    const { task, quirks } = this.#tools;
     const { intervals, parallelism, round } = this.#options;
     const { byReceiptTime } = task.identity;
     // A former process may have learned this.
-    if (intervals.some(({ endInclusive }) => endInclusive)) traits.isEndInclusive = true;
+    if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
     const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
     try {
       const compared = (await inParallel(runs, parallelism, (run) => this.#compareRun(run))).flat();
@@ -127,10 +127,10 @@ export class Proving {
   }
 
   async #digest(range: TimeRange): Promise<readonly DigestSlice[]> {
-    const { task, traits } = this.#tools;
+    const { task, quirks } = this.#tools;
     const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(task.identity);
     for (;;) {
-      const isMoved = traits.isEndInclusive;
+      const isMoved = quirks.isEndInclusive;
       const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
       const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
       const slices = digestSlices(records, lengthMs);
@@ -138,7 +138,7 @@ export class Proving {
       if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
       const isAtEnd = !this.#byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
       if (!isAtEnd || isMoved) return slices;
-      traits.isEndInclusive = true;
+      quirks.isEndInclusive = true;
     }
   }
 
@@ -155,8 +155,8 @@ export class Proving {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
     const range = this.#byReceiptTime ? { fromMs, toMs } : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
-    const { task, traits } = this.#tools;
-    const order = task.order(range, traits.isEndInclusive);
+    const { task, quirks } = this.#tools;
+    const order = task.order(range, quirks.isEndInclusive);
     const { records } = await this.#aggregate(order, confirmOperators(repeated));
     return confirmedOf(records, repeated);
   }
@@ -177,7 +177,11 @@ export class Proving {
 }
 
 /** Verdict of a round. Differing ranges are searched again, or flagged as incomplete. */
-export function verdictOf(round: number, { proven, differing, segments }: Shown, isFlagged: boolean): DigestVerdict {
+export function verdictOf(
+  round: number,
+  { proven, differing, segments }: DigestResult,
+  isFlagged: boolean,
+): DigestVerdict {
   return isFlagged
     ? { round, proven, differing: [], segments: [], incomplete: differing }
     : { round, proven, differing, segments, incomplete: [] };

@@ -7,10 +7,10 @@
  */
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import type { Histogram } from '../service/jobs/job-gathering.ts';
-import type { Interval } from './cut.ts';
+import type { Interval } from './message-limit.ts';
 
 /** Rows of `[fromMs, toMs)`. */
-interface RowPiece extends Interval {
+interface RowSpan extends Interval {
   readonly rows: number;
 }
 
@@ -29,8 +29,8 @@ export class RowHistogram {
 
   /** Takes over the histogram of the job behind a record. */
   learn(record: CommitRecord, found: Histogram | undefined): void {
-    const pieces = found && piecesOf(record, found);
-    if (pieces) this.#fine.set(recordKey(record), this.#spread(pieces));
+    const spans = found && spansOf(record, found);
+    if (spans) this.#fine.set(recordKey(record), this.#spread(spans));
   }
 
   /** A count for each slice in order of time; empty without records. */
@@ -48,9 +48,9 @@ export class RowHistogram {
     return counts;
   }
 
-  #spread(pieces: readonly RowPiece[]): ReadonlyMap<number, number> {
+  #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
-    for (const { fromMs, toMs, rows } of pieces) {
+    for (const { fromMs, toMs, rows } of spans) {
       const rowsUntil = (timeMs: number) =>
         Math.round((rows * (Math.min(timeMs, toMs) - fromMs)) / Math.max(1, toMs - fromMs));
       const last = this.#sliceOf(Math.max(fromMs, toMs - 1));
@@ -91,10 +91,10 @@ function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
   return { fromMs, toMs };
 }
 
-/** Pieces of a record by its histogram; undefined if the histogram does not match the written rows. */
-function piecesOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogram): readonly RowPiece[] | undefined {
+/** Spans of a record by its histogram; undefined if the histogram does not match the written rows. */
+function spansOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogram): readonly RowSpan[] | undefined {
   // A bucket may extend beyond the record's end.
-  const pieces = buckets
+  const spans = buckets
     .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
     .map(({ startMs, lengthMs, count }) => ({
       fromMs: startMs,
@@ -102,9 +102,9 @@ function piecesOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogra
       rows: count,
     }));
   // The bucket at the record's start also contains rows of the record.
-  const rest = written - pieces.reduce((sum, { rows }) => sum + rows, 0);
-  const [first] = pieces;
-  if (!first || rest < 0) return undefined;
-  if (rest === 0) return pieces;
-  return first.fromMs > fromMs ? [{ fromMs, toMs: first.fromMs, rows: rest }, ...pieces] : undefined;
+  const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
+  const [first] = spans;
+  if (!first || others < 0) return undefined;
+  if (others === 0) return spans;
+  return first.fromMs > fromMs ? [{ fromMs, toMs: first.fromMs, rows: others }, ...spans] : undefined;
 }

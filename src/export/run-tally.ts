@@ -16,8 +16,8 @@ import {
 } from '../destination/commit-record.ts';
 import { joinSlices, type SlicedFigures, type SliceFigures, SliceSums } from '../destination/slice-figures.ts';
 import type { PageRow } from '../service/pages/page-row.ts';
-import type { Interval } from './cut.ts';
 import type { Duplicates } from './duplicates.ts';
+import type { Interval } from './message-limit.ts';
 
 /** Decision about a row. */
 export type RowFate =

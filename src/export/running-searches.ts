@@ -7,9 +7,9 @@ import type { LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import type { Histogram } from '../service/jobs/job-gathering.ts';
-import type { Interval } from './cut.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
-import type { ExportHolds } from './export-holds.ts';
+import type { ExportDelays } from './export-delays.ts';
+import type { Interval } from './message-limit.ts';
 import type { NewestTexts } from './newest-texts.ts';
 import { RowHistogram } from './row-histogram.ts';
 import type { JobView, OpenedJob, SearchOutcome, SearchStart } from './search-tools.ts';
@@ -29,7 +29,7 @@ export interface Search extends RunningSearch {
 
 export interface RunningSearchesOptions {
   readonly log: Logger;
-  readonly holds: ExportHolds;
+  readonly delays: ExportDelays;
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
@@ -87,10 +87,10 @@ export class RunningSearches {
 
   /** Start conditions of a search. `failedBefore` is read when it is needed, because a user's request may reset it. */
   start(order: SearchOrder, onNews: () => void, opened: OpenedJob | undefined): SearchStart {
-    const { holds } = this.#options;
+    const { delays } = this.#options;
     return {
       get failedBefore() {
-        return holds.failedBefore(order);
+        return delays.failedBefore(order);
       },
       onNews,
       ...(opened && { opened }),
@@ -111,7 +111,7 @@ export class RunningSearches {
 
   /** Keeps unproven intervals from now on, and searches those again that were refused before. */
   keepIncomplete(): void {
-    this.#options.holds.liftUnproven();
+    this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
   }
 
@@ -125,33 +125,33 @@ export class RunningSearches {
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
-    this.#options.holds.succeeded(record);
+    this.#options.delays.succeeded(record);
     this.#options.messages.forget(recordKey(record));
   }
 
   #learn(order: SearchOrder, outcome: SearchOutcome): void {
-    const { holds, messages, onOthers } = this.#options;
+    const { delays, messages, onOthers } = this.#options;
     switch (outcome.kind) {
       case 'committed':
         this.#written++;
         this.#committed(outcome.record);
         break;
       case 'taken':
-        this.#committed(outcome.standing);
+        this.#committed(outcome.existing);
         onOthers();
         break;
       case 'narrowed':
-        holds.succeeded(order);
+        delays.succeeded(order);
         this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
         break;
       case 'again':
-        if (outcome.isFailure) holds.provedNothing(order);
-        holds.again(order, outcome.message);
+        if (outcome.isFailure) delays.provedNothing(order);
+        delays.again(order, outcome.message);
         if (outcome.isFailure) messages.tell(outcome.message, recordKey(order));
         break;
       case 'incomplete': {
         const { reason, message, figures } = outcome;
-        holds.incomplete({ order, reason, message, figures });
+        delays.incomplete({ order, reason, message, figures });
         messages.tell(message, recordKey(order));
         break;
       }
@@ -169,11 +169,11 @@ export class RunningSearches {
   }
 
   #failed(order: SearchOrder, error: LogfleetError): void {
-    const { holds, log, onOthers } = this.#options;
+    const { delays, log, onOthers } = this.#options;
     // Another process has cleaned up after the complete export, including our upload.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
-    holds.searchFailed(order, error);
+    delays.searchFailed(order, error);
   }
 }
 

@@ -14,7 +14,7 @@ import type { ChosenFields } from './chosen-fields.ts';
 import type { SearchOrder, StopReason } from './export-decision.ts';
 import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './proof.ts';
-import type { ServiceTraits } from './service-traits.ts';
+import type { ServiceQuirks } from './service-quirks.ts';
 
 export interface SearchTools {
   readonly jobs: SearchJobs;
@@ -24,7 +24,7 @@ export interface SearchTools {
   readonly describedFields: readonly DescribedField[];
   /** Receives the fields of each page with rows. */
   readonly chosenFields: ChosenFields;
-  readonly traits: ServiceTraits;
+  readonly quirks: ServiceQuirks;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
@@ -72,7 +72,7 @@ export interface JobView {
 export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed first, and its record counts. */
-  | { readonly kind: 'taken'; readonly standing: CommitRecord }
+  | { readonly kind: 'taken'; readonly existing: CommitRecord }
   /** Search this range first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** Search the same interval with a new job immediately. `isFailure`: counts in `failedBefore`. */

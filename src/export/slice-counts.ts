@@ -8,8 +8,8 @@
 import { asLogfleetError } from '../base/errors.ts';
 import { type JobOrder, maxPageRows, type RecordPage } from '../service/jobs/search-service.ts';
 import { type AggregationTools, aggregate, figureOf } from './aggregation.ts';
-import type { Interval } from './cut.ts';
 import type { SliceCount } from './first-segments.ts';
+import type { Interval } from './message-limit.ts';
 
 export type SliceCounts =
   | {
@@ -22,7 +22,7 @@ export type SliceCounts =
   /** `reason` is for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
-type Counted = Extract<SliceCounts, { kind: 'counted' }>;
+type CountedSlices = Extract<SliceCounts, { kind: 'counted' }>;
 
 export interface SliceTools extends AggregationTools {
   /** Returns the job order for the rows of an interval. */
@@ -121,7 +121,7 @@ export interface DenseRun extends Interval {
 }
 
 /** Consecutive dense slices. `toMs` is the end of the interval. */
-export function denseRuns({ slices, lengthMs }: Counted, limit: number, toMs: number): readonly DenseRun[] {
+export function denseRuns({ slices, lengthMs }: CountedSlices, limit: number, toMs: number): readonly DenseRun[] {
   const runs: DenseRun[] = [];
   if (lengthMs === 1) return runs;
   slices.forEach(({ startMs, rows }, index) => {

@@ -152,11 +152,11 @@ export class StoredExport {
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
-    const standing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
-    if (this.#verdicts.length < standing.round) this.#verdicts = [...this.#verdicts, standing];
+    const existing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
+    if (this.#verdicts.length < existing.round) this.#verdicts = [...this.#verdicts, existing];
     assert(this.#plan !== undefined, 'an export is covered by a plan');
     const { voided } = coverageOf(this.#plan, this.records, this.#verdicts);
-    const names = standing.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
+    const names = existing.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
 
@@ -198,7 +198,7 @@ export class StoredExport {
       await this.readRecords();
       assert(this.#plan !== undefined, 'an export is covered by a plan');
       found = coverageOf(this.#plan, this.records, this.#verdicts);
-      if (found.rest.length > 0 || found.strays.length > 0) return;
+      if (found.remaining.length > 0 || found.strays.length > 0) return;
     }
     this.#hasFailedToFinish = true;
     const listed = await this.#listed();

@@ -3,7 +3,7 @@ import type { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord } from '../destination/commit-record.ts';
 import { type Manifest, totalsOf } from '../destination/manifest.ts';
 import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
-import type { Trouble, Unproven } from './export-holds.ts';
+import type { Trouble, Unproven } from './export-delays.ts';
 import type { JobView } from './search-tools.ts';
 
 /** Limits from the latest spec and other sources. */
@@ -76,12 +76,12 @@ type FileProgress = Omit<ExportProgress, 'scannedBytes'>;
 
 /** Progress of an export without records. */
 export const noProgress: FileProgress = {
-  ...{ coveredPart: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 },
+  ...{ coveredRatio: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 },
 };
 
 /** Progress of a complete export. */
 export function progressOf({ intervals }: Manifest): FileProgress {
   const { rows, bytes, duplicates } = totalsOf(intervals);
   const done = intervals.length;
-  return { coveredPart: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates };
+  return { coveredRatio: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates };
 }

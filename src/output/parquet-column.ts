@@ -1,9 +1,9 @@
 /** Column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
 import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
+import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
 import { type RowColumns, valueKind } from './row-columns.ts';
-import type { Bounds } from './row-groups.ts';
 import { TextStore } from './text-store.ts';
 import { decimalOf, instantOf, integerOf, type TypedValue, truthOf } from './typed-value.ts';
 import type { WordDictionary } from './word-dictionary.ts';

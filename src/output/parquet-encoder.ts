@@ -14,11 +14,11 @@ import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
 import { validText } from './json-text.ts';
 import { type ParquetColumn, parquetColumn, TextColumn } from './parquet-column.ts';
+import { type Codec, type ColumnChunk, ParquetFooter } from './parquet-footer.ts';
 import { type PagePacker, PageWriter } from './parquet-pages.ts';
 import { restBytes, writeRest } from './rest.ts';
 import { RowColumns } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
-import { type Codec, type ColumnChunk, RowGroups } from './row-groups.ts';
 import { WordDictionary } from './word-dictionary.ts';
 
 /** Maximum memory of a row group in bytes, plus one row. */
@@ -48,7 +48,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #writer: SpoolWriter;
   readonly #pages: PageWriter;
   readonly #dictionary = new WordDictionary();
-  readonly #groups: RowGroups;
+  readonly #groups: ParquetFooter;
   readonly #groupBytes: number;
   readonly #footerBytes: number;
   #rows = 0;
@@ -67,7 +67,7 @@ export class ParquetEncoder implements RowEncoder {
     this.#writer = new SpoolWriter(spool);
     this.#writer.appendUint32(magic);
     this.#pages = new PageWriter(this.#writer, pack);
-    this.#groups = new RowGroups(
+    this.#groups = new ParquetFooter(
       this.#all.map(({ element }) => element),
       codec,
     );

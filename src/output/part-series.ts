@@ -25,10 +25,10 @@ export class PartSeries {
     this.#open().row(row);
   }
 
-  /** Same as `PartWriter.room`. Also waits if the next row would open a third part. */
-  room(): Promise<void> | undefined {
+  /** Same as `PartWriter.drained`. Also waits if the next row would open a third part. */
+  drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
-    return this.#current?.room() ?? (this.#current?.isFull ? this.#finishing : undefined);
+    return this.#current?.drained() ?? (this.#current?.isFull ? this.#finishing : undefined);
   }
 
   /**

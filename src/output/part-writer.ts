@@ -1,6 +1,6 @@
 /**
  * Writes one part, that is, one file of an interval: rows → encoder → compressor → sink. Rows are accepted immediately, while
- * compression and writing run in parallel. `room` tells callers when to wait.
+ * compression and writing run in parallel. `drained` tells callers when to wait.
  *
  * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure
  * nothing more is written, and all calls report that error.
@@ -64,7 +64,7 @@ export class PartWriter {
   #failure: { readonly error: unknown } | undefined;
   /** Ends the wait for a chunk. Undefined if nothing waits. */
   #endWait: (() => void) | undefined;
-  #room: PromiseWithResolvers<void> | undefined;
+  #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: PartOptions) {
     this.#options = options;
@@ -100,11 +100,11 @@ export class PartWriter {
   }
 
   /** Returns a promise while too much data waits to be written, fulfilled when there is space. Rejects when writing failed. */
-  room(): Promise<void> | undefined {
+  drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;
-    this.#room ??= Promise.withResolvers();
-    return this.#room.promise;
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
   }
 
   /** Writes the remaining data and finishes the file. Rejects with the error of writing, and then aborts the sink. */
@@ -165,7 +165,7 @@ export class PartWriter {
       const chunk = this.#spool.take();
       if (chunk !== undefined) {
         this.#takenBytes += chunk.length;
-        this.#makeRoom();
+        this.#resumeRows();
         yield chunk;
         this.#spool.recycle(chunk);
       } else if (this.#hasEnded) {
@@ -178,10 +178,10 @@ export class PartWriter {
     }
   }
 
-  #makeRoom(): void {
+  #resumeRows(): void {
     if (this.#spool.waitingBytes > maxWaitingBytes) return;
-    this.#room?.resolve();
-    this.#room = undefined;
+    this.#drained?.resolve();
+    this.#drained = undefined;
   }
 
   /** Called when a chunk may be available or all chunks are done. */
@@ -195,9 +195,9 @@ export class PartWriter {
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    this.#room?.promise.catch(() => {});
-    this.#room?.reject(error);
-    this.#room = undefined;
+    this.#drained?.promise.catch(() => {});
+    this.#drained?.reject(error);
+    this.#drained = undefined;
     this.#wake();
   }
 }

@@ -6,8 +6,8 @@
  * in order.
  */
 import { copyBytes, writeText } from './json-text.ts';
+import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
-import type { Bounds } from './row-groups.ts';
 
 /** Number of texts after which it is known whether a column repeats texts. */
 const textsOnTrial = 1_000;

@@ -4,8 +4,8 @@
  * halves.
  */
 
+import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
-import type { Bounds } from './row-groups.ts';
 import type { WordDictionary } from './word-dictionary.ts';
 
 const half = 2 ** 32;

@@ -1,5 +1,6 @@
 /** Seeded histories of the whole operator, beyond the first share that `make test` runs. */
 import { describe, expect, test } from 'vitest';
+import { directionNames } from '../simulation/exports/directed-plans.ts';
 import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';
 import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
 
@@ -19,4 +20,9 @@ describe.each(kinds)('histories of $of', ({ pool, program }) => {
     const violated = await pool.run({ seeds: countFrom(first, perTest) });
     expect(violated.map((reply) => violationsTold(program, reply))).toEqual([]);
   });
+});
+
+test.each(directionNames)('histories of exports with the course %s', { timeout: 600_000 }, async (directions) => {
+  const violated = await exportPool.run({ seeds: countFrom(3, 10), directions });
+  expect(violated.map((reply) => violationsTold(exportProgram, reply, directions))).toEqual([]);
 });

@@ -57,7 +57,7 @@ export async function runSmallExport(
   await at('planned');
   for (;;) {
     const coverage = coverageOf(plan, await readRecords(destination, layout));
-    const [segment] = coverage.rest;
+    const [segment] = coverage.remaining;
     if (segment) {
       await exportInterval(destination, writer, at, segment).catch(unlessItMayPass);
       continue;

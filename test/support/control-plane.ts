@@ -85,7 +85,7 @@ export interface KubectlResult {
 /** Runs kubectl as the administrator or with another kubeconfig. `input` is its standard input. */
 export function kubectl(
   args: readonly string[],
-  options: { readonly kubeconfig?: string; readonly input?: string } = {},
+  options: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},
 ): Promise<KubectlResult> {
   const access = controlPlane();
   return new Promise((resolve, reject) => {
@@ -99,6 +99,8 @@ export function kubectl(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
+    // kubectl can end before it has read its input.
+    child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });
 }

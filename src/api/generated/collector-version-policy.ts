@@ -333,7 +333,7 @@ export interface CollectorVersionPolicyStatus {
   readonly tasks?: readonly TaskSample[];
   /** Causes of failed upgrades, most frequent first, at most 20. */
   readonly failureReasons?: readonly ReasonCount[];
-  /** Reasons for which collectors are left alone, most frequent first, at most 20. */
+  /** Reasons why collectors are skipped, most frequent first, at most 20. */
   readonly skippedReasons?: readonly ReasonCount[];
   /** Last ten ended rollouts, newest first. */
   readonly history?: readonly RolloutRecord[];

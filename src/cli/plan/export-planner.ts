@@ -16,7 +16,7 @@ import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportTask, exportTask } from '../../export/export-task.ts';
 import { requestsOfCount } from '../../export/first-segments.ts';
 import { usualLimit } from '../../export/next-aim.ts';
-import { ServiceTraits } from '../../export/service-traits.ts';
+import { ServiceQuirks } from '../../export/service-quirks.ts';
 import type { WorkLimits } from '../../export/work-view.ts';
 
 interface ExportPlanningOptions {
@@ -137,8 +137,8 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
-  const traits = new ServiceTraits();
-  const tools = { jobs: account.searches, task, traits, clock, log: silentLogger };
+  const quirks = new ServiceQuirks();
+  const tools = { jobs: account.searches, task, quirks, clock, log: silentLogger };
   const startedMs = clock.monotonic();
   const { first, forecast, scannedBytes } = await proposePlan(tools, { settleDelayMs: 0, signal });
   const { job } = first.opened;

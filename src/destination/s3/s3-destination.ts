@@ -77,19 +77,19 @@ export class S3Destination implements Destination {
   }
 
   async read(name: string, mostBytes = largestObjectBytes): Promise<Uint8Array | undefined> {
-    const pieces: Uint8Array[] = [];
+    const chunks: Uint8Array[] = [];
     let bytes = 0;
     try {
-      for await (const piece of this.stream(name)) {
-        pieces.push(piece);
-        bytes += piece.length;
+      for await (const chunk of this.stream(name)) {
+        chunks.push(chunk);
+        bytes += chunk.length;
         if (bytes > mostBytes) throw tooLarge(name, `more than ${mostBytes}`, mostBytes);
       }
     } catch (error) {
       if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
       throw error;
     }
-    return Buffer.concat(pieces);
+    return Buffer.concat(chunks);
   }
 
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
@@ -171,9 +171,9 @@ export class S3Destination implements Destination {
         );
         etag ??= ETag;
         const total = ContentLength === undefined ? undefined : offset + ContentLength;
-        for await (const piece of (Body ?? []) as AsyncIterable<Uint8Array>) {
-          offset += piece.length;
-          yield piece;
+        for await (const chunk of (Body ?? []) as AsyncIterable<Uint8Array>) {
+          offset += chunk.length;
+          yield chunk;
         }
         // Without a known length, the end of the body counts: a body that breaks off causes an error.
         if (total === undefined || offset === total) return;

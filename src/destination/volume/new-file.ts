@@ -113,8 +113,8 @@ export class NewFile {
   }
 
   async #isPlaced(): Promise<boolean> {
-    const [ours, standing] = await Promise.all([this.#file.stat({ bigint: true }), this.#folder.stat(this.#target)]);
-    return standing?.ino === ours.ino && standing.dev === ours.dev;
+    const [ours, existing] = await Promise.all([this.#file.stat({ bigint: true }), this.#folder.stat(this.#target)]);
+    return existing?.ino === ours.ino && existing.dev === ours.dev;
   }
 
   #error(cause: unknown): Error {

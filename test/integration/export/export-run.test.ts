@@ -125,7 +125,7 @@ describe('an export', () => {
     const name = [...world.store.objects.keys()].find((each) => each.endsWith('/manifest.json')) ?? '';
     const byDigest = decodeManifest(name, world.store.objects.get(name) ?? Buffer.of());
     const { export: identity, intervals } = byDigest;
-    const byCount = encodeManifest(manifestOf(identity, { intervals, rest: [], strays: [] }));
+    const byCount = encodeManifest(manifestOf(identity, { intervals, remaining: [], strays: [] }));
     world.store.objects.delete(name);
     world.onOpen = (destination) => {
       destination.strike = (call, of) => {

@@ -5,7 +5,7 @@ import { ServiceModel } from '../../../simulator/model.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
-import type { ServiceTraits } from '../../../src/export/service-traits.ts';
+import type { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work-view.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -146,7 +146,7 @@ export class ExportHistoryWorld {
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
       limits: () => this.#limits(),
-      prepareTraits: (traits) => this.#prepare(traits),
+      prepareQuirks: (quirks) => this.#prepare(quirks),
     });
   }
 
@@ -245,10 +245,10 @@ export class ExportHistoryWorld {
   }
 
   /** A limit without other signs is known from earlier searches. */
-  #prepare(traits: ServiceTraits): void {
+  #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };
-    traits.searched({
+    quirks.searched({
       ...{ recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false },
       ...{ state: 'forcePaused', isLimitReached: true, statuses: 1, dateMs: 0 },
       messageCount: this.#plan.smallestLimit,

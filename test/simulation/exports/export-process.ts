@@ -16,7 +16,7 @@ import { planExport } from '../../../src/export/export-planning.ts';
 import type { ExportTask } from '../../../src/export/export-task.ts';
 import { ExportWork } from '../../../src/export/export-work.ts';
 import { IntervalSearch } from '../../../src/export/interval-search.ts';
-import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectWith } from '../../../src/service/connect.ts';
@@ -42,7 +42,7 @@ export interface ExportProcessOptions {
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
-  readonly prepareTraits: (traits: ServiceTraits) => void;
+  readonly prepareQuirks: (quirks: ServiceQuirks) => void;
   readonly log?: Logger;
 }
 
@@ -51,7 +51,7 @@ const newsDelayMs = 1_000;
 export class ExportProcess implements HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
-  readonly traits = new ServiceTraits();
+  readonly quirks = new ServiceQuirks();
   readonly #options: ExportProcessOptions;
   readonly #gate = new ProcessGate();
   readonly #clock: Clock;
@@ -70,9 +70,9 @@ export class ExportProcess implements HistoryProcess {
     this.#options = options;
     this.#clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
     this.#destination = new GatedDestination(store, this.#gate, observer);
-    options.prepareTraits(this.traits);
+    options.prepareQuirks(this.quirks);
     this.#work = new ExportWork({
-      ...{ task, log, clock: this.#clock, traits: this.traits, scannedBytes: 0 },
+      ...{ task, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0 },
       jobs: this.#connect().searches,
       writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
       openDestination: async () => this.#destination,

@@ -81,7 +81,7 @@ export const recordMutants: readonly Mutant[] = [
         replace: "return state !== 'notStarted' && state !== 'gatheringResults';",
       },
       {
-        file: 'export/cut.ts',
+        file: 'export/message-limit.ts',
         find: "if (state !== 'doneGatheringResults') return 'timeOver';",
         replace: '',
       },

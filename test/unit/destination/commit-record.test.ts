@@ -43,11 +43,11 @@ describe('a commit', () => {
     const first = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10, 'w1'));
     const second = await store(destination, recordOf(1, startMs + 2 * hourMs, endMs, 20, 'w2'));
     await commit(destination, layout, first);
-    expect(await commit(destination, layout, second)).toEqual({ kind: 'taken', standing: first });
+    expect(await commit(destination, layout, second)).toEqual({ kind: 'taken', existing: first });
     expect(destination.objects.has(layout.within(first.files[0]!.name))).toBe(true);
     expect(destination.objects.has(layout.within(second.files[0]!.name))).toBe(false);
-    const { rest } = coverageOf(plan, await readRecords(destination, layout));
-    expect(rest).toContainEqual({ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 3 * hourMs });
+    const { remaining } = coverageOf(plan, await readRecords(destination, layout));
+    expect(remaining).toContainEqual({ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 3 * hourMs });
   });
 
   test('whose answer was lost is known by what stands there, and keeps its file', async () => {
@@ -172,9 +172,9 @@ describe('what is covered', () => {
 
   test('is the plan minus the records, whatever their order', () => {
     const records = [record(1, 3, 4), record(0, 0, 1), record(0, 1, 2), record(1, 2.5, 3)];
-    const { intervals, rest, strays } = coverageOf(plan, records);
+    const { intervals, remaining, strays } = coverageOf(plan, records);
     expect(intervals).toEqual([records[1], records[2], records[3], records[0]]);
-    expect(rest).toEqual([{ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 2.5 * hourMs }]);
+    expect(remaining).toEqual([{ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 2.5 * hourMs }]);
     expect(strays).toEqual([]);
   });
 
@@ -183,9 +183,9 @@ describe('what is covered', () => {
     ['hangs in the air', record(1, 2, 3)],
     ['is of no segment', record(7, 2, 4)],
   ])('is not what a record says that %s', (_, stray) => {
-    const { intervals, rest, strays } = coverageOf(plan, [stray]);
+    const { intervals, remaining, strays } = coverageOf(plan, [stray]);
     expect([intervals, strays]).toEqual([[], [stray]]);
-    expect(rest).toEqual(segmentsOf(plan));
+    expect(remaining).toEqual(segmentsOf(plan));
   });
 });
 
@@ -209,8 +209,8 @@ test('commits of two writers in any order cover the range once, and nothing lies
       let turn = 0;
       const work = async ({ writer, looksAgain, which, cut, rows, fate }: (typeof steps)[number]) => {
         if (looksAgain) seen[writer] = await readRecords(destination, layout);
-        const { rest } = coverageOf(plan, seen[writer] ?? []);
-        const segment = rest[which % Math.max(1, rest.length)];
+        const { remaining } = coverageOf(plan, seen[writer] ?? []);
+        const segment = remaining[which % Math.max(1, remaining.length)];
         if (!segment) return;
         const fromMs = segment.fromMs + Math.floor(cut * (segment.toMs - segment.fromMs - 1));
         const made = recordOf(segment.index, fromMs, segment.toMs, rows, `w${writer}-${turn++}`);
@@ -219,11 +219,11 @@ test('commits of two writers in any order cover the range once, and nothing lies
         destination.strike = (call) => (fate === 'losesTheAnswer' ? losesAnswer(call) : undefined);
         const outcome = await commit(destination, layout, made.record);
         destination.strike = () => undefined;
-        seen[writer] = [...(seen[writer] ?? []), outcome.kind === 'taken' ? outcome.standing : made.record];
+        seen[writer] = [...(seen[writer] ?? []), outcome.kind === 'taken' ? outcome.existing : made.record];
       };
       for (const each of steps) await work(each);
       const looking = { writer: 0, looksAgain: true, which: 0, cut: 0, rows: 2, fate: 'commits' as const };
-      while (coverageOf(plan, await readRecords(destination, layout)).rest.length > 0) await work(looking);
+      while (coverageOf(plan, await readRecords(destination, layout)).remaining.length > 0) await work(looking);
       const coverage = coverageOf(plan, await readRecords(destination, layout));
       await removeStrays(destination, layout, coverage, await listFiles(destination, layout));
       await writeManifest(destination, layout, manifestOf(identity, coverage));

@@ -27,8 +27,8 @@ function shown(records: readonly { readonly fromMs: number; readonly toMs: numbe
 }
 
 function cover(records: readonly CommitRecord[], ...verdicts: readonly DigestVerdict[]) {
-  const { intervals, rest, strays, voided } = coverageOf(plan, records, verdicts);
-  return [shown(intervals), shown(rest), shown(strays), shown(voided)];
+  const { intervals, remaining, strays, voided } = coverageOf(plan, records, verdicts);
+  return [shown(intervals), shown(remaining), shown(strays), shown(voided)];
 }
 
 describe('what a digest has voided (E6)', () => {
@@ -58,7 +58,7 @@ describe('what a digest has voided (E6)', () => {
     ]);
   });
 
-  test('leaves the rest of an older segment as it was, also where its records are gone', () => {
+  test('leaves the remaining of an older segment as it was, also where its records are gone', () => {
     const verdicts = [verdict(1, [60, 100])];
     expect(cover(first.slice(1), ...verdicts).slice(1)).toEqual([['0: 0-60', '2: 60-100'], [], ['0: 60-100']]);
     const gone = [record(0, 0, 60), record(1, 100, 200)];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import {
-  type DecideInput,
   decide,
+  type ExportDecideInput,
   type ExportLimits,
   type ExportMoment,
-  type Hold,
+  type IntervalDelay,
   type RunningSearch,
 } from '../../../src/export/export-decision.ts';
 
@@ -39,12 +39,12 @@ function search(segment: number, fromMs: number, toMs: number, more: Partial<Run
   };
 }
 
-function input(more: Partial<DecideInput> = {}, limits: Partial<ExportLimits> = {}): DecideInput {
+function input(more: Partial<ExportDecideInput> = {}, limits: Partial<ExportLimits> = {}): ExportDecideInput {
   return {
     plan: { boundariesMs: [0, 100, 200, 300] },
     records: [],
     running: [],
-    holds: [],
+    delays: [],
     narrowed: [],
     scannedBytes: 0,
     byReceiptTime: false,
@@ -66,7 +66,7 @@ function input(more: Partial<DecideInput> = {}, limits: Partial<ExportLimits> = 
 const order = (segment: number, fromMs: number, toMs: number) => ({ segment, fromMs, toMs });
 
 describe('what starts', () => {
-  test.each<[string, DecideInput, ReturnType<typeof order>[]]>([
+  test.each<[string, ExportDecideInput, ReturnType<typeof order>[]]>([
     ['is as much as may run at once', input(), [order(0, 0, 100), order(1, 100, 200)]],
     ['is not what runs already', input({ running: [search(0, 0, 100)] }), [order(1, 100, 200)]],
     ['is nothing when as many run', input({ running: [search(0, 0, 100), search(2, 200, 300)] }), []],
@@ -117,18 +117,18 @@ describe('what starts', () => {
       [order(0, 0, 100), order(1, 100, 200)],
     ],
     [
-      'is nothing that is held',
-      input({ holds: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
+      'is nothing that is delayed',
+      input({ delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
       [order(1, 100, 200), order(2, 200, 300)],
     ],
     [
-      'is what was held before somebody committed it',
-      input({ records: [record(0, 40, 100)], holds: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
+      'is what was delayed before somebody committed it',
+      input({ records: [record(0, 40, 100)], delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
       [order(0, 0, 40), order(1, 100, 200)],
     ],
     [
-      'is what was held for a time',
-      input({ holds: [{ segment: 0, toMs: 100, untilMs: now.monotonicMs, message: '' }] }, { parallelism: 1 }),
+      'is what was delayed for a time',
+      input({ delays: [{ segment: 0, toMs: 100, untilMs: now.monotonicMs, message: '' }] }, { parallelism: 1 }),
       [order(0, 0, 100)],
     ],
     ['is nothing while paused', input({}, { isPaused: true }), []],
@@ -200,7 +200,7 @@ describe('what starts', () => {
 });
 
 describe('what runs', () => {
-  test.each<[string, DecideInput, string[]]>([
+  test.each<[string, ExportDecideInput, string[]]>([
     ['goes on', input({ running: [search(0, 0, 100)] }), []],
     ['goes on while paused', input({ running: [search(0, 0, 100)] }, { isPaused: true }), []],
     [
@@ -248,31 +248,35 @@ describe('what runs', () => {
 });
 
 describe('what it waits for', () => {
-  const hold = (segment: number, untilMs?: number): Hold => {
+  const delay = (segment: number, untilMs?: number): IntervalDelay => {
     return { segment, toMs: 100 * (segment + 1), untilMs, message: 'differs' };
   };
   const laterMs = now.monotonicMs + 30_000;
-  test.each<[string, DecideInput, object | undefined]>([
-    ['is nothing while something starts', input({ holds: [hold(0)] }), undefined],
-    ['is nothing while something runs', input({ running: [search(0, 0, 100)], holds: [hold(1), hold(2)] }), undefined],
+  test.each<[string, ExportDecideInput, object | undefined]>([
+    ['is nothing while something starts', input({ delays: [delay(0)] }), undefined],
+    [
+      'is nothing while something runs',
+      input({ running: [search(0, 0, 100)], delays: [delay(1), delay(2)] }),
+      undefined,
+    ],
     [
       'is the time to try others again before it is a person',
-      input({ holds: [hold(0), hold(1, laterMs), hold(2)] }),
-      { kind: 'retry', holds: [hold(1, laterMs)] },
+      input({ delays: [delay(0), delay(1, laterMs), delay(2)] }),
+      { kind: 'retry', delays: [delay(1, laterMs)] },
     ],
     [
       'is for people where nothing else is left',
-      input({ records: [record(1, 100, 200)], holds: [hold(0), hold(2)] }),
-      { kind: 'people', holds: [hold(0), hold(2)], isRest: true },
+      input({ records: [record(1, 100, 200)], delays: [delay(0), delay(2)] }),
+      { kind: 'people', delays: [delay(0), delay(2)], isRest: true },
     ],
     [
       'is for people while the rest is to settle',
-      input({ records: [record(1, 100, 200)], holds: [hold(0)] }, { settleDelayMs: now.wallMs - 250 }),
-      { kind: 'people', holds: [hold(0)], isRest: false },
+      input({ records: [record(1, 100, 200)], delays: [delay(0)] }, { settleDelayMs: now.wallMs - 250 }),
+      { kind: 'people', delays: [delay(0)], isRest: false },
     ],
     [
       'is the time to try again',
-      input({ holds: [0, 1, 2].map((segment) => hold(segment, laterMs)) }),
+      input({ delays: [0, 1, 2].map((segment) => delay(segment, laterMs)) }),
       { kind: 'retry' },
     ],
     ['is what has to settle', input({ now: { ...now, wallMs: 50 } }), { kind: 'settling', untilMs: 1_100 }],
@@ -309,10 +313,10 @@ describe('what it waits for', () => {
     else expect(waitsFor).toBeUndefined();
   });
 
-  test.each<[string, DecideInput, number]>([
+  test.each<[string, ExportDecideInput, number]>([
     ['when nothing but news changes it', input(), Number.POSITIVE_INFINITY],
     ['until something has settled', input({ now: { ...now, wallMs: 50 } }), 1_050],
-    ['until it may try again', input({ holds: [hold(0, laterMs)] }), 30_000],
+    ['until it may try again', input({ delays: [delay(0, laterMs)] }), 30_000],
     ['until trouble may be over', input({ troubleUntilMs: laterMs }), 30_000],
     ['until the deadline', input({}, { deadlineMs: now.wallMs + 7 }), 7],
   ])('and how long, %s', (_, given, expected) => {
@@ -326,7 +330,7 @@ describe('how far it is', () => {
     const decision = decide(input({ records, running: [search(0, 0, 40, { scannedBytes: 3 })], scannedBytes: 4 }));
     expect(decision.progress).toEqual({
       ...{ intervalsDone: 2, intervalsPlanned: 4, rows: 12, bytes: 120, duplicates: 2, scannedBytes: 7 },
-      coveredPart: expect.closeTo(160 / 300, 9),
+      coveredRatio: expect.closeTo(160 / 300, 9),
     });
     expect(decision.isCovered).toBe(false);
   });
@@ -334,7 +338,7 @@ describe('how far it is', () => {
   test('is a third when one of three segments is done, however much of the time that is (H3)', () => {
     const plan = { boundariesMs: [0, 9_900, 9_950, 10_000] };
     const { progress } = decide(input({ plan, records: [record(0, 0, 9_900)] }));
-    expect(progress.coveredPart).toBeCloseTo(1 / 3, 9);
+    expect(progress.coveredRatio).toBeCloseTo(1 / 3, 9);
   });
 
   test('is known of as many intervals of one segment as a manifest has', () => {
@@ -349,6 +353,6 @@ describe('how far it is', () => {
     const decision = decide(
       input({ plan: { boundariesMs: [0, 100] }, records: [record(0, 0, 40), record(0, 40, 100)] }),
     );
-    expect(decision).toMatchObject({ isCovered: true, progress: { coveredPart: 1 } });
+    expect(decision).toMatchObject({ isCovered: true, progress: { coveredRatio: 1 } });
   });
 });

@@ -27,7 +27,7 @@ const unproven = {
 } as const;
 const people = {
   kind: 'people',
-  holds: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }],
+  delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }],
   isRest: true,
 } as const;
 const flagged = intervalOf(0, 100, 5, { incomplete: { reason: 'CountDiffers' } });
@@ -181,7 +181,7 @@ describe('the message', () => {
     ],
     [
       input({
-        view: viewOf({ waitsFor: { kind: 'retry', holds: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
+        view: viewOf({ waitsFor: { kind: 'retry', delays: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
       }),
       '42% of the range is done, 1.2M rows are written; it is tried again soon after: A count differs.',
     ],

@@ -9,7 +9,7 @@ import { Writer } from '../../../src/destination/writer.ts';
 import { ChosenFields } from '../../../src/export/chosen-fields.ts';
 import { type PlannedExport, type PlanningView, planExport } from '../../../src/export/export-planning.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
-import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { SearchService } from '../../../src/service/jobs/search-service.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -34,7 +34,7 @@ const evenly = (count: number): Times => Array.from({ length: count }, (_, index
 class PlanningWorld {
   readonly simulated: SimulatedWorld;
   readonly destination = new MemoryDestination();
-  readonly traits = new ServiceTraits();
+  readonly quirks = new ServiceQuirks();
   readonly views: PlanningView[] = [];
   readonly stop = new AbortController();
   /** Time in ms by which the service's clock is behind. */
@@ -65,7 +65,7 @@ class PlanningWorld {
   }
 
   begin(): Promise<PlannedExport> {
-    const { simulated, destination, traits, task, views } = this;
+    const { simulated, destination, quirks, task, views } = this;
     const { client, clock, budget } = simulated;
     const service: SearchService = {
       createJob: async (...call) => {
@@ -74,7 +74,7 @@ class PlanningWorld {
       },
     };
     const tools = {
-      ...{ destination, traits, task, clock, log: silentLogger },
+      ...{ destination, quirks, task, clock, log: silentLogger },
       jobs: new SearchJobs({ service, permits: budget.jobs, clock }),
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       describedFields: [],
@@ -320,7 +320,7 @@ describe('what is not settled yet (E11)', () => {
     expect(plan.boundariesMs).toHaveLength(3);
     expect(settledMs).toBeLessThanOrEqual(world.createdAtMs() - world.serviceBehindMs - settleDelayMs);
     expect(world.requests()).toEqual(['createJob', 'deleteJob', 'createJob', 'getJob']);
-    expect(world.traits.clockBehindMs).toBeGreaterThanOrEqual(world.serviceBehindMs);
+    expect(world.quirks.clockBehindMs).toBeGreaterThanOrEqual(world.serviceBehindMs);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exportTask, withOperators } from '../../../src/export/export-task.ts';
-import { ServiceTraits, TraitsOfServices } from '../../../src/export/service-traits.ts';
+import { QuirksOfServices, ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';
 
@@ -78,54 +78,54 @@ describe('what a service has shown', () => {
     ({ state: 'doneGatheringResults', messageCount, isLimitReached }) as JobProgress;
 
   test('is its smallest limit (E4)', () => {
-    const traits = new ServiceTraits();
-    traits.searched(progress(90, false));
-    expect(traits.smallestLimit).toBeUndefined();
-    for (const count of [200, 100, 300]) traits.searched(progress(count, true));
-    expect(traits.smallestLimit).toBe(100);
+    const quirks = new ServiceQuirks();
+    quirks.searched(progress(90, false));
+    expect(quirks.smallestLimit).toBeUndefined();
+    for (const count of [200, 100, 300]) quirks.searched(progress(count, true));
+    expect(quirks.smallestLimit).toBe(100);
   });
 
   test('is how long its searches take: a look that came too early shows it, others only that it is less', () => {
-    const traits = new ServiceTraits();
-    expect(traits.searchMs).toBeUndefined();
-    traits.took(10_000, 2);
-    expect(traits.searchMs).toBe(10_000);
-    traits.took(2_000, 1);
-    expect(traits.searchMs).toBe(9_900);
-    for (let time = 0; time < 100; time++) traits.took(5_000, 1);
-    expect(traits.searchMs).toBeLessThan(5_000);
-    traits.took(6_000, 3);
-    expect(traits.searchMs).toBe(6_000);
+    const quirks = new ServiceQuirks();
+    expect(quirks.searchMs).toBeUndefined();
+    quirks.took(10_000, 2);
+    expect(quirks.searchMs).toBe(10_000);
+    quirks.took(2_000, 1);
+    expect(quirks.searchMs).toBe(9_900);
+    for (let time = 0; time < 100; time++) quirks.took(5_000, 1);
+    expect(quirks.searchMs).toBeLessThan(5_000);
+    quirks.took(6_000, 3);
+    expect(quirks.searchMs).toBe(6_000);
   });
 
   test('is shown by one search; those that begin beside it wait for its end, also where it fails', async () => {
-    const traits = new ServiceTraits();
-    const first = traits.begins();
+    const quirks = new ServiceQuirks();
+    const first = quirks.begins();
     expect([first.expectedMs, first.shown]).toEqual([undefined, undefined]);
-    const beside = traits.begins();
+    const beside = quirks.begins();
     expect(beside.expectedMs).toBe(Number.POSITIVE_INFINITY);
     first.ends();
     await beside.shown;
-    expect(traits.searchMs).toBeUndefined();
-    const next = traits.begins();
+    expect(quirks.searchMs).toBeUndefined();
+    const next = quirks.begins();
     expect(next.shown).toBeUndefined();
     first.ends();
-    expect(traits.begins().shown).toBeInstanceOf(Promise);
-    traits.took(4_000, 2);
+    expect(quirks.begins().shown).toBeInstanceOf(Promise);
+    quirks.took(4_000, 2);
     next.ends();
-    expect(traits.begins().expectedMs).toBe(4_000);
+    expect(quirks.begins().expectedMs).toBe(4_000);
   });
 
   test('is how far its clock is behind ours, and not how far before (E11)', () => {
-    const traits = new ServiceTraits();
-    traits.showedDate(90_000, 100_000);
-    expect(traits.clockBehindMs).toBe(10_000);
-    traits.showedDate(110_000, 100_000);
-    expect(traits.clockBehindMs).toBe(0);
+    const quirks = new ServiceQuirks();
+    quirks.showedDate(90_000, 100_000);
+    expect(quirks.clockBehindMs).toBe(10_000);
+    quirks.showedDate(110_000, 100_000);
+    expect(quirks.clockBehindMs).toBe(0);
   });
 
   test('is shared by all who search it by the same time (E10)', () => {
-    const services = new TraitsOfServices();
+    const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
     // Ends may be inclusive in one time base only.

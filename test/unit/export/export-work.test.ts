@@ -8,11 +8,11 @@ import { destinationError } from '../../../src/destination/destination-error.ts'
 import { decodeManifest, encodeManifest, type Manifest, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { PlannedExport, PlanningOptions, PlanningView } from '../../../src/export/export-planning.ts';
+import type { PlannedExport, PlanningView, PlanOptions } from '../../../src/export/export-planning.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { ExportWork } from '../../../src/export/export-work.ts';
 import type { SearchTools } from '../../../src/export/search-tools.ts';
-import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -61,23 +61,23 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
 class WorkWorld {
   readonly clock = new VirtualClock();
   readonly destination = new MemoryDestination();
-  readonly traits = new ServiceTraits();
+  readonly quirks = new ServiceQuirks();
   readonly searches: ScriptedSearch[] = [];
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
   /** Error of the next opening. */
   openFails: LogfleetError | undefined;
-  planning: (tools: SearchTools, options: PlanningOptions) => Promise<PlannedExport> = async ({ destination }) => ({
+  planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
     first: undefined,
     scannedBytes: 0,
   });
 
   constructor(more: { readonly scannedBytes?: number } = {}) {
-    const { clock, traits } = this;
+    const { clock, quirks } = this;
     this.work = new ExportWork({
-      ...{ task, traits, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, ...more },
+      ...{ task, quirks, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, ...more },
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       openDestination: async () => this.#open(),
       plan: (tools, options) => this.planning(tools, options),
@@ -138,7 +138,7 @@ describe('an export', () => {
     expect(await world.commit(1)).toMatchObject({ searches: 2, progress: { intervalsDone: 1, intervalsPlanned: 3 } });
     await world.commit(2);
     const view = await world.commit(0);
-    expect(view).toMatchObject({ stage: 'complete', searches: 0, progress: { coveredPart: 1 } });
+    expect(view).toMatchObject({ stage: 'complete', searches: 0, progress: { coveredRatio: 1 } });
     const content = world.destination.objects.get(manifestName);
     expect(content && decodeManifest(manifestName, content)).toEqual(view.manifest?.manifest);
     expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
@@ -327,9 +327,9 @@ describe('an export', () => {
   test('E3: takes over what somebody else has committed, and reads what else they have', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
-    const standing = emptyRecord(order(0));
-    for (const record of [standing, emptyRecord(order(1))]) await commit(world.destination, task.layout, record);
-    world.search(0).end({ kind: 'taken', standing });
+    const existing = emptyRecord(order(0));
+    for (const record of [existing, emptyRecord(order(1))]) await commit(world.destination, task.layout, record);
+    world.search(0).end({ kind: 'taken', existing });
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 } });
     await world.commit(2);
     expect(world.work.advance(limits).stage).toBe('complete');
@@ -342,9 +342,9 @@ describe('an export', () => {
       .search(0)
       .end({ kind: 'incomplete', reason: 'PendingErrors', message: 'it brought errors', figures: undefined });
     expect(await world.advance()).toMatchObject({ unproven: [{ order: order(0) }] });
-    const standing = emptyRecord(order(1));
-    for (const record of [emptyRecord(order(0)), standing]) await commit(world.destination, task.layout, record);
-    world.search(1).end({ kind: 'taken', standing });
+    const existing = emptyRecord(order(1));
+    for (const record of [emptyRecord(order(0)), existing]) await commit(world.destination, task.layout, record);
+    world.search(1).end({ kind: 'taken', existing });
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 }, unproven: [] });
   });
 
@@ -417,7 +417,7 @@ describe('an export', () => {
       async (world) => {
         const stray = { ...emptyRecord(order(2)), fromMs: order(2).fromMs + 1, toMs: order(2).fromMs + 2 };
         await commit(world.destination, task.layout, stray);
-        world.search(1).end({ kind: 'taken', standing: stray });
+        world.search(1).end({ kind: 'taken', existing: stray });
         expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'disorder' } });
         world.destination.objects.clear();
         await world.clock.advance(30_000);

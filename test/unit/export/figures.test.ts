@@ -36,10 +36,10 @@ test.each([
 });
 
 describe('the pace', () => {
-  function paceOf(samples: readonly (readonly [seconds: number, coveredPart: number, rows: number])[]) {
+  function paceOf(samples: readonly (readonly [seconds: number, coveredRatio: number, rows: number])[]) {
     const pace = new ExportPace();
-    for (const [seconds, coveredPart, rows] of samples) {
-      pace.add({ atMs: seconds * 1_000, coveredPart, rows, bytes: 100 * rows });
+    for (const [seconds, coveredRatio, rows] of samples) {
+      pace.add({ atMs: seconds * 1_000, coveredRatio, rows, bytes: 100 * rows });
     }
     return pace.read();
   }

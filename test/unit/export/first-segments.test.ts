@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxSegments } from '../../../src/destination/plan-object.ts';
-import { isRoundCount } from '../../../src/export/cut.ts';
 import {
   blindSegments,
   evenSegments,
@@ -11,6 +10,7 @@ import {
   type SegmentsInput,
   type SliceCount,
 } from '../../../src/export/first-segments.ts';
+import { isRoundCount } from '../../../src/export/message-limit.ts';
 
 /** Slices of 10 ms from 0 on, one per number; those without rows are omitted. */
 function slicesOf(rows: readonly number[]): SliceCount[] {

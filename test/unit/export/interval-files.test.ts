@@ -17,7 +17,7 @@ test('more files than a record can name are refused, with what to write instead'
   const row = recordRow(new Map([['n', '1']]));
   for (let part = 0; part < maxFiles; part++) {
     files.row(row);
-    await files.room();
+    await files.drained();
   }
   expect(() => files.row(row)).toThrow(
     expect.objectContaining({

@@ -8,7 +8,7 @@ import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts
 function collect() {
   const written: string[] = [];
   const row = ({ bytes }: { readonly bytes: Uint8Array }) => void written.push(Buffer.from(bytes).toString());
-  return { written, files: { row, room: () => undefined } as unknown as IntervalFiles };
+  return { written, files: { row, drained: () => undefined } as unknown as IntervalFiles };
 }
 
 function rowsOf(left: RunTallyOptions['left'], maxHeldBytes?: number) {

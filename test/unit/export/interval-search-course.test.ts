@@ -54,7 +54,7 @@ describe('pages of a search that runs (E7)', () => {
     expect(world.countOf('listMessages')).toBe(3);
     const firstPage = world.requests.indexOf('listMessages');
     expect(world.requests.lastIndexOf('getJob')).toBeGreaterThan(firstPage);
-    expect(world.traits.readsEarly).toBe(true);
+    expect(world.quirks.readsEarly).toBe(true);
   });
 
   test('are read again when the job is done and has others, and never early again', async () => {
@@ -64,7 +64,7 @@ describe('pages of a search that runs (E7)', () => {
     expect(record).toMatchObject({ received: 25_500, written: 25_500, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('listMessages')).toBe(7);
-    expect(world.traits.readsEarly).toBe(false);
+    expect(world.quirks.readsEarly).toBe(false);
     const before = world.requests.length;
     await world.committed({ segment: 1 });
     const requests = world.requests.slice(before);
@@ -114,7 +114,7 @@ describe('an inclusive end (E10)', () => {
     const world = new SearchWorld({ scenario, messages: [...evenly(600), atEnd] });
     const record = await world.committed();
     expect(record).toMatchObject({ received: 601, written: 600, outside: 1, count: { rows: 601, source: 'Job' } });
-    expect(world.traits.isEndInclusive).toBe(true);
+    expect(world.quirks.isEndInclusive).toBe(true);
     expect(await world.complaints(record)).toEqual([]);
     const next = await world.committed({ segment: 1 });
     expect(next).toMatchObject({ received: 600, outside: 0 });
@@ -224,11 +224,11 @@ describe('a search that is ended from outside', () => {
 
 test('somebody else who was first is taken over, and our own files go (E3)', async () => {
   const theirs = new SearchWorld();
-  const standing = await theirs.committed({ fromMs: startMs - hourMs / 2 });
+  const existing = await theirs.committed({ fromMs: startMs - hourMs / 2 });
   const ours = new SearchWorld({ destination: theirs.destination, token: 2 });
-  expect(await ours.search()).toEqual({ kind: 'taken', standing });
-  expect(await ours.complaints(standing)).toEqual([]);
-  expect(await ours.records()).toEqual([standing]);
+  expect(await ours.search()).toEqual({ kind: 'taken', existing });
+  expect(await ours.complaints(existing)).toEqual([]);
+  expect(await ours.records()).toEqual([existing]);
 });
 
 test('what is shown of it follows its jobs', async () => {

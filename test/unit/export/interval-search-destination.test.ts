@@ -108,11 +108,11 @@ describe('a record that cannot be written (E3)', () => {
     failing(world, 'create', { times: 100, hasEffect: true });
     expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.away' } });
     world.destination.strike = () => undefined;
-    const [standing] = await world.records();
-    if (!standing) throw new Error('no record stands');
-    expect(await world.complaints(standing)).toEqual([]);
-    expect(await world.search()).toEqual({ kind: 'taken', standing });
-    expect(await world.complaints(standing)).toEqual([]);
+    const [existing] = await world.records();
+    if (!existing) throw new Error('no record stands');
+    expect(await world.complaints(existing)).toEqual([]);
+    expect(await world.search()).toEqual({ kind: 'taken', existing });
+    expect(await world.complaints(existing)).toEqual([]);
   });
 
   test.each(['full', 'denied'] as const)('since the destination is %s takes its files along', async (failure) => {
@@ -128,9 +128,9 @@ describe('a record that cannot be written (E3)', () => {
       const world = new SearchWorld();
       failing(world, 'create', { failure, hasEffect: true });
       expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: `destination.${failure}` } });
-      const [standing] = await world.records();
-      if (!standing) throw new Error('no record stands');
-      expect(await world.complaints(standing)).toEqual([]);
+      const [existing] = await world.records();
+      if (!existing) throw new Error('no record stands');
+      expect(await world.complaints(existing)).toEqual([]);
     },
   );
 
@@ -180,7 +180,7 @@ describe('records (4.4)', () => {
 
   test('are as many as their messages are round, and whole all the same', async () => {
     const world = new SearchWorld({ request: { query: '* | count', results: 'Records' } });
-    world.traits.searched({ ...(await sample()), isLimitReached: true, messageCount: 600 });
+    world.quirks.searched({ ...(await sample()), isLimitReached: true, messageCount: 600 });
     expect(await world.committed()).toMatchObject({ written: 1, count: { rows: 1, source: 'Job' } });
   });
 
@@ -195,7 +195,7 @@ describe('records (4.4)', () => {
     };
     world.jobs = { open } as SearchJobs;
     expect(await world.committed()).toMatchObject({ written: 30 });
-    expect(world.traits.smallestLimit).toBeUndefined();
+    expect(world.quirks.smallestLimit).toBeUndefined();
   });
 
   test('of a query that has none are refused for a person to mend', async () => {

@@ -13,7 +13,7 @@ async function takenOver(
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
 ) {
   const world = new SearchWorld(options);
-  const job = await world.simulated.run(world.jobs.open(world.task.order(hour, world.traits.isEndInclusive)));
+  const job = await world.simulated.run(world.jobs.open(world.task.order(hour, world.quirks.isEndInclusive)));
   if (isDone) await world.simulated.run(job.whenFinished());
   const opened = { job, countedRows };
   const outcome = await world.search({ fromMs }, { opened });
@@ -78,7 +78,7 @@ describe('a job that was opened for more', () => {
     const atEnd = Array.from({ length: 20 }, (_, index) => ({ at: startMs, raw: `${index} at the end` }));
     const messages = [...evenly(600), ...atEnd];
     const { world, outcome } = await takenOver({ scenario: limited({ toInclusive: true }), messages }, { fromMs });
-    expect(world.traits.isEndInclusive).toBe(true);
+    expect(world.quirks.isEndInclusive).toBe(true);
     expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200, outside: 20 } });
     const [record] = await world.records();
     expect(record && (await world.complaints(record))).toEqual([]);

@@ -79,7 +79,7 @@ function worldOf(plan: Plan): SearchWorld {
   const isLimitReached = true;
   const texts = { texts: [], isCut: false };
   const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
-  world.traits.searched({
+  world.quirks.searched({
     ...shown,
     state: 'forcePaused',
     messageCount: plan.limit,
@@ -110,11 +110,11 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
     switch (outcome.kind) {
       case 'committed':
       case 'taken': {
-        const record = outcome.kind === 'committed' ? outcome.record : outcome.standing;
+        const record = outcome.kind === 'committed' ? outcome.record : outcome.existing;
         records.push(record);
         [toMs, failedBefore] = [record.fromMs, 0];
-        const rest = { index: 0, fromMs: hour.fromMs, toMs };
-        fromMs = plan.byReceiptTime && toMs > hour.fromMs ? nextAim(rest, record, plan.limit) : hour.fromMs;
+        const remaining = { index: 0, fromMs: hour.fromMs, toMs };
+        fromMs = plan.byReceiptTime && toMs > hour.fromMs ? nextAim(remaining, record, plan.limit) : hour.fromMs;
         break;
       }
       case 'narrowed':

@@ -187,7 +187,7 @@ describe('a search that was cut at the limit (E4)', () => {
       expect(world.countOf('listMessages')).toBe(5);
       expect(world.countOf('createJob')).toBe(1);
       expect(await world.complaints(record)).toEqual([]);
-      expect(world.traits.smallestLimit).toBe(250);
+      expect(world.quirks.smallestLimit).toBe(250);
     },
   );
 
@@ -203,7 +203,7 @@ describe('a search that was cut at the limit (E4)', () => {
 
   test('is taken for cut at the smallest limit that the service has shown', async () => {
     const world = new SearchWorld({ scenario: cut('done') });
-    world.traits.searched({ ...progressAtLimit(), messageCount: 250 });
+    world.quirks.searched({ ...progressAtLimit(), messageCount: 250 });
     const record = await world.committed();
     expect(record.fromMs).toBeGreaterThan(hour.fromMs);
     expect(record.count.source).toBe('Histogram');

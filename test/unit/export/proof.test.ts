@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { summaryOf } from '../../../src/destination/slice-figures.ts';
-import { judge, type Run, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
+import { judge, type SearchFacts, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
 import type { RunFigures } from '../../../src/export/run-tally.ts';
 
 const interval = { fromMs: 100, toMs: 200 };
@@ -28,7 +28,7 @@ function figures(more: Partial<RunFigures> = {}): RunFigures {
   };
 }
 
-function run(more: Partial<Run> = {}): Run {
+function run(more: Partial<SearchFacts> = {}): SearchFacts {
   return {
     interval,
     results: 'Messages',
@@ -51,7 +51,7 @@ function run(more: Partial<Run> = {}): Run {
 }
 
 /** A search that was cut at 12 rows, two of them in its oldest millisecond. */
-function cutRun(more: Partial<Run> = {}): Run {
+function cutRun(more: Partial<SearchFacts> = {}): SearchFacts {
   return run({ sign: 'forcePaused', jobCount: 12, figures: figures({ left: 2 }), ...more });
 }
 
@@ -62,7 +62,7 @@ const counted = (fromMs: number, rows: number, source: 'Aggregate' | 'Histogram'
 });
 
 describe('a whole interval', () => {
-  test.each<[string, Run, Partial<Verdict>]>([
+  test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['counts when its job counts what came (E6)', run(), { kind: 'commit' }],
     [
       'counts when it has nothing',
@@ -189,9 +189,9 @@ describe('a whole interval', () => {
 });
 
 describe('records', () => {
-  const records = (more: Partial<Run> = {}) =>
+  const records = (more: Partial<SearchFacts> = {}) =>
     run({ results: 'Records', isSplittable: false, figures: figures({ areDuplicatesSure: false }), ...more });
-  test.each<[string, Run, Partial<Verdict>]>([
+  test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['count when there are as many as the job says', records(), { kind: 'commit' }],
     ['are searched again when there are not', records({ jobCount: 11 }), { kind: 'searchAgain' }],
     ['are searched again when a status was lost', records({ isTainted: true }), { kind: 'searchAgain' }],
@@ -201,7 +201,7 @@ describe('records', () => {
 });
 
 describe('a cut interval (E4)', () => {
-  test.each<[string, Run, Partial<Verdict>]>([
+  test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['is counted behind its oldest millisecond', cutRun(), { kind: 'count', interval: { fromMs: 121, toMs: 200 } }],
     ['counts when that is what was written', cutRun({ counted: counted(121, 10) }), { kind: 'commit' }],
     ['counts in spite of a lost status', cutRun({ counted: counted(121, 10), isTainted: true }), { kind: 'commit' }],
@@ -402,8 +402,9 @@ describe('a cut interval (E4)', () => {
 });
 
 describe('a dense millisecond (E4)', () => {
-  const dense = (more: Partial<Run> = {}) => cutRun({ figures: figures({ written: 12, oldestMs: 199 }), ...more });
-  test.each<[string, Run, Partial<Verdict>]>([
+  const dense = (more: Partial<SearchFacts> = {}) =>
+    cutRun({ figures: figures({ written: 12, oldestMs: 199 }), ...more });
+  test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['is counted first', dense(), { kind: 'count', interval: { fromMs: 199, toMs: 200 } }],
     ['counts when it has just as many as were found', dense({ counted: counted(199, 12) }), { kind: 'commit' }],
     [
@@ -456,7 +457,7 @@ describe('a dense millisecond (E4)', () => {
 describe('pages that were read early (E7)', () => {
   const early = (more: Partial<RunFigures>, jobCount: number) =>
     run({ isReadEarly: true, jobCount, figures: figures(more) });
-  test.each<[string, Run, Partial<Verdict>]>([
+  test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['count when nothing has moved', early({}, 10), { kind: 'commit' }],
     ['are read again when rows came twice', early({ duplicates: 1 }, 11), { kind: 'read', anyOrder: false }],
     ['are read again when a page began newer', early({ isDisordered: true }, 10), { kind: 'read', anyOrder: false }],
@@ -473,7 +474,7 @@ describe('pages that were read early (E7)', () => {
 });
 
 describe('an inclusive end (E10)', () => {
-  test.each<[string, boolean, Run]>([
+  test.each<[string, boolean, SearchFacts]>([
     ['shows by a row at its millisecond', true, run({ figures: figures({ outside: 1, atEnd: 1 }) })],
     ['does not show by one beyond', false, run({ figures: figures({ outside: 1 }) })],
     [

@@ -12,7 +12,7 @@ import type { SearchOrder } from '../../../src/export/export-decision.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { IntervalSearch } from '../../../src/export/interval-search.ts';
 import type { SearchOutcome, SearchStart, SearchTools } from '../../../src/export/search-tools.ts';
-import { ServiceTraits } from '../../../src/export/service-traits.ts';
+import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
@@ -65,7 +65,7 @@ export interface SearchWorldOptions {
 export class SearchWorld {
   readonly simulated: SimulatedWorld;
   readonly destination: MemoryDestination;
-  readonly traits = new ServiceTraits();
+  readonly quirks = new ServiceQuirks();
   readonly task: ExportTask;
   readonly messages: readonly Message[];
   policy: 'Fail' | 'Keep' = 'Fail';
@@ -98,7 +98,7 @@ export class SearchWorld {
       task: this.task,
       describedFields: [],
       chosenFields: new ChosenFields([]),
-      traits: this.traits,
+      quirks: this.quirks,
       writer: this.#writer,
       clock,
       log: silentLogger,

@@ -2,7 +2,6 @@
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
-import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/cut.ts';
 import { AnyOrder, InOrder } from '../../../src/export/duplicates.ts';
 import {
   decide,
@@ -10,7 +9,14 @@ import {
   type RunningSearch,
   type SearchOrder,
 } from '../../../src/export/export-decision.ts';
-import { judge, type RecordFigures, type Run, showsInclusiveEnd, type Verdict } from '../../../src/export/proof.ts';
+import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/message-limit.ts';
+import {
+  judge,
+  type RecordFigures,
+  type SearchFacts,
+  showsInclusiveEnd,
+  type Verdict,
+} from '../../../src/export/proof.ts';
 import { type RunFigures, RunTally } from '../../../src/export/run-tally.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
@@ -19,7 +25,7 @@ export type ToyDestination = Map<string, { readonly record: CommitRecord; readon
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
 type RunFacts = Omit<
-  Run,
+  SearchFacts,
   'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
 >;
 
@@ -50,7 +56,7 @@ export class ToyOperator {
       plan: this.#plan,
       records: [...this.#destination.values()].map(({ record }) => record),
       running: this.#running,
-      holds: [],
+      delays: [],
       narrowed: this.#narrowed,
       scannedBytes: 0,
       byReceiptTime: this.#world.byReceiptTime,
@@ -102,7 +108,7 @@ export class ToyOperator {
 
   #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
     const unread = { isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
-    let run: Run = { ...facts, figures: undefined, ...unread };
+    let run: SearchFacts = { ...facts, figures: undefined, ...unread };
     let written: readonly ToyRow[] = [];
     let readings = 0;
     for (;;) {

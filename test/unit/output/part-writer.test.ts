@@ -47,7 +47,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     for (let number = 0; number < 3_000; number++) {
       lines.push(`${text(number)}\n`);
       passing.hand(text(number), (row) => part.row(row));
-      await part.room();
+      await part.drained();
     }
     const summary = await part.end();
     expect(unpacked[compression.kind](sink.bytes).equals(Buffer.from(lines.join('')))).toBe(true);
@@ -78,13 +78,13 @@ describe.each(compressions)('with $kind $level', (compression) => {
       .update('letters')
       .digest('base64');
     const row = rowWith({ _raw: letters });
-    while (part.room() === undefined) {
+    while (part.drained() === undefined) {
       part.row(row);
       taken += row.bytes.length;
       await Promise.resolve();
       expect(taken).toBeLessThan(8 * 2 ** 20);
     }
-    const room = part.room();
+    const room = part.drained();
     sink.release();
     await room;
     await part.end();
@@ -99,12 +99,12 @@ describe.each(compressions)('with $kind $level', (compression) => {
     const bring = async () => {
       for (;;) {
         part.row(rowWith({ _raw: createHash('sha512').update(String(part.rows)).digest('hex').repeat(20) }));
-        await part.room();
+        await part.drained();
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
     await expect(bring()).rejects.toBe(full);
-    await expect(part.room()).rejects.toBe(full);
+    await expect(part.drained()).rejects.toBe(full);
     await expect(part.end()).rejects.toBe(full);
     expect(sink.calls).toEqual(['abort']);
   });
@@ -113,7 +113,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     const sink = new KeepingSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     for (let number = 0; number < 3_000; number++) part.row(rowWith({ _raw: text(number) }));
-    await part.room();
+    await part.drained();
     await part.abort();
     expect(sink.calls).not.toContain('finish');
     expect(sink.calls.at(-1) ?? 'abort').toBe('abort');
@@ -149,7 +149,7 @@ describe('a series of parts', () => {
         const row = rowWith({ _raw: createHash('sha512').update(String(number)).digest('base64') });
         lines.push(`${Buffer.from(row.bytes)}\n`);
         series.row(row);
-        await series.room();
+        await series.drained();
       }
       const parts = await series.end();
       const files = sinks.map(({ bytes }) => unpacked[compression.kind](bytes));
@@ -229,13 +229,13 @@ describe('a series of parts', () => {
       return optionsFor(sink, { maxPartBytes: 10 });
     });
     for (let number = 0; number < 3; number++) series.row(rowWith({ a: number }));
-    expect(series.room()).toBeUndefined();
+    expect(series.drained()).toBeUndefined();
     series.row(rowWith({ a: 3 }));
-    const room = series.room();
+    const room = series.drained();
     expect(room).toBeInstanceOf(Promise);
     finish.resolve();
     await room;
-    expect(series.room()).toBeUndefined();
+    expect(series.drained()).toBeUndefined();
     series.row(rowWith({ a: 4 }));
     expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 2, 1]);
   });

@@ -8,8 +8,8 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import type { Environment } from '../../../../src/base/proxy-environment.ts';
 import type { BodyReceiver, ResponseHead, TransportRequest } from '../../../../src/service/transport/transport.ts';
 import { UndiciTransport } from '../../../../src/service/transport/undici-transport.ts';
+import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from '../../../support/loopback.ts';
 import { grantedDeparture } from '../../../support/send-rights.ts';
-import { type Certificate, connectProxy, httpsServer, type Loopback, selfSigned } from './loopback.ts';
 
 let certificate: Certificate;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
-import { ExportHolds } from '../../../src/export/export-holds.ts';
+import { ExportDelays } from '../../../src/export/export-delays.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const order = { segment: 3, fromMs: 0, toMs: 100 };
@@ -11,10 +11,10 @@ function failure(handling: Handling = { kind: 'backoff' }, reason = 'InternalErr
 
 function world() {
   const clock = new VirtualClock();
-  const holds = new ExportHolds(clock);
-  const waitMs = () => (holds.trouble?.untilMs ?? clock.monotonic()) - clock.monotonic();
-  const intervalWaitMs = () => (holds.intervals[0]?.untilMs ?? clock.monotonic()) - clock.monotonic();
-  return { clock, holds, waitMs, intervalWaitMs };
+  const delays = new ExportDelays(clock);
+  const waitMs = () => (delays.trouble?.untilMs ?? clock.monotonic()) - clock.monotonic();
+  const intervalWaitMs = () => (delays.intervals[0]?.untilMs ?? clock.monotonic()) - clock.monotonic();
+  return { clock, delays, waitMs, intervalWaitMs };
 }
 
 describe('failures', () => {
@@ -26,16 +26,16 @@ describe('failures', () => {
     [{ kind: 'retryAfter', delayMs: 7_000 }, 7_000],
     [{ kind: 'retryAfter', delayMs: 0 }, 1_000],
   ])('wait as their handling says: %j', (handling, expected) => {
-    const { holds, waitMs } = world();
-    holds.failed(failure(handling));
+    const { delays, waitMs } = world();
+    delays.failed(failure(handling));
     expect(waitMs()).toBe(expected);
   });
 
   test('in a row wait longer each time, up to a minute', async () => {
-    const { clock, holds, waitMs } = world();
+    const { clock, delays, waitMs } = world();
     const waits: number[] = [];
     for (let times = 0; times < 8; times++) {
-      holds.failed(failure());
+      delays.failed(failure());
       waits.push(waitMs());
       await clock.advance(waitMs());
     }
@@ -43,10 +43,10 @@ describe('failures', () => {
   });
 
   test('that name a delay of nothing wait longer each time, too', async () => {
-    const { clock, holds, waitMs } = world();
+    const { clock, delays, waitMs } = world();
     const waits: number[] = [];
     for (let times = 0; times < 4; times++) {
-      holds.failed(failure({ kind: 'retryAfter', delayMs: 0 }));
+      delays.failed(failure({ kind: 'retryAfter', delayMs: 0 }));
       waits.push(waitMs());
       await clock.advance(waitMs());
     }
@@ -54,34 +54,34 @@ describe('failures', () => {
   });
 
   test('that come together count as one', () => {
-    const { holds, waitMs } = world();
-    for (let times = 0; times < 4; times++) holds.failed(failure());
+    const { delays, waitMs } = world();
+    for (let times = 0; times < 4; times++) delays.failed(failure());
     expect(waitMs()).toBe(1_000);
   });
 
   test('are over once something succeeds, but are known until then', async () => {
-    const { clock, holds } = world();
+    const { clock, delays } = world();
     const error = failure();
-    holds.failed(error);
+    delays.failed(error);
     await clock.advance(1_000);
-    expect(holds.trouble).toBeUndefined();
-    expect(holds.lastError).toBe(error);
-    holds.succeeded();
-    expect(holds.lastError).toBeUndefined();
+    expect(delays.trouble).toBeUndefined();
+    expect(delays.lastError).toBe(error);
+    delays.succeeded();
+    expect(delays.lastError).toBeUndefined();
   });
 
-  test('of one interval hold it longer than all others, until it is done', async () => {
-    const { clock, holds, intervalWaitMs } = world();
+  test('of one interval delay it longer than all others, until it is done', async () => {
+    const { clock, delays, intervalWaitMs } = world();
     for (let times = 0; times < 4; times++) {
-      holds.searchFailed(order, failure());
+      delays.searchFailed(order, failure());
       await clock.advance(intervalWaitMs());
-      holds.succeeded({ ...order, segment: 4 });
+      delays.succeeded({ ...order, segment: 4 });
     }
-    holds.searchFailed(order, failure());
+    delays.searchFailed(order, failure());
     expect(intervalWaitMs()).toBe(16_000);
-    expect(holds.intervals).toMatchObject([{ segment: 3, toMs: 100 }]);
-    holds.succeeded(order);
-    expect(holds.intervals).toEqual([]);
+    expect(delays.intervals).toMatchObject([{ segment: 3, toMs: 100 }]);
+    delays.succeeded(order);
+    expect(delays.intervals).toEqual([]);
   });
 });
 
@@ -89,10 +89,10 @@ test.each([
   ['QueryRefused', [30_000, 60_000, 120_000, 240_000, 300_000, 300_000]],
   ['DestinationAccessDenied', [30_000, 30_000, 30_000, 30_000, 30_000, 30_000]],
 ])('an interval whose search stalls waits longer each time where nothing can mend it: %s', async (reason, expected) => {
-  const { clock, holds, waitMs, intervalWaitMs } = world();
+  const { clock, delays, waitMs, intervalWaitMs } = world();
   const waits: number[] = [];
   for (let times = 0; times < 6; times++) {
-    holds.searchFailed(order, failure({ kind: 'stall' }, reason));
+    delays.searchFailed(order, failure({ kind: 'stall' }, reason));
     waits.push(intervalWaitMs());
     expect(waitMs()).toBe(30_000);
     await clock.advance(intervalWaitMs());
@@ -101,10 +101,10 @@ test.each([
 });
 
 test('an interval is searched again at once, but not for ever', async () => {
-  const { clock, holds, intervalWaitMs } = world();
+  const { clock, delays, intervalWaitMs } = world();
   const waits: number[] = [];
   for (let times = 0; times < 6; times++) {
-    holds.again(order, 'a status was lost');
+    delays.again(order, 'a status was lost');
     waits.push(intervalWaitMs());
     await clock.advance(intervalWaitMs());
   }
@@ -112,17 +112,17 @@ test('an interval is searched again at once, but not for ever', async () => {
 });
 
 test('what cannot be proven waits for a person, whatever succeeds meanwhile', () => {
-  const { holds } = world();
+  const { delays } = world();
   const unproven = {
     order,
     reason: 'CountDiffers',
     message: '3 rows were counted, and 2 were found',
     figures: undefined,
   } as const;
-  holds.incomplete(unproven);
-  holds.succeeded({ ...order, segment: 4 });
-  expect(holds.unproven).toEqual([unproven]);
-  expect(holds.intervals).toEqual([{ segment: 3, toMs: 100, untilMs: undefined, message: unproven.message }]);
-  holds.lift();
-  expect([holds.unproven, holds.intervals]).toEqual([[], []]);
+  delays.incomplete(unproven);
+  delays.succeeded({ ...order, segment: 4 });
+  expect(delays.unproven).toEqual([unproven]);
+  expect(delays.intervals).toEqual([{ segment: 3, toMs: 100, untilMs: undefined, message: unproven.message }]);
+  delays.lift();
+  expect([delays.unproven, delays.intervals]).toEqual([[], []]);
 });

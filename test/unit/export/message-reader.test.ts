@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MessageReading } from '../../../src/export/message-reading.ts';
+import { MessageReader } from '../../../src/export/message-reader.ts';
 import { evenly, hour, SearchWorld } from './search-world.ts';
 
 async function readingOf(world: SearchWorld) {
@@ -8,7 +8,7 @@ async function readingOf(world: SearchWorld) {
   const progress = await simulated.run(job.whenFinished());
   const { signal } = new AbortController();
   const order = { segment: 0, ...hour };
-  const reading = new MessageReading({ job, order, tools, signal, countedRows: undefined });
+  const reading = new MessageReader({ job, order, tools, signal, countedRows: undefined });
   return { job, reading, end: { progress, sign: undefined, isDone: true } };
 }
 

@@ -1,17 +1,17 @@
 /** The port between an interval's search and the reading of its job's results into files: messages or records. */
 import type { CommittedFile } from '../destination/commit-record.ts';
 import type { JobProgress } from '../service/jobs/job-gathering.ts';
-import type { CutSign } from './cut.ts';
-import type { Run, Verdict } from './proof.ts';
+import type { CutSign } from './message-limit.ts';
+import type { SearchFacts, Verdict } from './proof.ts';
 
 /** Findings of a reading, for the verdict. */
-export type Found = Pick<
-  Run,
+export type Findings = Pick<
+  SearchFacts,
   'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
-export type Reading = Extract<Verdict, { kind: 'read' }>;
+export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
 /** Count of an interval by another source than the job. */
-export type Counted = NonNullable<Run['counted']>;
+export type IndependentCount = NonNullable<SearchFacts['counted']>;
 
 /** State of a search that is finished or was ended early. */
 export interface SearchEnd {
@@ -21,16 +21,16 @@ export interface SearchEnd {
   readonly isDone: boolean;
 }
 
-export interface JobReading {
-  readonly found: Found;
+export interface ResultReader {
+  readonly found: Findings;
   /** Returns whether a whole page can be read while the search runs. */
   mayReadEarly(progress: JobProgress): boolean;
   /** Reads that page. */
   readEarly(): Promise<void>;
   /** Reads what the verdict requires, after the search. */
-  read(reading: Reading, end: SearchEnd): Promise<void>;
+  read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
   /** Takes the service's count of an interval, reported with `found`. */
-  counts(counted: Counted): void;
+  counts(counted: IndependentCount): void;
   /** Stages the files of the last reading and returns them. */
   end(): Promise<readonly CommittedFile[]>;
   /** Removes all files. Never rejects. */

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { backoffMs, doubledMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { recordKey } from '../destination/commit-record.ts';
-import type { Hold, SearchOrder } from './export-decision.ts';
+import type { IntervalDelay, SearchOrder } from './export-decision.ts';
 import type { Shortcoming } from './proof.ts';
 
 /** An interval that cannot be proven to have all its rows. */
@@ -45,9 +45,9 @@ const toleratedFailures = 3;
 /** Number of searches of one interval that may follow each other without delay. */
 const hastySearches = 2;
 
-export class ExportHolds {
+export class ExportDelays {
   readonly #clock: Clock;
-  readonly #intervals = new Map<string, Hold>();
+  readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
   /** Searches that proved nothing, by interval. */
@@ -64,7 +64,7 @@ export class ExportHolds {
   }
 
   /** Intervals that are currently delayed. */
-  get intervals(): readonly Hold[] {
+  get intervals(): readonly IntervalDelay[] {
     return [...this.#intervals.values()];
   }
 
@@ -124,13 +124,13 @@ export class ExportHolds {
     this.failed(error);
     const failures = this.#count(order) - 1;
     const delayMs = lastingDelayMs(error, failures) ?? delayAfter(error, failures, longestIntervalHoldMs);
-    this.#hold(order, delayMs, error.message);
+    this.#delay(order, delayMs, error.message);
   }
 
   /** Records that a search proved nothing and is repeated, with a delay after several repetitions. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
-    if (hasty > 0) this.#hold(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
+    if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
   /** Records an unproven interval for which another search would give nothing new. */
@@ -161,7 +161,7 @@ export class ExportHolds {
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the holds of unproven intervals, because the policy has changed. */
+  /** Ends the delays of unproven intervals, because the policy has changed. */
   liftUnproven(): void {
     for (const key of this.#unproven.keys()) this.#intervals.delete(key);
     this.#unproven.clear();
@@ -177,7 +177,7 @@ export class ExportHolds {
     return failures;
   }
 
-  #hold({ segment, toMs }: SearchOrder, delayMs: number, message: string): void {
+  #delay({ segment, toMs }: SearchOrder, delayMs: number, message: string): void {
     const untilMs = this.#clock.monotonic() + delayMs;
     this.#intervals.set(recordKey({ segment, toMs }), { segment, toMs, untilMs, message });
   }

@@ -11,26 +11,26 @@ import type { SearchJob } from '../service/jobs/search-job.ts';
 import type { RecordPage } from '../service/jobs/search-service.ts';
 import type { SearchOrder } from './export-decision.ts';
 import { IntervalFiles } from './interval-files.ts';
-import type { Found, JobReading, Reading, SearchEnd } from './job-reading.ts';
+import type { Findings, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
 import type { SearchTools } from './search-tools.ts';
 
-export interface RecordReadingOptions {
+export interface RecordReaderOptions {
   readonly job: SearchJob;
   readonly order: SearchOrder;
   readonly tools: SearchTools;
   readonly signal: AbortSignal;
 }
 
-export class RecordReading implements JobReading {
-  readonly #options: RecordReadingOptions;
+export class RecordReader implements ResultReader {
+  readonly #options: RecordReaderOptions;
   #files: IntervalFiles | undefined;
   #received: number | undefined;
 
-  constructor(options: RecordReadingOptions) {
+  constructor(options: RecordReaderOptions) {
     this.#options = options;
   }
 
-  get found(): Found {
+  get found(): Findings {
     const received = this.#received;
     const none = { overlapping: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
     const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
@@ -45,7 +45,7 @@ export class RecordReading implements JobReading {
 
   async readEarly(): Promise<void> {}
 
-  async read(_reading: Reading, { progress }: SearchEnd): Promise<void> {
+  async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
     // A search without aggregation also counts no records; only a request for records shows the difference.
@@ -89,6 +89,6 @@ export class RecordReading implements JobReading {
     if (records.length > 0) tools.chosenFields.saw(fields);
     for (const record of records) this.#files.row(recordRow(record));
     this.#received = (this.#received ?? 0) + records.length;
-    return this.#files.room();
+    return this.#files.drained();
   }
 }

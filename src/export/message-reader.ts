@@ -9,18 +9,18 @@ import type { CommittedFile } from '../destination/commit-record.ts';
 import type { JobProgress } from '../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
 import { maxPageRows } from '../service/jobs/search-service.ts';
-import { type Interval, wholeBuckets } from './cut.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
 import { JobPages } from './job-pages.ts';
-import type { Counted, Found, JobReading, Reading, SearchEnd } from './job-reading.ts';
+import { type Interval, wholeBuckets } from './message-limit.ts';
+import type { Findings, IndependentCount, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
 import { type RunFigures, RunTally, type RunTallyOptions } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
 import { sliceMsOf } from './slice-counts.ts';
 
-export interface MessageReadingOptions {
+export interface MessageReaderOptions {
   readonly job: SearchJob;
   readonly order: SearchOrder;
   readonly tools: SearchTools;
@@ -32,8 +32,8 @@ export interface MessageReadingOptions {
 /** Maximum number of readings of a finished job. */
 const mostReadings = 5;
 
-export class MessageReading implements JobReading {
-  readonly #options: MessageReadingOptions;
+export class MessageReader implements ResultReader {
+  readonly #options: MessageReaderOptions;
   /** Range of the job: the order's interval or more. */
   readonly #range: Interval;
   readonly #pages: JobPages;
@@ -43,20 +43,20 @@ export class MessageReading implements JobReading {
   #isReadInPart = false;
   #heldAreWritten = false;
   #writtenFromMs: number | undefined;
-  #counted: Counted | undefined;
+  #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
   /** Figures of the previous reading, if it read only the finished job. */
   #figuresBefore: RunFigures | undefined;
 
-  constructor(options: MessageReadingOptions) {
+  constructor(options: MessageReaderOptions) {
     this.#options = options;
     this.#pages = new JobPages(options);
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
   /** Findings of the readings; empty before the first. */
-  get found(): Found {
+  get found(): Findings {
     const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
     return {
       figures,
@@ -71,8 +71,8 @@ export class MessageReading implements JobReading {
 
   /** Returns whether a whole page can be read while the search runs, without an additional request. */
   mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
-    const { task, traits } = this.#options.tools;
-    const isSafe = traits.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
+    const { task, quirks } = this.#options.tools;
+    const isSafe = quirks.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
     const isWanted = errors.texts.length === 0 && !isTainted && !this.#isWider;
     return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
   }
@@ -86,13 +86,13 @@ export class MessageReading implements JobReading {
   }
 
   /** Reads what the verdict requires, after the search. */
-  async read(reading: Reading, end: SearchEnd): Promise<void> {
+  async read(reading: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
     if (this.#readings === 1 && this.#rows) {
       this.#useBucketsOnTheWay(reading, end, this.#rows);
       await this.#readOn(this.#rows, end);
     } else {
-      if (this.#isReadEarly) this.#options.tools.traits.readsEarly = false;
+      if (this.#isReadEarly) this.#options.tools.quirks.readsEarly = false;
       const isKnown = this.#isWider && !this.#isReadInPart;
       await this.#readAnew(reading, end, isKnown ? this.#rows?.oldestMs : undefined);
     }
@@ -102,7 +102,7 @@ export class MessageReading implements JobReading {
   }
 
   /** Takes the service's count of an interval. */
-  counts(counted: Counted): void {
+  counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
 
@@ -123,7 +123,7 @@ export class MessageReading implements JobReading {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
-  async #readAnew(reading: Reading, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
+  async #readAnew(reading: ReadingOrder, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
     await this.giveUp();
     const isWhole = !this.#isReadEarly && !this.#isReadInPart;
     this.#figuresBefore = isWhole ? this.#rows?.figures(false) : undefined;
@@ -146,7 +146,7 @@ export class MessageReading implements JobReading {
   }
 
   /** Applies the start that buckets show during early reading, unless older rows were already read. */
-  #useBucketsOnTheWay({ mayLeave }: Reading, end: SearchEnd, rows: IntervalRows): void {
+  #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
     if (!mayLeave) return;
     const beforeMs = this.#knownBegin(end, rows.oldestMs);
     if (beforeMs === undefined) return;

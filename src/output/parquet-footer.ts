@@ -9,12 +9,12 @@ import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
 /** Texts as bytes. */
-export type Bound = bigint | number | boolean | Uint8Array;
+export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of a column's values, if there are any. */
 export interface Bounds {
-  readonly least?: Bound | undefined;
-  readonly greatest?: Bound | undefined;
+  readonly least?: ValueBound | undefined;
+  readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
   /** Only for doubles. */
   readonly nans?: number;
@@ -40,7 +40,7 @@ const formatVersion = 2;
 const optional = 1;
 const listOfStructs = { fieldHeader: 0x19, short: 0x0c, long: 0xfc, longest: 14 } as const;
 
-export class RowGroups {
+export class ParquetFooter {
   readonly #elements: readonly SchemaElement[];
   readonly #codec: Codec;
   readonly #groups = new ByteWriter();

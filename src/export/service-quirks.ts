@@ -3,10 +3,10 @@
  * restart costs a job, but no row.
  */
 import type { JobProgress } from '../service/jobs/job-gathering.ts';
-import { smallestLimitAfter } from './cut.ts';
+import { smallestLimitAfter } from './message-limit.ts';
 
 /** Factor for the next expected duration if a search was done at its first status, since its true duration is then unknown. */
-const soonerPart = 0.99;
+const soonerRatio = 0.99;
 
 /** Allowance in ms for `Date`, which has whole seconds and is received with an answer. */
 export const dateRoundingMs = 1_500;
@@ -21,7 +21,7 @@ export interface BegunSearch {
   readonly ends: () => void;
 }
 
-export class ServiceTraits {
+export class ServiceQuirks {
   /** True after a row was found at the exact end of a search. `to − 1` is sent from then on (E10). */
   isEndInclusive = false;
   /** False after pages that were read early had to be read again (E7). */
@@ -74,7 +74,7 @@ export class ServiceTraits {
   /** Records the duration of a finished search, observed by its `looks`th status. */
   took(searchMs: number, looks: number): void {
     const isAsExpected = this.#searchMs !== undefined && looks <= 1;
-    this.#searchMs = isAsExpected ? soonerPart * (this.#searchMs ?? searchMs) : searchMs;
+    this.#searchMs = isAsExpected ? soonerRatio * (this.#searchMs ?? searchMs) : searchMs;
   }
 
   /** Maximum clock difference in ms that is expected from earlier answers; `Date` has whole seconds. */
@@ -93,15 +93,15 @@ export class ServiceTraits {
  * Quirks of each service by its id. Observations by message time are not used for searches by receipt time: wrongly assumed inclusive ends
  * would lose rows (E10).
  */
-export class TraitsOfServices {
-  readonly #byService = new Map<string, ServiceTraits>();
+export class QuirksOfServices {
+  readonly #byService = new Map<string, ServiceQuirks>();
 
-  of(serviceId: string, byReceiptTime: boolean): ServiceTraits {
+  of(serviceId: string, byReceiptTime: boolean): ServiceQuirks {
     const key = `${serviceId} ${byReceiptTime ? 'receipt' : 'message'}`;
     const known = this.#byService.get(key);
     if (known) return known;
-    const traits = new ServiceTraits();
-    this.#byService.set(key, traits);
-    return traits;
+    const quirks = new ServiceQuirks();
+    this.#byService.set(key, quirks);
+    return quirks;
   }
 }

@@ -1,21 +1,21 @@
 /** From a Secret to the simulator's server and back over real TLS, and the messages for a wrong Secret. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JournalEntry } from '../../../../simulator/journal.ts';
-import { ServiceModel } from '../../../../simulator/model.ts';
-import type { FaultScenario } from '../../../../simulator/scenario.ts';
-import { type SimulatorServer, startServer } from '../../../../simulator/server.ts';
-import { Accounts } from '../../../../src/account/accounts.ts';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { silentLogger } from '../../../../src/base/log.ts';
-import { noMetrics } from '../../../../src/base/metrics.ts';
-import { SecretText } from '../../../../src/base/secret-text.ts';
-import { alwaysLeading } from '../../../../src/cli/memory-host.ts';
-import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
-import { connectOverTls } from '../../../../src/service/connect.ts';
-import type { RowReceiver } from '../../../../src/service/jobs/search-service.ts';
-import type { PageRow } from '../../../../src/service/pages/page-row.ts';
-import { everlastingRight } from '../../../support/send-rights.ts';
-import { type Certificate, connectProxy, selfSigned } from './loopback.ts';
+import type { JournalEntry } from '../../../simulator/journal.ts';
+import { ServiceModel } from '../../../simulator/model.ts';
+import type { FaultScenario } from '../../../simulator/scenario.ts';
+import { type SimulatorServer, startServer } from '../../../simulator/server.ts';
+import { Accounts } from '../../../src/account/accounts.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { noMetrics } from '../../../src/base/metrics.ts';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { alwaysLeading } from '../../../src/cli/memory-host.ts';
+import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
+import { connectOverTls } from '../../../src/service/connect.ts';
+import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../../src/service/pages/page-row.ts';
+import { type Certificate, connectProxy, selfSigned } from '../../support/loopback.ts';
+import { everlastingRight } from '../../support/send-rights.ts';
 
 const key = { namespace: 'logging', name: 'log-service' };
 
@@ -177,7 +177,7 @@ describe('faults on the wire', () => {
   });
 });
 
-describe('a Secret that is wrong in a way that shows on the wire', () => {
+describe.concurrent('a Secret that is wrong in a way that shows on the wire', () => {
   const cases: readonly [string, () => Record<string, string>, string, string, string][] = [
     ['a wrong key', () => ({ accessKey: 'canary' }), 'Unauthorized', 'stall', 'accessKey'],
     ['no CA', () => ({ 'ca.crt': '' }), 'CertificateNotTrusted', 'stall', 'ca.crt'],
