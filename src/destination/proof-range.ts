@@ -12,6 +12,7 @@ import {
   type DigestVerdict,
   figuresInSlices,
   figuresOf,
+  type ProvenRange,
   type RangeFigures,
   type RepeatedRows,
   rangeFigures,
@@ -55,13 +56,8 @@ export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
 ): readonly ProofRange[] {
-  const ranges: ProofRange[] = [];
-  for (const part of partsOf(intervals, verdicts)) {
-    const joined = join(ranges.at(-1), part);
-    if (joined) ranges[ranges.length - 1] = joined;
-    else ranges.push(part);
-  }
-  return ranges;
+  const isAlike = (left: ProofRange, right: ProofRange) => left.level === right.level && right.level !== 'None';
+  return joinProven(partsOf(intervals, verdicts), isAlike);
 }
 
 /**
@@ -166,27 +162,37 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins two neighbouring ranges. Returns undefined if their proofs differ. */
-function join(before: ProofRange | undefined, range: ProofRange): ProofRange | undefined {
-  if (before?.level !== range.level || range.level === 'None' || before.toMs !== range.fromMs) return undefined;
-  if (!areComparedAlike(before, range)) return undefined;
+/** Joins neighbouring ranges that are proven by the same figures. */
+export function joinProven<R extends ProvenRange>(
+  ranges: readonly R[],
+  isAlike = (_left: R, _right: R) => true,
+): readonly R[] {
+  const joined: R[] = [];
+  for (const range of ranges) {
+    const last = joined.at(-1);
+    const isNext = last?.toMs === range.fromMs && areComparedAlike(last, range) && isAlike(last, range);
+    if (last && isNext) joined[joined.length - 1] = join(last, range);
+    else joined.push(range);
+  }
+  return joined;
+}
+
+function join<R extends ProvenRange>(before: R, range: R): R {
   const repeated = joinRepeated(before.repeated, range.repeated);
   return {
-    ...{ fromMs: before.fromMs, toMs: range.toMs, level: range.level, compared: range.compared },
+    ...before,
+    toMs: range.toMs,
     figures: joinFigures(before.figures, range.figures),
     ...(repeated && { repeated }),
-    ...(range.wholeIntervals && { wholeIntervals: true }),
   };
 }
 
 /** Whether a digest has compared the same figures of both, and both slice by slice or neither. */
-export function areComparedAlike(left: Compared, right: Compared): boolean {
+function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }
 
-type Compared = Pick<ProofRange, 'compared' | 'wholeIntervals'>;
-
-export function joinFigures(left: RangeFigures, right: RangeFigures): RangeFigures {
+function joinFigures(left: RangeFigures, right: RangeFigures): RangeFigures {
   const { bytes, oldestMs, newestMs, rows } = right;
   const hasBytes = left.bytes !== undefined && bytes !== undefined;
   const oldest = Math.min(left.oldestMs ?? Number.POSITIVE_INFINITY, oldestMs ?? Number.POSITIVE_INFINITY);
@@ -198,10 +204,7 @@ export function joinFigures(left: RangeFigures, right: RangeFigures): RangeFigur
   };
 }
 
-export function joinRepeated(
-  left: RepeatedRows | undefined,
-  right: RepeatedRows | undefined,
-): RepeatedRows | undefined {
+function joinRepeated(left: RepeatedRows | undefined, right: RepeatedRows | undefined): RepeatedRows | undefined {
   if (!left || !right) return left ?? right;
   const hasBytes = left.bytes !== undefined && right.bytes !== undefined;
   return {

@@ -8,6 +8,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { asLogfleetError, LogfleetError, mayPass } from '../base/errors.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
 import type { JobOrder, RecordPage } from '../service/jobs/search-service.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet } from './job-set.ts';
 
@@ -101,6 +102,41 @@ export function notCounted(): LogfleetError {
     code: 'export.notCounted',
     message: 'The service gave no reliable count of an interval: answers were lost or contained no count.',
     handling: { kind: 'backoff' },
+    reason: 'CountMissing',
+  });
+}
+
+export type IntervalCount =
+  | { readonly kind: 'counted'; readonly rows: number }
+  /** Errors that the count's job reported. */
+  | { readonly kind: 'errors'; readonly errors: readonly string[] };
+
+/** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
+export async function countInterval(order: JobOrder, tools: AggregationTools): Promise<IntervalCount> {
+  const counted = await aggregate(order, 'count', tools).catch((thrown: unknown) => {
+    throw isRefused(thrown) ? countRefused(thrown) : thrown;
+  });
+  if (counted.kind === 'errors') return counted;
+  const { records, messageCount } = counted;
+  // Some services return no record for zero rows.
+  if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
+  const [record] = records;
+  const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;
+  if (rows === undefined) throw notCounted();
+  return { kind: 'counted', rows };
+}
+
+/** True if the service refused the query with the appended count. */
+export function isRefused(thrown: unknown): thrown is ServiceError {
+  return thrown instanceof ServiceError && thrown.status === 400 && thrown.handling.kind === 'stall';
+}
+
+function countRefused(cause: ServiceError): LogfleetError {
+  const { serviceCode = 'no code', handling } = cause;
+  const what = `The service refuses the query with "| count" behind it (${serviceCode}), by which an interval is proven whose search was cut or lost an answer`;
+  const advice = 'nothing is wrong with the query alone; export with one that can be counted';
+  return new LogfleetError({
+    ...{ code: 'export.countRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',
   });
 }

@@ -14,7 +14,7 @@ import { inParallel } from '../base/parallel.ts';
 import { type CommittedFile, sumOfFigures } from '../destination/commit-record.ts';
 import { joinSlices, summaryOf } from '../destination/slice-figures.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
-import type { PageRow } from '../service/pages/page-row.ts';
+
 import { AnyOrder } from './duplicates.ts';
 import type { SearchOrder } from './export-decision.ts';
 import { withOperators } from './export-task.ts';
@@ -300,7 +300,7 @@ class DenseSearch implements DenseFiles {
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
     pages.beginAgain();
-    await readAll(pages, messageCount, new CountedRows(tally));
+    await readAll(pages, messageCount, tally);
     const { received, duplicates, overlapping } = tally.figures(true);
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
@@ -324,31 +324,6 @@ class DenseSearch implements DenseFiles {
 /** The number of rows looks like a limit, and no other sign of a cut exists. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
-}
-
-/** Receiver that counts rows without writing them. */
-class CountedRows implements PageReceiver {
-  readonly #tally: RunTally;
-
-  constructor(tally: RunTally) {
-    this.#tally = tally;
-  }
-
-  get repeatedAtStart(): number {
-    return this.#tally.repeatedAtStart;
-  }
-
-  beginPage(): void {
-    this.#tally.beginPage();
-  }
-
-  overlaps(): void {
-    this.#tally.overlaps();
-  }
-
-  row(row: PageRow): void {
-    this.#tally.take(row);
-  }
 }
 
 async function readAll(pages: JobPages, messageCount: number, receiver: PageReceiver): Promise<void> {

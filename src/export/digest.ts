@@ -20,7 +20,6 @@ import {
   type RepeatedRows,
   type TimeRange,
 } from '../destination/digest-verdict.ts';
-import { areComparedAlike, joinFigures, joinRepeated } from '../destination/proof-range.ts';
 import {
   hashOfSlices,
   isInside,
@@ -336,26 +335,6 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
     ...(oldest === undefined ? {} : { oldestMs: oldest }),
     ...(newest === undefined ? {} : { newestMs: newest }),
   };
-}
-
-/** Joins adjacent ranges that are proven by the same figures. */
-export function joinProven(ranges: readonly ProvenRange[]): readonly ProvenRange[] {
-  const joined: ProvenRange[] = [];
-  for (const range of ranges) {
-    const last = joined.at(-1);
-    if (last?.toMs !== range.fromMs || !areComparedAlike(last, range)) {
-      joined.push(range);
-      continue;
-    }
-    const repeated = joinRepeated(last.repeated, range.repeated);
-    joined[joined.length - 1] = {
-      ...{ fromMs: last.fromMs, toMs: range.toMs, compared: last.compared },
-      figures: joinFigures(last.figures, range.figures),
-      ...(repeated && { repeated }),
-      ...(range.wholeIntervals && { wholeIntervals: true }),
-    };
-  }
-  return joined;
 }
 
 /**

@@ -16,8 +16,7 @@ import { totalsOf } from '../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../destination/plan-object.ts';
 import { unprovenOf } from '../destination/proof-range.ts';
 import { longestQueryMs } from '../service/jobs/missing-job.ts';
-import { nextAim, usualLimit } from './next-aim.ts';
-import { settlingMs } from './settling.ts';
+import { settlingMs } from './service-quirks.ts';
 
 /** Range to search: `[fromMs, toMs)` of a segment. The next record of the segment ends at `toMs`. */
 export interface SearchOrder {
@@ -337,4 +336,23 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
   ];
   return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
+}
+
+/** Limit of most services (8). */
+export const usualLimit = 100_000;
+/** Ratio of the limit that a search should reach, since rows are not evenly distributed. */
+const aimedRatio = 0.6;
+/** Maximum growth factor: an interval with few rows predicts little. */
+const widest = 4;
+
+/**
+ * Start of the next search in the rest of a segment by receipt time, where a cut search proves nothing and its interval must be halved (E4).
+ * The rows of the interval before give the estimate. Each cut search costs a job, and so does each search that is too small.
+ */
+export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
+  const widthMs = before.toMs - before.fromMs;
+  const aimedRows = aimedRatio * (smallestLimit ?? usualLimit);
+  const factor = before.written === 0 ? widest : Math.min(widest, aimedRows / before.written);
+  const aimMs = rest.toMs - Math.max(1, Math.floor(widthMs * factor));
+  return Math.max(rest.fromMs, aimMs);
 }

@@ -29,8 +29,7 @@ import {
 import { JobSet, noTurnCode } from './job-set.ts';
 import { cutSign, type Interval, wholeBuckets } from './message-limit.ts';
 import type { JobView, OpenedJob, SearchTools } from './search-tools.ts';
-import { dateRoundingMs } from './service-quirks.ts';
-import { settlingMs } from './settling.ts';
+import { dateRoundingMs, settlingMs } from './service-quirks.ts';
 import { countFinely } from './slice-counts.ts';
 
 /** Only `planExport` writes to the destination. */

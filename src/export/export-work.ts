@@ -13,7 +13,6 @@ import { asLogfleetError } from '../base/errors.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { recordKey } from '../destination/commit-record.ts';
 import type { Destination } from '../destination/destination.ts';
-import { ChosenFields } from './chosen-fields.ts';
 import {
   decide,
   digestSegment,
@@ -25,7 +24,6 @@ import {
 } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, slicesText } from './figure-text.ts';
-import { NewestTexts } from './newest-texts.ts';
 import {
   delayBeforePlan,
   type Plan,
@@ -35,8 +33,8 @@ import {
   waitBeforeSearch,
 } from './planning-step.ts';
 import { type DigestResult, Proving, verdictOf } from './proving.ts';
-import { RunningSearches, type Search, waitingSearches } from './running-searches.ts';
-import type { OpenedJob, SearchStart, SearchTools } from './search-tools.ts';
+import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
+import { ChosenFields, type OpenedJob, type SearchStart, type SearchTools } from './search-tools.ts';
 import { StoredExport } from './stored-export.ts';
 import {
   type PlannedState,

@@ -21,9 +21,9 @@ import { doubledMs } from '../base/retry-delay.ts';
 import { type CommitOutcome, type CommitRecord, commit } from '../destination/commit-record.ts';
 import type { Histogram, JobProgress } from '../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
+import { countInterval } from './aggregation.ts';
 import { searchDense } from './dense-millisecond.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
-import { countInterval } from './interval-count.ts';
 import { JobSet } from './job-set.ts';
 import { type CutSign, cutSign } from './message-limit.ts';
 import { MessageReader } from './message-reader.ts';
@@ -38,8 +38,7 @@ import {
 import { RecordReader } from './record-reader.ts';
 import type { ResultReader, SearchEnd } from './result-reader.ts';
 import type { JobView, SearchOutcome, SearchStart, SearchTools } from './search-tools.ts';
-import type { BegunSearch } from './service-quirks.ts';
-import { settlingMs } from './settling.ts';
+import { type BegunSearch, settlingMs } from './service-quirks.ts';
 
 /** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
 const commitTries = 6;

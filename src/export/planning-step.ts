@@ -4,7 +4,7 @@
 import { isOver, isScannedOut, type Wait } from './export-decision.ts';
 import type { PlannedExport, PlanningView, PlanOptions } from './export-planning.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
-import { settlingMs } from './settling.ts';
+import { settlingMs } from './service-quirks.ts';
 import type { WorkLimits } from './work-view.ts';
 
 export type Plan = (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport>;

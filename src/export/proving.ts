@@ -5,11 +5,13 @@
  * Invariant: a digest starts after the last search of its range has ended. Nothing is written here.
  */
 import { LogfleetError } from '../base/errors.ts';
+import { inParallel } from '../base/parallel.ts';
 import type { CommitRecord, RepeatedMessage } from '../destination/commit-record.ts';
 import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../destination/digest-verdict.ts';
+import { joinProven } from '../destination/proof-range.ts';
 import type { JobOrder } from '../service/jobs/search-service.ts';
 import type { ServiceError } from '../service/requests/service-error.ts';
-import { type Aggregated, aggregate, notCounted } from './aggregation.ts';
+import { type Aggregated, aggregate, isRefused, notCounted } from './aggregation.ts';
 import {
   againOf,
   compare,
@@ -20,10 +22,8 @@ import {
   digestOperators,
   digestSlices,
   groupsOf,
-  joinProven,
   repeatedOf,
 } from './digest.ts';
-import { isRefused } from './interval-count.ts';
 import { JobSet } from './job-set.ts';
 import type { JobView, SearchTools } from './search-tools.ts';
 import { sliceLength } from './slice-counts.ts';
@@ -93,7 +93,12 @@ export class Proving {
     if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
     const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
     try {
-      const compared = (await inParallel(runs, parallelism, (run) => this.#compareRun(run))).flat();
+      const comparedRuns: (readonly ComparedGroup[])[] = [];
+      const compareRun = async (index: number) => {
+        comparedRuns[index] = await this.#compareRun(runs[index] ?? []);
+      };
+      await inParallel([...runs.keys()], () => parallelism, compareRun);
+      const compared = comparedRuns.flat();
       const differing = compared.flatMap(({ group, comparison }) =>
         comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
       );
@@ -200,34 +205,6 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 
 function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
-}
-
-/**
- * Runs an action on items in parallel. Results keep the items' order. The first failure stops further items and rejects after running
- * actions have ended.
- */
-async function inParallel<T, R>(
-  items: readonly T[],
-  most: number,
-  act: (item: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results: R[] = [];
-  let next = 0;
-  let hasFailed = false;
-  const worker = async () => {
-    while (next < items.length && !hasFailed) {
-      const index = next++;
-      try {
-        results[index] = await act(items[index] as T);
-      } catch (error) {
-        hasFailed = true;
-        throw error;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(most, items.length) }, worker));
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return results;
 }
 
 function digestRefused(cause: ServiceError): LogfleetError {

@@ -130,6 +130,11 @@ export class RunTally {
     this.#overlapping += this.#repeatedAtStart;
   }
 
+  /** Counts a row that is not written. */
+  row(row: PageRow): void {
+    this.take(row);
+  }
+
   take(row: PageRow): RowFate {
     const { byReceiptTime, duplicates } = this.#options;
     if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;

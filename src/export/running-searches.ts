@@ -10,7 +10,6 @@ import type { Histogram } from '../service/jobs/job-gathering.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
 import type { ExportDelays } from './export-delays.ts';
 import type { Interval } from './message-limit.ts';
-import type { NewestTexts } from './newest-texts.ts';
 import { RowHistogram } from './row-histogram.ts';
 import type { JobView, OpenedJob, SearchOutcome, SearchStart } from './search-tools.ts';
 
@@ -190,4 +189,36 @@ export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'c
     .map(({ begunAtMs }) => begunAtMs + usualCreationMs - nowMs);
   const comingMs = leftMs.filter((ms) => ms > 0);
   return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
+}
+
+/** Maximum number of texts shown in status, all different, newest first. */
+const maxTexts = 10;
+
+interface Told {
+  readonly text: string;
+  /** Subject of the latest report of this text. */
+  readonly of: string | undefined;
+}
+
+export class NewestTexts {
+  #told: readonly Told[] = [];
+
+  get all(): readonly string[] {
+    return this.#told.map(({ text }) => text);
+  }
+
+  /** Adds a text. A known text becomes the newest again. */
+  tell(text: string, of?: string): void {
+    this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
+  }
+
+  /** Adds a text unless it is known; a known text keeps its position. */
+  keep(text: string): void {
+    if (!this.all.includes(text)) this.tell(text);
+  }
+
+  /** Removes the texts about this subject. */
+  forget(of: string): void {
+    this.#told = this.#told.filter((told) => told.of !== of);
+  }
 }

@@ -6,11 +6,10 @@ import type { Logger } from '../base/log.ts';
 import type { CommitRecord } from '../destination/commit-record.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Writer } from '../destination/writer.ts';
-import type { DescribedField } from '../output/columns.ts';
+import { type DescribedField, foldedName } from '../output/columns.ts';
 import type { SearchJob } from '../service/jobs/search-job.ts';
 import type { SearchJobs } from '../service/jobs/search-jobs.ts';
 import type { JobState } from '../service/jobs/search-service.ts';
-import type { ChosenFields } from './chosen-fields.ts';
 import type { SearchOrder, StopReason } from './export-decision.ts';
 import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './proof.ts';
@@ -87,3 +86,29 @@ export type SearchOutcome =
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }
   | { readonly kind: 'stopped'; readonly reason: StopReason };
+
+/**
+ * Finds selected fields (`output.fields`) that no page described (2.4). They are usually misspelled, and their columns would be empty. The
+ * result is only shown to users. Nothing is reported for a service that does not describe its fields.
+ */
+export class ChosenFields {
+  /** Selected names by their folded form. */
+  readonly #undescribed: Map<string, string>;
+  #hasRows = false;
+
+  constructor(fields: readonly string[]) {
+    this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
+  }
+
+  /** Undescribed fields in the order of selection. Empty before the first row. */
+  get undescribed(): readonly string[] {
+    return this.#hasRows ? [...this.#undescribed.values()] : [];
+  }
+
+  /** Takes the described fields of a page that has rows. */
+  saw(described: readonly { readonly name: string }[]): void {
+    this.#hasRows = true;
+    if (described.length === 0) this.#undescribed.clear();
+    for (const { name } of described) this.#undescribed.delete(foldedName(name));
+  }
+}

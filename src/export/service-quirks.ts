@@ -105,3 +105,14 @@ export class QuirksOfServices {
     return quirks;
   }
 }
+
+export interface SettlingFacts {
+  readonly settleDelayMs: number;
+  /** Time in ms by which the service's clock is behind ours, at least 0. The earlier clock counts. */
+  readonly clockBehindMs: number;
+}
+
+/** Age in ms from which rows are settled (E11): messages arrive late, and a search that is too early misses them permanently. */
+export function settlingMs({ settleDelayMs, clockBehindMs }: SettlingFacts): number {
+  return settleDelayMs + clockBehindMs;
+}

@@ -11,11 +11,11 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
+import { usualLimit } from '../../export/export-decision.ts';
 import { type ExportForecast, proposePlan } from '../../export/export-planning.ts';
 import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportTask, exportTask } from '../../export/export-task.ts';
 import { requestsOfCount } from '../../export/first-segments.ts';
-import { usualLimit } from '../../export/next-aim.ts';
 import { ServiceQuirks } from '../../export/service-quirks.ts';
 import type { WorkLimits } from '../../export/work-view.ts';
 

@@ -65,7 +65,7 @@ export const recordMutants: readonly Mutant[] = [
     'E11',
     'nobody waits until what is added up has settled',
     'addedRecent',
-    'export/settling.ts',
+    'export/service-quirks.ts',
     'return settleDelayMs + clockBehindMs;',
     'return 0 * (settleDelayMs + clockBehindMs);',
   ),

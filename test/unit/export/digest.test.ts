@@ -1,6 +1,7 @@
 /** Comparison of a digest's figures with the written rows: same, different, or unknown. */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
+import { joinProven } from '../../../src/destination/proof-range.ts';
 import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
 import {
   againOf,
@@ -9,7 +10,6 @@ import {
   type DigestSlice,
   digestSlices,
   groupsOf,
-  joinProven,
   readFigure,
   repeatedOf,
 } from '../../../src/export/digest.ts';
