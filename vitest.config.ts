@@ -1,12 +1,13 @@
 /**
- * The tests by folder, as projects of one run. Only `cluster`, `cluster-wide` and `e2e` need a control plane, only `store` needs an
- * S3 gateway, and each starts only when a file of these projects is run. The projects run in three groups, one after the other: tests
- * that need processors; histories, which have threads of their own; and `cluster`, `cluster-wide` and `e2e`, which wait for real time
- * most of the while. More of the last group run at once, because nothing else needs the processors then. `soak` has the tests that take
- * too long for every change; only `make soak` runs it.
+ * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs an S3 gateway.
+ * Each starts only when a file of these projects runs.
  *
- * The files of a worker share its modules: read, compiled and made fast once, they cost half as much. So no file may change what
- * others see, as a global or a variable of the environment.
+ * The projects run in three groups, one after the other. Tests of the first group keep a processor busy. Simulated histories have
+ * threads of their own. Tests of the last group start programs and wait for them. `soak` has the tests that take too long for every
+ * change; only `make soak` runs them.
+ *
+ * The files of a worker share its modules, because modules that are already compiled halve the time. So a test must not change what
+ * other files see, such as a global or an environment variable.
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
@@ -16,11 +17,10 @@ const s3Gateway = './test/support/s3-gateway-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
-/** When a project's turn comes, and how many of its files run at once. */
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
-/** Side by side they take several times as long as alone. */
-const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 180_000, hookTimeout: 180_000 };
+/** Many programs at once are slow, so a test has more time here. */
+const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
 function project(name: string, turn: typeof working | typeof waiting, globalSetup: readonly string[] = []) {
   const folder = name === 'simulator' ? 'simulator/test' : `test/${name}`;
@@ -45,10 +45,10 @@ export default defineConfig({
       project('e2e', waiting, [controlPlane]),
     ],
     isolate: false,
-    // Guards against a test that hangs; no test asserts on how long it took.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 30_000,
+    // Limits for tests that hang, far above the time of any test on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },
   },
 });

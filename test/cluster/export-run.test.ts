@@ -12,7 +12,7 @@ import {
 import { logs, type Tenant } from '../e2e/support/simulator.ts';
 import { callApi } from '../support/control-plane.ts';
 
-vi.setConfig({ maxConcurrency: 20, testTimeout: 180_000 });
+vi.setConfig({ maxConcurrency: 20 });
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
 const test = base.extend('place', ({}, { onCleanup }): Place => {

@@ -12,7 +12,7 @@ import { runToEnd } from '../e2e/support/program.ts';
 import { newestVersion, oldVersion, targetVersion } from '../e2e/support/simulator.ts';
 import { controlPlane } from '../support/control-plane.ts';
 
-vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 20 });
 
 const quick = { duration: '2s' };
 const once = { retryLimit: 2 };

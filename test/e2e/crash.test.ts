@@ -5,7 +5,7 @@
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from './support/crashes.ts';
 
-vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 100 });
 
 testCrashes([
   [

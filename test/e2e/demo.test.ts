@@ -9,9 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Time limit of the test, above that of the demo. */
-const guardMs = 170_000;
-
 let temporary: string;
 let demo: ChildProcess;
 let stdout = '';
@@ -49,7 +46,7 @@ function row(start: string): string | undefined {
   return lines.find((line) => line.startsWith(start));
 }
 
-describe('the demo', { timeout: guardMs }, () => {
+describe('the demo', () => {
   test('shows a stopped rollout, a completed rollout, an export, a report, and commands that work', async () => {
     demo.stderr?.resume();
     const [status] = await once(demo, 'exit');

@@ -6,7 +6,7 @@ import { expectPromiseKept } from './support/oracles.ts';
 import { runToEnd } from './support/program.ts';
 import { newestVersion, olderVersion, oldVersion, targetVersion } from './support/simulator.ts';
 
-vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 20 });
 
 const quick = { duration: '2s' };
 const once = { retryLimit: 2 };

@@ -12,7 +12,7 @@ import { test as base } from './support/end-to-end.ts';
 import { exportManifest, s3Place, stopGateway, volumePlace } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
 
-vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 20 });
 afterAll(() => stopGateway());
 
 const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url));

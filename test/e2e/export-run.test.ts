@@ -7,7 +7,7 @@ import { placeKinds, test, testExportCrashes, writeExport } from './support/expo
 import { expectExported, stopGateway } from './support/exports.ts';
 
 // Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
-vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopGateway());
 

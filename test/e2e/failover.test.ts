@@ -17,7 +17,7 @@ import { type Latency, SlowWay } from './support/slow-way.ts';
 const rounds = Number(process.env['LOGFLEET_FAILOVER_ROUNDS'] ?? 1);
 const worlds = Array.from({ length: Number(process.env['LOGFLEET_FAILOVER_WORLDS'] ?? 1) }, (_, index) => index + 1);
 
-vi.setConfig({ maxConcurrency: 100, testTimeout: 120_000 + 240_000 * rounds });
+vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 * rounds });
 
 interface Replica {
   readonly pod: string;

@@ -34,7 +34,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-const readyTimeoutMs = 60_000;
+const readyTimeoutMs = 180_000;
 const readyPollMs = 50;
 const attempts = 3;
 const crds = join(import.meta.dirname, '../../crds');

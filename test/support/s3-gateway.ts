@@ -18,7 +18,7 @@ export interface S3GatewayAccess {
   readonly content: string;
 }
 
-const readyTimeoutMs = 30_000;
+const readyTimeoutMs = 180_000;
 const readyPollMs = 20;
 const attempts = 3;
 
