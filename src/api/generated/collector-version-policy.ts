@@ -53,14 +53,15 @@ export interface CollectorVersionPolicySpec {
   readonly strategy: Strategy;
   /**
    * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed
-   * out, or a collector that went offline or left the target during the soak of its stage. Upgrades that the service
-   * refused do not count. Without `failurePolicy` and without `maxFailures` in a stage, failures do not stop the
-   * rollout, but a collector with exhausted retries holds its stage.
+   * out, or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service
+   * refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its
+   * stage.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Treatment of offline collectors. `Skip` continues without them and upgrades them when they are back online. `Wait`
-   * holds their stage, and so the rollout, until they are back online.
+   * Treatment of offline collectors. With `Skip`, stages do not choose them, and they are upgraded with the last stage
+   * when they are back online. With `Wait`, stages choose them, and a stage ends only after its members are back
+   * online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
   /** Times at which upgrades may start. Without it, upgrades start at any time. */
@@ -153,73 +154,72 @@ export interface Strategy {
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
-   * Stages of a rollout, in order. Without stages, all collectors are upgraded together. A collector belongs to the
-   * first stage that takes it. A stage is completed when all its collectors that can be upgraded have been at the
-   * target for `soakDuration`. Collectors that no stage takes are `skipped`.
+   * Stages of a rollout, in order. A stage chooses its members once, when it starts, and ends when they are at the
+   * target and have soaked. Collectors that no stage chooses are `skipped`. Without stages, all collectors are upgraded
+   * together.
    */
   readonly stages?: readonly Stage[];
 }
 
 /**
- * One stage of a rollout. A stage with neither `size` nor `selector` takes all remaining collectors, and must be the
- * last stage.
+ * One stage of a rollout. A stage with neither `size` nor `selector` has all collectors that no other stage has, and
+ * must be the last stage.
  */
 export interface Stage {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors in the stage, chosen from the collectors that no earlier stage takes. Either a number, or a
-   * percentage of the matched collectors, rounded up and at least 1. The choice depends on collector ids, so each
-   * rollout chooses the same collectors.
+   * Number of members, chosen from the collectors that no started stage has. Either a number from 1 to 1000000, or a
+   * percentage of the collectors that match when the rollout's first stage starts, rounded up and at least 1. The
+   * choice depends on collector ids, so each rollout chooses the same collectors.
    */
   readonly size?: number | string;
   /**
-   * Selects the members of the stage from the collectors that no earlier stage takes. Same fields as `spec.selector`. A
-   * collector that was upgraded in the stage stays a member when its fields change.
+   * Chooses the members of the stage from the collectors that no started stage has. Same fields as `spec.selector`. A
+   * member stays in the stage when its fields change.
    */
   readonly selector?: CollectorSelector;
   /**
-   * Maximum number of the stage's collectors in upgrade at the same time. Either a number from 1 to 1000, or a
-   * percentage of the stage's members, rounded up and at least 1. `strategy.maxInProgress` applies as well.
+   * Maximum number of members in upgrade at the same time. Either a number from 1 to 1000, or a percentage of the
+   * stage's members, rounded up and at least 1. `strategy.maxInProgress` applies as well.
    */
   readonly maxInProgress?: number | string;
   /**
-   * Maximum number of tolerated failures in the stage. Either a number, or a percentage of the stage's ended attempts.
-   * One more failure triggers `failurePolicy.action`. `failurePolicy.maxFailures` applies as well.
+   * Maximum number of tolerated failures in the stage. Either a number, or a percentage of the stage's ended upgrade
+   * attempts. One more failure triggers `failurePolicy.action`. `failurePolicy.maxFailures` applies as well.
    */
   readonly maxFailures?: number | string;
   /**
-   * Time that all collectors of the stage must stay at the target before the next stage starts, from `0s` to `720h`. A
-   * collector that goes offline or leaves the target during the soak counts as a failure. The service reports a
-   * collector as offline after half an hour, so use at least `35m`.
+   * Time that all members must stay at the target before the next stage starts, from `0s` to `720h`. The time starts
+   * once, when the last member reaches the target. The service reports a silent collector as offline after half an
+   * hour, so use at least `35m`.
    */
   readonly soakDuration: string;
   /**
-   * `Required`: the stage starts only after a person has approved it, with `logfleet approve` or the annotation
-   * `logfleet.dev/approve: ROLLOUT/STAGE`.
+   * With `Required`, the stage starts only after a person has approved it, with `logfleet approve` or the annotation
+   * `logfleet.dev/approve` with the value `ROLLOUT/STAGE`.
    */
   readonly approval?: 'Required';
 }
 
 /**
  * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed out,
- * or a collector that went offline or left the target during the soak of its stage. Upgrades that the service refused
- * do not count. Without `failurePolicy` and without `maxFailures` in a stage, failures do not stop the rollout, but a
- * collector with exhausted retries holds its stage.
+ * or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service refused
+ * do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its stage.
  */
 export interface FailurePolicy {
   /**
-   * Maximum number of tolerated failures in the rollout. Either a number, or a percentage of the ended attempts. A
-   * number applies from the first failure. A percentage applies once `minSamples` attempts, or all possible attempts,
-   * have ended, and at the end of each stage.
+   * Maximum number of tolerated failures in the rollout. Either a number, or a percentage of the ended upgrade
+   * attempts. A number applies from the first failure. A percentage applies once `minSamples` attempts have ended, and
+   * at the end of each stage. After the rollout is completed, only later attempts count.
    */
   readonly maxFailures?: number | string;
   /** Minimum number of ended attempts, in a stage or in the rollout, before a percentage applies. */
   readonly minSamples: number;
   /**
    * Reaction to too many failures. `Pause` starts no further upgrade until a person runs `logfleet retry`. `Rollback`
-   * returns the collectors that this rollout upgraded to their former versions. `Continue` goes on with the rollout and
-   * reports the failures in the condition.
+   * returns the collectors that this rollout upgraded to their former versions. `Continue` continues the rollout and
+   * reports the failures in the condition. After the rollout is completed, `Rollback` acts as `Pause`.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -289,13 +289,13 @@ export interface CollectorVersionPolicyStatus {
   /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * Storage format of the policy's ledger. 2: resources of the kind Ledger, or files of a directory. Absent in the
-   * status of an older logfleet, which kept ledgers in ConfigMaps.
+   * Format in which the policy's ledger is stored, as resources of the kind Ledger or as files of a directory. Absent
+   * in the status of an older logfleet, whose ledger is refused.
    */
   readonly ledgerFormat?: number;
   /**
-   * The address of the service when the policy has needed no ledger so far, because this status shows everything that
-   * must be remembered. Absent once a ledger was written.
+   * Address of the service, if the policy has needed no ledger (stored rollout state) so far because this status shows
+   * everything that must be remembered. Absent once a ledger was written.
    */
   readonly noLedgerFor?: string;
   /**
@@ -317,7 +317,7 @@ export interface CollectorVersionPolicyStatus {
   /** Current rollout. Absent when no collector has to be upgraded. */
   readonly rollout?: Rollout;
   /**
-   * Progress of the stages: those that have started, then those of `spec.strategy.stages` that have not. Empty if the
+   * Progress of the stages. The stages that have started come first, then the other stages of the spec. Empty if the
    * policy has no stages.
    */
   readonly stages?: readonly StageStatus[];
@@ -404,9 +404,9 @@ export interface Rollout {
  */
 export interface StoppedRollout {
   /**
-   * Cause of the stop. `RolloutStopped`: too many failures. `RollingBack`: too many failures, and the upgraded
-   * collectors return, or have returned, to their former versions. `StageInconclusive`: no member of a stage reached
-   * the target. `Aborted`: a person aborted the rollout.
+   * Cause of the stop. `RolloutStopped` means too many failures. `RollingBack` means too many failures, after which the
+   * upgraded collectors return, or have returned, to their former versions. `StageInconclusive` means that no member of
+   * a stage reached the target. `Aborted` means that a person aborted the rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
   /** Time of the stop. */
@@ -434,8 +434,9 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of members, chosen when the stage started. Of the next stage, the number that it would choose now. Of later
-   * stages 0, except the last without `size` and `selector`: all collectors that no stage has so far.
+   * Number of members. Fixed when the stage starts, except that members can leave. For the next stage, the number that
+   * it would choose now. For later stages 0, except that a last stage without `size` and `selector` shows all
+   * collectors that no stage has so far.
    */
   readonly members: number;
   /** Number of members at the target. */
@@ -448,10 +449,11 @@ export interface StageStatus {
    */
   readonly failedAttempts?: number;
   /**
-   * `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the stage, or it has no members and
-   * an approval skips it. `Progressing`: its collectors are being upgraded. `Soaking`: its collectors are at the
-   * target, and the soak is running. `Failed`: collectors failed or went offline, and a person must act. `Completed`:
-   * the stage and its soak have ended. `Stopped`: the rollout stopped in this stage.
+   * State of the stage. `Pending` means that the stage has not started. `AwaitingApproval` means that a person must
+   * approve the stage, or can skip it by an approval because it has no members. `Progressing` means that its members
+   * are being upgraded. `Soaking` means that its members are at the target, and the soak is running. `Failed` means
+   * that members failed or went offline, no `maxFailures` is set, and a person must act. `Completed` means that the
+   * stage and its soak have ended. `Stopped` means that the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
   /** Start of the stage. */
@@ -550,9 +552,10 @@ export interface RolloutRecord {
   /** End of the rollout. */
   readonly completionTime: string;
   /**
-   * Result of the rollout. `Completed`: all upgrades were done. `Superseded`: another target replaced it first.
-   * `Stopped`: the failure policy had stopped it. `RolledBack`: the failure policy had stopped it, and its collectors
-   * returned to their former versions. `Aborted`: a person had aborted it.
+   * Result of the rollout. `Completed` means that all upgrades were done. `Superseded` means that another target
+   * replaced it first. `Stopped` means that it had stopped because of failures or an inconclusive stage. `RolledBack`
+   * means that its collectors returned to their former versions after failures. `Aborted` means that a person had
+   * aborted it.
    */
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors at the target when the rollout ended. */
