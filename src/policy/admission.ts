@@ -147,7 +147,9 @@ class Batch {
         !probeIsDue(open, roster.row(collectorId), settings)
       )
         continue;
-      // The original may never have been sent. The probe would then start the upgrade outside the maintenance window (R8).
+      // The original may never have been sent. The probe would then start the upgrade before its stage starts (R2), or outside the
+      // maintenance window (R8).
+      if (roster.stageOf(collectorId) === laterStage) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#line())) continue;
       if (this.#post.length >= this.#input.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });

@@ -150,6 +150,16 @@ describe('U13: what a policy that is gone left in flight', () => {
       expect(draft.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
 
+    test('is not probed before, where it is of a former rollout to the same target (U3)', () => {
+      const entries = [{ ...openEntry({ state: 'unknown' }), collectorId: '1' }];
+      const spec = { strategy: { maxInProgress: 5, order: 'Name' as const, stages } };
+      const bench = new PolicyBench({ spec, collectors: fleetOf(2), entries, seenAtMs: graceMs });
+      expect(admitted(bench, graceMs, { state }).post).toEqual([]);
+      bench.ledger.setHeader({ ...bench.ledger.header, stages: [stageRecord('rest')] });
+      bench.roster.sync();
+      expect(ids(admitted(bench, graceMs))).toContain('1');
+    });
+
     test('is taken over with its task, which is read and never posted', () => {
       const { draft, post } = admitted(later('88'), 500, { state });
       expect(draft.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
