@@ -105,12 +105,12 @@ describe('a request is refused with a generic error (7.1)', () => {
     expect(new SimulatedService(threeCollectors).call('GET', 'targets', { headers }).status).toBe(200);
   });
 
-  test('not for a Content-Type with a charset', () => {
+  test('except with a charset in the Content-Type', () => {
     const headers = { 'content-type': 'application/json; charset=utf-8' };
     expect(new SimulatedService(threeCollectors).call('POST', root, { body: json, headers }).status).toBe(202);
   });
 
-  test('which names the allowed method with 405', () => {
+  test('with status 405 and the allowed method in its headers', () => {
     expect(new SimulatedService(threeCollectors).call('PUT', 'targets').headers).toMatchObject({ allow: 'GET' });
   });
 });

@@ -62,7 +62,7 @@ const fault = (kind: FaultScenario['kind'], rest: Partial<FaultScenario> = {}): 
   faults: { a: { kind, ...rest } },
 });
 
-test('latency applies in both directions, and the service is busy in between', async () => {
+test('a request and its answer are both delayed by the latency', async () => {
   const bench = new Bench({ latency: '30ms' });
   const sent = bench.send();
   await bench.clock.advance(1_000);
@@ -71,7 +71,7 @@ test('latency applies in both directions, and the service is busy in between', a
 });
 
 describe('faults', () => {
-  test('a reset rejects with ECONNRESET', async () => {
+  test('a reset connection rejects with ECONNRESET', async () => {
     const bench = new Bench(fault('reset', { delay: '5s' }));
     const sent = bench.send();
     await bench.clock.advance(60_000);
@@ -89,7 +89,7 @@ describe('faults', () => {
     expect(Buffer.from(error.begun?.bytes ?? []).toString()).toBe(body.slice(0, Math.floor(body.length / 2)));
   });
 
-  test('a drip takes the time of its bytes', async () => {
+  test('a slow answer takes the time of its bytes', async () => {
     const bench = new Bench(fault('drip', { bytesPerSecond: 10 }));
     const sent = bench.send();
     await bench.clock.advance(60_000);
@@ -97,7 +97,7 @@ describe('faults', () => {
     expect(atMs).toBe(20 + answer.body.length * 100);
   });
 
-  test('a stall lasts until the caller aborts, and is in flight until the service learns of it', async () => {
+  test('a stalled request lasts until its client aborts, and counts as in flight until the service learns of that', async () => {
     const bench = new Bench(fault('stall'));
     const giveUp = new AbortController();
     const sent = bench.send(giveUp.signal);
@@ -111,7 +111,7 @@ describe('faults', () => {
 });
 
 describe('an aborted request', () => {
-  test('is not sent if it is aborted before', async () => {
+  test('is not sent if it was aborted before', async () => {
     const bench = new Bench();
     const sent = bench.send(AbortSignal.abort('never'));
     await bench.clock.advance(1_000);
@@ -119,7 +119,7 @@ describe('an aborted request', () => {
     expect(bench.journal).toEqual([]);
   });
 
-  test('takes effect if it is aborted on its way', async () => {
+  test('takes effect if it is aborted after it was sent', async () => {
     const bench = new Bench();
     const giveUp = new AbortController();
     bench.send(giveUp.signal, {
@@ -148,7 +148,7 @@ describe('an aborted request', () => {
     expect(bench.spans()).toEqual([[10, 1_010, 0]]);
   });
 
-  test('never stays in flight if it was to be stalled and is aborted before its arrival', async () => {
+  test('does not count as in flight if a fault would have stalled it and it is aborted before its arrival', async () => {
     const bench = new Bench(fault('stall'));
     const giveUp = new AbortController();
     bench.send(giveUp.signal);

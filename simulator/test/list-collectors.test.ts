@@ -79,7 +79,7 @@ describe('the pages of the list', () => {
   });
 });
 
-describe('invalid parameters are 400', () => {
+describe('a request with invalid parameters', () => {
   const cases = [
     'offset=-1',
     'offset=x',
@@ -90,7 +90,7 @@ describe('invalid parameters are 400', () => {
     'limit=0',
     'limit=ten',
   ];
-  test.each(cases)('%s', (query) => {
+  test.each(cases)('is 400: %s', (query) => {
     const reply = new SimulatedService(fleet(3)).call('GET', `collectors?${query}`);
     expect(reply.json).toMatchObject({ status: 400, code: 'parameter.invalid' });
   });
@@ -170,7 +170,7 @@ describe('options of the scenario', () => {
     expect(new Set(names).size).toBe(40);
   });
 
-  test('a lagging list shows a former state', () => {
+  test('an outdated list shows a former state', () => {
     const service = new SimulatedService({ ...fleet(2, { lag: '20s' }), upgrade: { duration: '1m' } });
     service.accepted(first, target);
     service.elapsedMs = minute + 19_999;

@@ -20,7 +20,7 @@ function problems(text: string): string[] {
   }
 }
 
-describe('problems have file, line, column, path and remedy', () => {
+describe('a problem is reported with file, line, column, path and remedy, for', () => {
   const cases: readonly [string, string, string][] = [
     ['an unknown member', 'seed: 1\nseeed: 2', 's.yaml:2:8: seeed: is not known here; write one of seed, timeScale, '],
     [
@@ -132,7 +132,7 @@ describe('problems have file, line, column, path and remedy', () => {
     expect(found.filter((line) => line.includes(problem))).toHaveLength(1);
   });
 
-  test('all problems are reported together', () => {
+  test('each of several mistakes', () => {
     expect(problems('seed: x\nlatency: y')).toHaveLength(2);
   });
 });
@@ -233,16 +233,16 @@ describe('a fault that can never apply is refused, for example', () => {
 });
 
 describe('valid scenarios', () => {
-  test('an empty one', () => {
+  test('can be empty', () => {
     expect(problems('')).toEqual([]);
     expect(problems('# only a comment')).toEqual([]);
   });
 
-  test('overlapping shares of first attempts', () => {
+  test('can have overlapping shares of first attempts', () => {
     expect(problems('upgrade: {outcomes: [{end: fail, attempts: 1}, {share: 0.5, end: hang}]}')).toEqual([]);
   });
 
-  test('shares above 1 for several builds', () => {
+  test('can have shares with a sum above 1 for several builds together', () => {
     const outcomes = '[{end: fail, toVersion: 19.5-1}, {share: 0.5, end: hang, toVersion: 19.6-1}]';
     expect(problems(`upgrade: {outcomes: ${outcomes}}`)).toEqual([]);
   });

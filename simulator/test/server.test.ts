@@ -114,26 +114,26 @@ describe('delivery', () => {
     expect((await client.send('GET', `${upgrades}/targets`)).status).toBe(200);
   });
 
-  test('a reset resets the connection', async () => {
+  test('a fault resets the connection', async () => {
     const { client } = await trouble({ kind: 'reset' });
     await expect(client.send('GET', `${upgrades}/targets`)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  test('a truncated body ends in its middle', async () => {
+  test('a fault truncates a body in its middle', async () => {
     const { client } = await trouble({ kind: 'truncate' });
     const { status, broken, text, headers } = await client.send('GET', `${upgrades}/collectors`);
     expect([status, broken]).toEqual([200, true]);
     expect(text.length).toBe(Math.floor(Number(headers['content-length']) / 2));
   });
 
-  test('a drip arrives in pieces, and completely', async () => {
+  test('a slow answer arrives in pieces, and completely', async () => {
     const { client } = await trouble({ kind: 'drip', bytesPerSecond: 2_000 });
     const { pieces, json } = await client.send('GET', `${upgrades}/targets`);
     expect(json.targets).toHaveLength(3);
     expect(pieces).toBeGreaterThan(0);
   });
 
-  test('a stall is in flight until the client hangs up', async () => {
+  test('a stalled request counts as in flight until the client disconnects', async () => {
     const running = await trouble({ kind: 'stall', operations: ['getTask'] });
     const hangUp = new AbortController();
     const stalled = running.client.send('GET', `${upgrades}/1`, { signal: hangUp.signal });

@@ -202,7 +202,7 @@ describe('--scenario', () => {
     });
   });
 
-  test('may have users beside the user of the flags, which is printed', async () => {
+  test('can have other users than that of the flags, which is printed', async () => {
     write('users: {ann: {keys: {a1: secret}}}');
     await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready, client) => {
       expect(ready.accessId).toBe('me');
@@ -212,14 +212,14 @@ describe('--scenario', () => {
     });
   });
 
-  test('may have the pair of the flags or of the variables for clients', async () => {
+  test('can have a user with the credentials of the flags or variables', async () => {
     write('users: {op: {keys: {other: s, me: mine}}}');
     await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready) => {
       expect(ready).toMatchObject({ accessId: 'me', accessKey: 'mine' });
     });
   });
 
-  test('names the variable of an access ID that it has with another key', async () => {
+  test('is refused if it has the access ID of a variable with another key, and the message names the variable', async () => {
     write('users: {op: {keys: {me: s}}}');
     const context = { ...recordingContext(), cwd, env: { LOGFLEET_ACCESS_ID: 'me' } };
     const command = simulate({ ...defaults, scenario: 'scenario.yaml', accessId: 'me' }, context);

@@ -72,7 +72,7 @@ describe('the range of a job can have', () => {
     expect(rangeOf(order)).toEqual(range);
   });
 
-  test('only local times need a zone if the scenario says so', () => {
+  test('no zone for times in milliseconds, if the scenario says so', () => {
     const whereUsed = { timeZone: 'whereUsed' } as const;
     expect(rangeOf({ timeZone: undefined })).toBe('searchjob.empty.timezone');
     expect(rangeOf({ timeZone: undefined }, whereUsed)).toEqual([hour.from, hour.to]);
@@ -183,13 +183,13 @@ describe('a job is refused with (7.2)', () => {
     expect(message).toBe(`${text}.`);
   });
 
-  test('a big integer is an invalid time, shown as written', () => {
+  test('a big integer as time, which the message shows as written', () => {
     const body = `{"query":"*","from":0,"to":${'9'.repeat(30)},"timeZone":"UTC"}`;
     const { json } = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
     expect(json.message).toContain(`to is ${'9'.repeat(30)}, which is beyond all calendars`);
   });
 
-  test('a message says that only local times need a zone', () => {
+  test('a local time without a zone, and a message that only such times need one', () => {
     const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
     const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
     expect(message).toBe('timeZone is missing; write one, as UTC or Europe/Berlin: local times need it.');
@@ -200,7 +200,7 @@ describe('a job is refused with (7.2)', () => {
     expect(reply).toMatchObject({ status: 400, code: 'searchjob.generic' });
   });
 
-  test('several problems are reported in order, one at a time', () => {
+  test('several problems, of which the first is reported', () => {
     const wrong: Record<string, unknown> = {
       query: '',
       timeZone: '',
@@ -230,13 +230,13 @@ describe('a job is refused with (7.2)', () => {
     expect(service.createJob(wrong)).toMatchObject({ status: 429, code: 'rate.limit.exceeded' });
   });
 
-  test('codes have a prefix (10.1), which the scenario can change', () => {
+  test('codes whose prefix the scenario can change (10.1)', () => {
     const service = new SearchingService({ errors: { searchCodePrefix: '' } });
     expect(service.createJob({ query: '' }).json.code).toBe('no.query');
     expect(service.call('GET', '/api/v1/search/nowhere').json.code).toBe('notfound');
   });
 
-  test('a Content-Type other than JSON is 415', () => {
+  test('status 415 for a Content-Type other than JSON', () => {
     const reply = new SearchingService().createJob({}, { headers: { 'content-type': 'text/plain' } });
     expect(reply).toMatchObject({ status: 415, code: 'contenttype.invalid' });
   });

@@ -49,7 +49,7 @@ const queries = [
   'error | parse regex "(?<digit>[0-9])" | where digit > 4 | count by digit',
 ];
 
-test('a search in small turns has the results and the limit of a search at once', () => {
+test('a search in many small turns has the same results and limit as a search in one turn', () => {
   const sources = [madeUp, stored()];
   const time = fc.integer({ min: fromMs - second, max: toMs + 20 * second });
   fc.assert(
@@ -99,7 +99,7 @@ test('a search in small turns has the results and the limit of a search at once'
 
 const logs = { from: hour.from, to: hour.to, perSecond: 100 };
 
-test('a search with too many messages to look at is done with its results so far and an error', () => {
+test('a search that would examine too many messages is done with its results so far and an error', () => {
   const service = new SearchingService({ search: { duration: '0s', scanLimit: 2_000 }, logs }, []);
   const status = service.job({ query: '* | count by _messageid' }).status();
   expect(status).toMatchObject({ state: 'DONE GATHERING RESULTS', messageCount: 2_000, recordCount: 2_000 });
@@ -108,7 +108,7 @@ test('a search with too many messages to look at is done with its results so far
   expect(settled).toMatchObject({ state: 'DONE GATHERING RESULTS', pendingErrors: [] });
 });
 
-test('a job that is behind continues gathering, and is done later', () => {
+test('a job without enough effort continues gathering, and is done later', () => {
   const service = new SearchingService({ search: { duration: '0s' }, logs }, []);
   service.model.limitTurns(5_000);
   const job = service.job({ query: '_messageid=*7 | count' });

@@ -99,7 +99,7 @@ describe('a lost answer', () => {
     expect(deleted.service.state().jobs[0]?.ended).toBe(takesEffect ? 'deleted' : null);
   });
 
-  test('of a status loses the notices in it', () => {
+  test('to a status request loses the errors and warnings in it', () => {
     const service = new SearchingService({
       search: { duration: '0s', brokenQuery: 'pendingError' },
       faults: { lost: { kind: 'truncate', operations: ['getJob'], nth: [1] } },

@@ -38,14 +38,14 @@ describe('jobId', () => {
 describe('the reason of a 429', () => {
   const limits = { requestsPerSecond: 4, concurrentRequests: 10, activeJobs: 1 };
 
-  test('activeJobs, rate', () => {
+  test('is activeJobs or rate', () => {
     const service = new SearchingService({ limits });
     const statuses = [1, 2, 3, 4, 5].map(() => service.createJob().status);
     expect(statuses).toEqual([202, 429, 429, 429, 429]);
     expect(service.journal.map(({ why }) => why)).toEqual([null, 'activeJobs', 'activeJobs', 'activeJobs', 'rate']);
   });
 
-  test('concurrency', () => {
+  test('is concurrency', () => {
     const service = new SearchingService({ limits: { ...limits, requestsPerSecond: 0, concurrentRequests: 1 } });
     const held = service.hold('GET', 'targets');
     service.call('GET', 'targets');
@@ -84,32 +84,32 @@ describe('the reason for an unavailable job', () => {
     [404, why],
   ];
 
-  test('lag, of the scenario and of a fault', () => {
+  test('is lag, by the scenario or by a fault', () => {
     const faults: Scenario['faults'] = { stale: { kind: 'lag', lag: '1m' } };
     expect(asked({ lag: '1m' }, nothing)).toEqual(both('lag'));
     expect(asked({}, nothing, { faults })).toEqual(both('lag'));
   });
 
-  test('silence', () => {
+  test('is silence', () => {
     const late = (service: SearchingService) => service.after(2 * minute);
     expect(asked({ keepAlive: '1m' }, late)).toEqual(both('silence'));
   });
 
-  test('timeout', () => {
+  test('is timeout', () => {
     const late = (service: SearchingService) => service.after(2 * minute);
     expect(asked({ timeout: '2m' }, late)).toEqual(both('timeout'));
   });
 
-  test('deleted', () => {
+  test('is deleted', () => {
     expect(asked({}, (_, job) => job.ask('DELETE'))).toEqual(both('deleted'));
   });
 
-  test('fault', () => {
+  test('is fault', () => {
     const faults: Scenario['faults'] = { killed: { kind: 'cancelJob', times: 1 } };
     expect(asked({}, nothing, { faults })).toEqual(both('fault'));
   });
 
-  test('is cookies with each status', () => {
+  test('is cookies, with each possible status', () => {
     for (const [missing, status] of [
       [404, 404],
       [500, 500],
@@ -120,7 +120,7 @@ describe('the reason for an unavailable job', () => {
     }
   });
 
-  test('neverWas, otherUser', () => {
+  test('is neverWas or otherUser', () => {
     const users = { ann: { keys: { a: 'k' } }, bob: { keys: { b: 'k' } } };
     const service = new SearchingService({ users });
     const job = service.job({}, { credentials: 'a:k' });

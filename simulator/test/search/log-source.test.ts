@@ -157,12 +157,12 @@ describe('logs are refused with', () => {
     expect(() => parseScenario(text, 's.yaml', startMs)).toThrow(problem);
   });
 
-  test('are reported by the model, too', () => {
+  test('an invalid setting, by the model, too', () => {
     const logs = { from: '-1h', size: { typicalBytes: 400 } };
     expect(() => serviceWith(logs)).toThrow('logs.size.typicalBytes: is 400; write 600 to 65536 bytes');
   });
 
-  test('do not concern the spelling of files', () => {
+  test('files and settings, except the spelling of fields', () => {
     expect(parseScenario('logs: {files: [a], fieldCase: lower}', 's.yaml').logs).toEqual({
       files: ['a'],
       fieldCase: 'lower',

@@ -321,7 +321,7 @@ describe('the records of a page (2.6)', () => {
     expect(figures('scientific', 9_999_999)).toEqual([{ map: { _count: '1', newest: '9999999' } }]);
   });
 
-  test('exist with messages (4.4)', () => {
+  test('exist together with messages (4.4)', () => {
     const job = done({ ...counted, requiresRawMessages: true }, {}, {}, hosts);
     expect(job.page().json.messages).toHaveLength(6);
     expect(job.records().json.records).toHaveLength(3);
