@@ -30,7 +30,12 @@ export function renderVerification(
   return [
     paint('bold', printable(url)),
     ...checkLines(checksOf(verification), width),
-    ...listed(differences.map(renderDifference), width, 'red', paint),
+    ...listed(
+      differences.map((difference) => differenceTexts[difference.kind](difference)),
+      width,
+      'red',
+      paint,
+    ),
     ...listed(incomplete.map(renderIncomplete), width, 'yellow', paint),
     verdictOf(verification, paint),
     ...advice(verification).flatMap((text) => wrap(printable(text), Math.max(20, width))),
@@ -96,54 +101,32 @@ const against: { readonly [K in DifferenceKind]: Check['name'] } = {
 function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
+  const differing = new Set(differences.map(({ kind }) => against[kind]));
+  /** Check that is `ok` unless something differs. `proven` is its text then. */
+  const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
+    const differs = differing.has(name);
+    return {
+      name,
+      result: differs ? 'differs' : isIncomplete ? 'incomplete' : 'ok',
+      what: differs ? 'see the differences below' : proven,
+    };
+  };
+  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${identity.byReceiptTime ? ' by receipt time' : ''}`;
+  const searched = check('range', 'no gap, no overlap');
   const named = intervals.reduce((sum, interval) => sum + interval.files.length, 0);
-  const differs = new Set(differences.map(({ kind }) => against[kind]));
-  const result = (check: (typeof against)[DifferenceKind]) => (differs.has(check) ? 'differs' : 'ok');
-  const unless = (check: (typeof against)[DifferenceKind], proven: string) =>
-    differs.has(check) ? 'see the differences below' : proven;
-  const by = identity.byReceiptTime ? ' by receipt time' : '';
-  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${by}`;
+  const read = files < named ? `${groupedText(files)} of ${renderCount(named, 'file')}` : 'each file';
+  const counts = `as the service counts them (${renderSources(intervals)})${renderDropped(manifest)}${renderLeft(intervals)}`;
+  const isUnproven = manifest.proof.some(({ level }) => level === 'None');
+  const proof = check('proof', renderLevels(manifest.proof), isUnproven);
   return [
-    {
-      name: 'range',
-      result: result('range'),
-      what: `${range}: ${renderCount(intervals.length, 'interval')}, ${unless('range', 'no gap, no overlap')}`,
-    },
-    {
-      name: 'proof',
-      result: manifest.proof.some(({ level }) => level === 'None') ? 'incomplete' : result('proof'),
-      what: unless('proof', renderLevels(manifest.proof)),
-    },
-    {
-      name: 'figures',
-      result: result('figures'),
-      what: unless('figures', renderRecomputed(verification)),
-    },
-    {
-      name: 'counts',
-      result: incomplete > 0 ? 'incomplete' : 'ok',
-      what: `${renderCount(totals.received, 'row')} received, as the service counts them (${renderSources(intervals)})${renderDropped(manifest)}${renderLeft(intervals)}`,
-    },
-    {
-      name: 'files',
-      result: result('files'),
-      what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them`,
-    },
-    {
-      name: 'checksums',
-      result: files < named && !differs.has('checksums') ? 'incomplete' : result('checksums'),
-      what: `size and SHA-256 of ${files < named ? `${groupedText(files)} of ${renderCount(named, 'file')}` : 'each file'}, ${renderBytes(bytes)}`,
-    },
-    {
-      name: 'manifest',
-      result: result('manifest'),
-      what: unless('manifest', 'fingerprint and sums are correct'),
-    },
-    {
-      name: 'folder',
-      result: result('folder'),
-      what: unless('folder', 'no other files, all records agree'),
-    },
+    { ...searched, what: `${range}: ${renderCount(intervals.length, 'interval')}, ${searched.what}` },
+    isUnproven ? { ...proof, result: 'incomplete' } : proof,
+    check('figures', renderRecomputed(verification)),
+    check('counts', `${renderCount(totals.received, 'row')} received, ${counts}`, incomplete > 0),
+    { ...check('files', ''), what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them` },
+    { ...check('checksums', '', files < named), what: `size and SHA-256 of ${read}, ${renderBytes(bytes)}` },
+    check('manifest', 'fingerprint and sums are correct'),
+    check('folder', 'no other files, all records agree'),
   ];
 }
 
@@ -231,40 +214,24 @@ function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitR
   return `incomplete: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${figures})`;
 }
 
-function renderDifference({ kind, where, expected, found }: Difference): string {
-  switch (kind) {
-    case 'fingerprint':
-      return `the manifest has the fingerprint ${found}, but its export has ${expected}`;
-    case 'gap':
-      return `nothing was searched from ${expected} to ${found} (${where})`;
-    case 'overlap':
-      return `intervals overlap ${where}: ${found} comes before ${expected}`;
-    case 'total':
-      return `the manifest has ${where} = ${found}, but its intervals have ${expected}`;
-    case 'completeness':
-      return `the manifest has complete = ${found}, but its intervals have ${expected}`;
-    case 'record':
-      return `${where} contradicts the manifest`;
-    case 'missingFile':
-      return `${where} is missing`;
-    case 'bytes':
-      return `${where} has ${found} bytes instead of ${expected}`;
-    case 'sha256':
-      return `${where} has the SHA-256 ${found} instead of ${expected}`;
-    case 'rows':
-      return `${where} has ${found} rows instead of ${expected}`;
-    case 'unreadable':
-      return `${where} cannot be read: ${found}`;
-    case 'strayFile':
-      return `${where} is not in the manifest`;
-    case 'figures':
-      return `the messages in the files have ${where} = ${found}, but their record has ${expected}`;
-    case 'proof':
-      return 'the proof in the manifest contradicts its intervals and the digest verdicts';
-    case 'sharedFile':
-      return `${where} belongs to more than one interval`;
-  }
-}
+const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
+  fingerprint: ({ expected, found }) => `the manifest has the fingerprint ${found}, but its export has ${expected}`,
+  gap: ({ where, expected, found }) => `nothing was searched from ${expected} to ${found} (${where})`,
+  overlap: ({ where, expected, found }) => `intervals overlap ${where}: ${found} comes before ${expected}`,
+  total: ({ where, expected, found }) => `the manifest has ${where} = ${found}, but its intervals have ${expected}`,
+  completeness: ({ expected, found }) => `the manifest has complete = ${found}, but its intervals have ${expected}`,
+  record: ({ where }) => `${where} contradicts the manifest`,
+  missingFile: ({ where }) => `${where} is missing`,
+  bytes: ({ where, expected, found }) => `${where} has ${found} bytes instead of ${expected}`,
+  sha256: ({ where, expected, found }) => `${where} has the SHA-256 ${found} instead of ${expected}`,
+  rows: ({ where, expected, found }) => `${where} has ${found} rows instead of ${expected}`,
+  unreadable: ({ where, found }) => `${where} cannot be read: ${found}`,
+  strayFile: ({ where }) => `${where} is not in the manifest`,
+  figures: ({ where, expected, found }) =>
+    `the messages in the files have ${where} = ${found}, but their record has ${expected}`,
+  proof: () => 'the proof in the manifest contradicts its intervals and the digest verdicts',
+  sharedFile: ({ where }) => `${where} belongs to more than one interval`,
+};
 
 function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow', paint: Paint): readonly string[] {
   const lines = texts
