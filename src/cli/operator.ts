@@ -3,8 +3,7 @@
  * with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
-import type { Clock } from '../base/clock.ts';
-import { sleep } from '../base/clock.ts';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
@@ -14,7 +13,9 @@ import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
-import type { Connect } from '../service/connect.ts';
+import { type Connect, connectOverTls } from '../service/connect.ts';
+import type { CommandContext } from './context.ts';
+import { packageVersion } from './version.ts';
 
 export interface OperatorOptions {
   readonly host: Host;
@@ -121,4 +122,10 @@ export class Operator {
     await this.#accounts.close();
     await this.#running;
   }
+}
+
+/** Connects to the log service over TLS, with the proxy settings of the environment. */
+export function serviceConnect(metrics: Metrics, environment: CommandContext['env']): Connect {
+  const userAgent = `logfleet/${packageVersion()}`;
+  return connectOverTls({ clock: systemClock, metrics, userAgent, environment });
 }

@@ -14,13 +14,12 @@ import { decodeCredentials } from '../../account/credentials.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { namespaceProblem } from '../../api/metadata-check.ts';
-import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { makeWithFoldersAbove } from '../../base/folders-above.ts';
 import { keepHeapSmall } from '../../base/heap.ts';
 import { keyText } from '../../base/key-text.ts';
-import { type Metrics, noMetrics } from '../../base/metrics.ts';
+import { noMetrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -30,23 +29,17 @@ import type { ExportPlaces } from '../../export/export-settings.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
-import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
-import { LiveView } from '../live/live-view.ts';
-import { countingRequests } from '../live/rates.ts';
-import { ShownHost } from '../live/shown-host.ts';
-import { createLogger } from '../logging.ts';
+import { LiveOperator } from '../live/live-operator.ts';
 import { MemoryHost } from '../memory-host.ts';
-import { Operator } from '../operator.ts';
 import type { ExportOptions } from '../options.ts';
 import { nowhere } from '../plan/open-place.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
 import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';
 import { UsageError } from '../usage-error.ts';
-import { packageVersion } from '../version.ts';
 import {
   type ExportSink,
   type FlagManifest,
@@ -173,23 +166,11 @@ async function run(
   options: ExportOptions,
   context: CommandContext,
 ): Promise<void> {
-  const view = new LiveView({ output: context.stderr, clock: systemClock, flagsOf: () => stepOptions });
-  const metrics: Metrics = countingRequests(noMetrics, () => view.request());
-  const log = createLogger(options, context.stderr, { write: (line) => view.print(line.trimEnd()) });
-  const shown = new ShownHost(view, host);
-  const common = { ...ports, log, metrics };
-  const operator = new Operator({
-    ...common,
-    host: shown.host,
-    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: context.env }),
-    exports: { ...exports, settings: { statusIntervalMs } },
-  });
+  const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
   try {
-    operator.start();
-    await Promise.race([aborted(context.signal), operator.whenSettled().then(() => shown.settled())]);
-    await operator.stop();
+    await operator.run(host, { exports: { ...exports, settings: { statusIntervalMs } } });
   } finally {
-    view.end();
+    operator.close();
   }
 }
 

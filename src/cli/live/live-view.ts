@@ -18,9 +18,9 @@ export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
   /** Flags with which another command finds a resource. */
-  readonly flagsOf?: (resource: AnyResource) => StepOptions;
+  readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
   /** Clause that resumes everything. Undefined unless everything is paused. */
-  readonly resumeAll?: () => string | undefined;
+  readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
 const shortestRedrawMs = 250;

@@ -18,15 +18,14 @@ import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
 import { countUpgrades } from '../../policy/rollout-plan.ts';
 import type { Connect } from '../../service/connect.ts';
-import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
+import { serviceConnect } from '../operator.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
-import { packageVersion } from '../version.ts';
 import { renderExportPlans } from './export-plan-view.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
 import { type OpenPlace, openPlace } from './open-place.ts';
@@ -77,14 +76,7 @@ export async function planCommand(
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
-  const ports = { clock: systemClock, random: systemRandom };
-  const connect = connectOverTls({
-    ...ports,
-    metrics: noMetrics,
-    userAgent: `logfleet/${packageVersion()}`,
-    environment: env,
-  });
-  return { ...ports, connect, open: openPlace };
+  return { clock: systemClock, random: systemRandom, connect: serviceConnect(noMetrics, env), open: openPlace };
 }
 
 async function plan(

@@ -5,11 +5,10 @@ import { systemClock } from '../../base/clock.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
-import { connectOverTls } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { createLogger } from '../logging.ts';
-import { Operator } from '../operator.ts';
+import { Operator, serviceConnect } from '../operator.ts';
 import type { RunOptions } from '../options.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { packageVersion } from '../version.ts';
@@ -34,7 +33,7 @@ export async function runInCluster(
   const operator = new Operator({
     ...common,
     host,
-    connect: connectOverTls({ ...common, userAgent: `logfleet/${packageVersion()}`, environment: env }),
+    connect: serviceConnect(metrics, env),
     ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
     exports: { places: exportPlaces(options, { cwd, env }) },
   });

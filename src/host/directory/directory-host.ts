@@ -35,7 +35,7 @@ export interface DirectoryHostOptions {
   readonly random: Random;
   readonly log: Logger;
   /** Members for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
-  readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText>;
+  readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 
 export interface DirectoryHost extends Host {

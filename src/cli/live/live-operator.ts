@@ -1,0 +1,56 @@
+/** An operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. */
+import { aborted } from '../../base/aborted.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { Host } from '../../host/host.ts';
+import type { CommandContext } from '../context.ts';
+import { createLogger } from '../logging.ts';
+import { Operator, type OperatorOptions, serviceConnect } from '../operator.ts';
+import type { LogOptions } from '../options.ts';
+import { LiveView, type LiveViewOptions } from './live-view.ts';
+import { countingRequests } from './rates.ts';
+import { ShownHost } from './shown-host.ts';
+
+export class LiveOperator {
+  readonly clock = systemClock;
+  readonly random = systemRandom;
+  /** Log whose lines appear above the live view. */
+  readonly log: Logger;
+  /** The given metrics, which also count requests for the view. */
+  readonly metrics: Metrics;
+  readonly #view: LiveView;
+  readonly #context: CommandContext;
+
+  constructor(
+    options: LogOptions,
+    context: CommandContext,
+    metrics: Metrics,
+    { flagsOf, resumeAll }: Pick<LiveViewOptions, 'flagsOf' | 'resumeAll'>,
+  ) {
+    const { stderr } = context;
+    this.#context = context;
+    this.#view = new LiveView({ output: stderr, clock: systemClock, ...{ flagsOf, resumeAll } });
+    this.log = createLogger(options, stderr, { write: (line) => this.#view.print(line.trimEnd()) });
+    this.metrics = countingRequests(metrics, () => this.#view.request());
+  }
+
+  /** Runs until every resource is settled, or with `isEndless` until a signal. Then it stops, and requests in flight have ended. */
+  async run(host: Host, options: Pick<OperatorOptions, 'settings' | 'exports'>, isEndless = false): Promise<void> {
+    const { env, signal } = this.#context;
+    const { clock, random, log, metrics } = this;
+    const shown = new ShownHost(this.#view, host);
+    const connect = serviceConnect(metrics, env);
+    const operator = new Operator({ clock, random, log, metrics, host: shown.host, connect, ...options });
+    operator.start();
+    const settled = operator.whenSettled().then(() => shown.settled());
+    await Promise.race([aborted(signal), ...(isEndless ? [] : [settled])]);
+    await operator.stop();
+  }
+
+  /** Leaves the last drawing, and restores the terminal. */
+  close(): void {
+    this.#view.end();
+  }
+}
