@@ -1,15 +1,23 @@
 /**
- * The manifests that everything which judges manifests is run on. Each bad one opens with what is expected of it, and a good one with
- * the warnings that there are:
+ * Manifests for everything that judges manifests.
  *
- *   # expect: LINE:COLUMN TEXT         a line of `logfleet validate` begins there and holds the text
- *   # API server says: TEXT            its answer holds the text
- *   # API server: cannot say           it takes the manifest; only `validate` can say what is wrong
+ * `bad-policies.yaml` and `bad-exports.yaml` are tables of bad manifests. A row has the name of its case and these members:
  *
- * Without a line about the API server it refuses the manifest, in words that are not looked at.
+ *   spec     lines of the spec beside or instead of those of a good manifest; ▸ stands before the place of a finding
+ *   omit     lines of the good manifest that are missing
+ *   says     text in the line that `logfleet validate` prints for this place; a list for several places
+ *   server   text in the refusal of the API server
+ *   accepts  true if the API server accepts the manifest, so that only `validate` finds the mistake
+ *
+ * The folders `good` and `bad` have the manifests that do not fit into a table. Each begins with its expectations:
+ *
+ *   # expect: LINE:COLUMN TEXT         `logfleet validate` prints a line with this text for this place
+ *   # API server says: TEXT            text in the refusal of the API server
+ *   # API server: cannot say           the API server accepts the manifest
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import type { KindName } from '../../src/api/kinds.ts';
 
 export interface Expectation {
@@ -19,24 +27,55 @@ export interface Expectation {
 }
 
 export interface CorpusManifest {
-  /** Of the first resource in it; also where what is wrong is its kind. */
+  /** Kind of the first resource. For an unknown kind, CollectorVersionPolicy. */
   readonly kind: KindName;
-  /** `bad/version-number.yaml` */
+  /** For example, `bad/version-number.yaml`. */
   readonly file: string;
   readonly text: string;
   readonly expectations: readonly Expectation[];
+  /** `says`: text in the refusal. Empty if the corpus does not expect a certain text. */
   readonly apiServer: { readonly refuses: boolean; readonly says: string };
 }
 
-export function readCorpus(folder: 'good' | 'bad'): readonly CorpusManifest[] {
-  const directory = join(import.meta.dirname, folder);
-  const names = readdirSync(directory).filter((name) => name.endsWith('.yaml'));
-  return names
-    .sort()
-    .map((name) => readManifest(`${folder}/${name}`, readFileSync(join(directory, name), 'utf8'), folder));
+interface Row {
+  readonly spec?: string;
+  readonly omit?: readonly string[];
+  readonly says: string | readonly string[];
+  readonly server?: string;
+  readonly accepts?: true;
 }
 
-function readManifest(file: string, text: string, folder: 'good' | 'bad'): CorpusManifest {
+/** Lines of good specs by their keys. */
+const goodSpecs: Readonly<Record<KindName, Readonly<Record<string, string>>>> = {
+  CollectorVersionPolicy: {
+    credentialsSecretRef: 'credentialsSecretRef: {name: log-service}',
+    target: 'target: {version: 19.500-1}',
+    selector: 'selector: {}',
+  },
+  SearchExport: {
+    credentialsSecretRef: 'credentialsSecretRef: {name: log-service}',
+    query: 'query: error',
+    timeRange: 'timeRange: {from: "2026-10-01T00:00:00Z", to: "2026-10-02T00:00:00Z"}',
+    destination: 'destination: {volume: {name: exports}}',
+  },
+};
+
+export function readCorpus(folder: 'good' | 'bad'): readonly CorpusManifest[] {
+  const names = readdirSync(join(import.meta.dirname, folder)).sort();
+  const manifests = names.map((name) => fileManifest(`${folder}/${name}`, read(`${folder}/${name}`), folder));
+  if (folder === 'good') return manifests;
+  return [
+    ...manifests,
+    ...tableManifests('CollectorVersionPolicy', 'bad-policies.yaml'),
+    ...tableManifests('SearchExport', 'bad-exports.yaml'),
+  ];
+}
+
+function read(file: string): string {
+  return readFileSync(join(import.meta.dirname, file), 'utf8');
+}
+
+function fileManifest(file: string, text: string, folder: 'good' | 'bad'): CorpusManifest {
   const expectations = [...text.matchAll(/^# expect: (\d+):(\d+) (.+)$/gm)].map(([, line, column, expected = '']) => ({
     line: Number(line),
     column: Number(column),
@@ -44,11 +83,46 @@ function readManifest(file: string, text: string, folder: 'good' | 'bad'): Corpu
   }));
   const refuses = folder === 'bad' && !/^# API server: cannot say$/m.test(text);
   const kind = /^kind: SearchExport$/m.test(text) ? 'SearchExport' : 'CollectorVersionPolicy';
+  const says = /^# API server says: (.+)$/m.exec(text)?.[1] ?? '';
+  return { kind, file, text, expectations, apiServer: { refuses, says } };
+}
+
+function tableManifests(kind: KindName, file: string): readonly CorpusManifest[] {
+  const rows = parse(read(file)) as Readonly<Record<string, Row>>;
+  return Object.entries(rows).map(([name, row]) => tableManifest(kind, name, row));
+}
+
+function tableManifest(
+  kind: KindName,
+  name: string,
+  { spec, omit = [], says, server = '', accepts }: Row,
+): CorpusManifest {
+  const lines = new Map(Object.entries(goodSpecs[kind]));
+  for (const key of omit) lines.delete(key);
+  // A line that is indented belongs to the key above it.
+  for (const own of spec?.split(/\n(?! )/) ?? []) lines.set(own.replace(/^▸/, '').split(':')[0] ?? '', own);
+  const frame = `apiVersion: logfleet.dev/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}}\nspec:\n`;
+  const marked = `${frame}${[...lines.values()].map((own) => `  ${own.replaceAll('\n', '\n  ')}\n`).join('')}`;
+  const texts = [says].flat();
+  const places = placesOf(marked);
+  if (places.length !== texts.length) throw new Error(`${name}: ${places.length} places for ${texts.length} texts`);
   return {
     kind,
-    file,
-    text,
-    expectations,
-    apiServer: { refuses, says: /^# API server says: (.+)$/m.exec(text)?.[1] ?? '' },
+    file: `bad/${name}.yaml`,
+    text: marked.replaceAll('▸', ''),
+    expectations: places.map((place, index) => ({ ...place, text: texts[index] ?? '' })),
+    apiServer: { refuses: accepts !== true, says: server },
   };
+}
+
+/** Places of the marks, as if the text had none. */
+function placesOf(marked: string): readonly Omit<Expectation, 'text'>[] {
+  return marked.split('\n').flatMap((text, index) => {
+    const pieces = text.split('▸').slice(0, -1);
+    let column = 1;
+    return pieces.map((piece) => {
+      column += piece.length;
+      return { line: index + 1, column };
+    });
+  });
 }
