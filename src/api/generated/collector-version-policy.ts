@@ -102,9 +102,9 @@ export interface CollectorSelector {
    */
   readonly matchNames?: readonly string[];
   /**
-   * Exact values that fields of a collector must have, as in `{osName: Linux}`. Possible fields are `name`, `hostName`,
-   * `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`, `osArch` and
-   * `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
+   * Exact values that fields of a collector must have, for example `Linux` for `osName`. Possible fields are `name`,
+   * `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`,
+   * `osArch` and `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
    */
   readonly matchFields?: {
     readonly [k: string]: string;
@@ -169,9 +169,9 @@ export interface Stage {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of members, chosen from the collectors that no started stage has. Either a number from 1 to 1000000, or a
-   * percentage of the collectors that match when the rollout's first stage starts, rounded up and at least 1. The
-   * choice depends on collector ids, so each rollout chooses the same collectors.
+   * Number of members, at most 1000000, or a percentage of the collectors that match when the rollout's first stage
+   * starts, rounded up and at least 1. Members are chosen from the collectors that no started stage has. The choice
+   * depends on collector ids, so each rollout chooses the same collectors.
    */
   readonly size?: number | string;
   /**
