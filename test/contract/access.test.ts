@@ -1,4 +1,7 @@
-/** The contract of what all operations share: address, credentials, generic errors, versions (`deployment.ts` says where). */
+/**
+ * Contract of all operations: address, credentials, general errors and versions (`deployment.ts` says which deployment is
+ * tested).
+ */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -16,14 +19,14 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 interface OperationRequest {
-  /** Its section. */
+  /** Section of docs/service.md. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;
   readonly body?: string;
 }
 
-/** One request of every operation, none of which has an effect. */
+/** One request of each operation. None of them has an effect. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },
@@ -143,7 +146,8 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without them (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // "Can return 404": where a balancer happens to find the job there is an answer. Pages may say 400 (10.5), one report has 500.
+    // The section says that the service can return 404. It answers if the balancer happens to choose the replica with the job.
+    // Pages may return 400 (10.5), and one report has 500.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

@@ -1,4 +1,4 @@
-/** The contract of the collectors' operations, line by line as a client can see it (`deployment.ts` says where). */
+/** Contract of the operations on collectors, as a client sees it (`deployment.ts` says which deployment is tested). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** The body of 4.9 with an id that may have 64 bits. */
+/** Body of a task creation (4.9). The id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -28,13 +28,13 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** The task of 2.9 that was made for the simulator's collector of this name. */
+/** Task (2.9) created for the collector of the simulator with this name. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
 }
 
-/** Why a test that needs leave to upgrade is not tried. */
+/** Reason for skipping a test that may not upgrade a collector. */
 const unnamed = 'would upgrade a collector: name one in ALLOW_UPGRADES';
 const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
 
@@ -68,7 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // Members may be absent (10.4), but not from all collectors of the simulator.
+    // Members may be absent (10.4), but the simulator has collectors with each of them.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -174,7 +174,7 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// Before anything is upgraded, since an upgrade that goes on may be what is refused first.
+// This block runs before all upgrades. Otherwise the service may reject a request because an upgrade is in progress.
 describe('7.5 refusals of a task', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -266,7 +266,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // A UNIX timestamp of unspecified unit, and of two names.
+    // A UNIX timestamp. Its unit is unspecified, and it has one of two names.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
@@ -308,7 +308,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** Where an unfinished task stands when its time is over. */
+  /** State of an unfinished task when its time limit ends. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

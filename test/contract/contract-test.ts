@@ -1,6 +1,6 @@
 /**
- * How lines of the contract are tried. A test that only the simulator can be put to says why; on a deployment it is skipped with
- * that as its note, and `make contract` ends with the list of them. On the simulator nothing is skipped.
+ * Helpers for the tests of the contract. A test that only the simulator can run gives a reason. On a deployment the test is
+ * skipped with that reason, and `make contract` lists all skipped tests. On the simulator no test is skipped.
  */
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
@@ -15,14 +15,14 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Why it cannot be tried on a deployment, as the end of `not tried, since it …`. */
+  /** Reason why a deployment cannot run the test, as the end of `not tried, since it …`. */
   readonly why: string;
-  /** In place of what is usual (`openSimulator`). */
+  /** Replaces the usual scenario, see `openSimulator`. */
   readonly scenario?: Scenario;
   readonly logData?: LogData;
 }
 
-/** A test with a simulator of its own. */
+/** Defines a test with its own simulator. */
 export function testSimulated(
   name: string,
   { why, scenario, logData }: Simulation,
@@ -40,21 +40,24 @@ export function testSimulated(
 }
 
 /**
- * Ends a test on a deployment where what it looks at is not there, so that nothing counts as tried that was not; `what` is the end of
- * `not tried, since it needs …`. The simulator has everything.
+ * Skips the rest of a test if the deployment lacks its subject. `what` is the end of `not tried, since it needs …`. The
+ * simulator has every subject.
  */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
   expect(isThere).toBe(true);
 }
 
-/** A page of a job that is not there: which of 404 and 400 `jobid.invalid` it is, deployments see in two ways (10.5). */
+/** Expects the answer for a page of an unknown job: 404, or 400 with `jobid.invalid`. Deployments differ (10.5). */
 export function expectNoPage(received: Received, status: 400 | 404): void {
   if (!onSimulator && received.status === 404) return;
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');
 }
 
-/** Where the identifier of an error stands is not specified: matched by its last parts, in each shape of 10.1 that has one. */
+/**
+ * Expects an error code. The specification does not define its place in the body, so all forms of 10.1 are accepted. The code is
+ * matched by its last parts.
+ */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];
   const ending = expect.stringMatching(new RegExp(`(?:^|\\.)${code.replaceAll('.', '\\.')}$`));

@@ -1,14 +1,14 @@
 /**
- * Where the contract is tried: the simulator, started by each test or file that wants one, or a deployment that the environment
- * names (`make contract` sets these):
+ * Deployment that the contract suite tests. By default it is the simulator, started by each test file. The environment can name
+ * a real deployment (`make contract` sets the variables):
  *
  *     LOGFLEET_CONTRACT_BASE_URL=https://host/api  LOGFLEET_CONTRACT_ACCESS_ID=…  LOGFLEET_CONTRACT_ACCESS_KEY=…
- *     LOGFLEET_CONTRACT_CA_FILE=…                  where its certificate needs an authority of its own
- *     LOGFLEET_CONTRACT_QUERY=…                    what to search for there, without an aggregation; `*` where absent
- *     LOGFLEET_CONTRACT_ALLOW_UPGRADES=ID          a collector that may be upgraded to the latest build; none where absent
+ *     LOGFLEET_CONTRACT_CA_FILE=…                  certificate authority, if the machine does not know it
+ *     LOGFLEET_CONTRACT_QUERY=…                    query without an aggregation; default: `*`
+ *     LOGFLEET_CONTRACT_ALLOW_UPGRADES=ID          collector that may be upgraded to the latest build; default: none
  *
- * Invariant: on a deployment requests keep to its rate, and nothing changes but search jobs, which are deleted again, and the
- * collector that was named.
+ * Invariant: the suite keeps to the request rate of a deployment. It creates only search jobs, deletes them again, and upgrades
+ * only the named collector.
  */
 import { readFile } from 'node:fs/promises';
 import { sleep, systemClock } from '../../src/base/clock.ts';
@@ -16,34 +16,33 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
-/** Whether the suite runs on the simulator, which can be made to do everything that the contract speaks of. */
+/** Whether the suite runs on the simulator, which can show all behaviour of the contract. */
 export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** What searches of the suite look for: more than one page of a few messages, on the simulator. */
+  /** Sample that the searches find. On the simulator it fills more than one page of a few messages. */
   readonly logs: LogSample;
-  /** A collector that may be upgraded to the latest build; undefined where there is none. */
+  /** Collector that may be upgraded to the latest build. Undefined if there is none. */
   readonly upgradableCollector: string | undefined;
   send(method: string, path: string, options?: SendOptions): Promise<Received>;
-  /** Wall time there, ms since the epoch. */
+  /** Wall time of the deployment in ms since the epoch. */
   nowMs(): number;
-  /** Lets time pass: the simulator's clock is moved on, elsewhere it is waited for. */
+  /** Advances the clock of the simulator, or waits on a real deployment. */
   pass(durationMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface LogSample {
-  /** Without an aggregation. */
+  /** Query without an aggregation. */
   readonly query: string;
-  /** Whole seconds in ms since the epoch, [fromMs, toMs), so long ago that what was late has come. */
+  /** Range [fromMs, toMs) in ms since the epoch, in whole seconds. It is old enough that all late messages have arrived. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /**
- * From an answer to the next request: a margin above the quarter of a second that four a second leave. Whatever the way takes, the
- * server sees them no closer together.
+ * Time in ms from an answer to the next request. It exceeds the 250 ms of four requests per second, since network delays vary.
  */
 const paceMs = 260;
 const minuteMs = 60_000;

@@ -1,22 +1,22 @@
 /**
- * A client without opinions: it sends what it is told and tells what came, down to a body that broke off. The suites here
- * look at the wire with it, not with logfleet's own client, so that the two cannot share a mistake.
+ * Plain HTTPS client. It sends requests unchanged and returns answers unchanged, including incomplete bodies. The contract suite
+ * uses it instead of the client of logfleet, so that both cannot share an error.
  */
 import { Agent, request as httpsRequest } from 'node:https';
 
 export interface HttpsClientOptions {
   readonly baseURL: string;
   readonly ca: string | undefined;
-  /** `ID:KEY` */
+  /** Credentials as `ID:KEY`. */
   readonly credentials: string;
 }
 
 export interface SendOptions {
-  /** A text goes as UTF-8. */
+  /** Body. A text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
-  /** Undefined leaves one out that is sent otherwise. */
+  /** Headers to add. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Null sends none. */
+  /** Replaces the credentials. Null sends none. */
   readonly credentials?: string | null;
   readonly baseURL?: string;
   readonly signal?: AbortSignal;
@@ -28,12 +28,12 @@ export interface Received {
   /** Values of `Set-Cookie`. */
   readonly cookies: readonly string[];
   readonly text: string;
-  /** The body parsed, or undefined where it is no JSON. */
+  /** Parsed body, or undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly json: any;
-  /** Whether the connection ended before the body did. */
+  /** Whether the connection ended before the end of the body. */
   readonly broken: boolean;
-  /** In how many pieces the body came. */
+  /** Number of chunks of the body. */
   readonly pieces: number;
 }
 
@@ -46,7 +46,7 @@ export class HttpsClient {
     this.#agent = new Agent({ keepAlive: true, ...(options.ca === undefined ? {} : { ca: options.ca }) });
   }
 
-  /** Rejects where no answer began. */
+  /** Rejects if no answer begins. */
   send(method: string, path: string, { body, headers = {}, signal, ...rest }: SendOptions = {}): Promise<Received> {
     const { baseURL = this.#options.baseURL, credentials = this.#options.credentials } = rest;
     const sent = {
@@ -75,7 +75,7 @@ export class HttpsClient {
             headers: response.headers as Received['headers'],
             cookies: response.headers['set-cookie'] ?? [],
             text,
-            // Only where somebody looks: a page may have 100 MB.
+            // Parsed on demand, since a page may have 100 MB.
             get json() {
               return parsed(text);
             },

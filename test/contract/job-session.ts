@@ -1,36 +1,36 @@
-/** A search job as a client of the contract holds it: its id, and the cookies that came with it (5.3). */
+/** Search job in a test of the contract, with its id and cookies (5.3). */
 import { onTestFinished } from 'vitest';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Members of the body of 4.1; undefined leaves one out. */
+/** Members of the creation body (4.1). An undefined value removes a member. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** The body of 4.1 for the sample of this deployment, with `changes`. */
+/** Creation body (4.1) that searches the sample of this deployment, with changes. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Asks for a job, whatever comes of it. */
+/** Requests the creation of a job. Returns any answer. */
 export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
 
-/** A job that is there, and somebody else's to delete. */
+/** Creates a job. The caller deletes it. */
 export async function keptJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   return new JobSession(service, await requestJob(service, changes));
 }
 
-/** A job that is there. A real one is deleted when the test is over. */
+/** Creates a job, which is deleted on a real deployment when the test ends. */
 export async function startJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   const session = await keptJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
   return session;
 }
 
-/** The status document of 2.3. */
+/** Status document (2.3). */
 export interface JobStatus {
   readonly state: string;
   readonly messageCount: number;
@@ -45,10 +45,10 @@ export interface JobStatus {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** What a search without aggregation, and one with, come to rest in. */
+/** Final states of a search without and with an aggregation. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
-/** As many as go into ten minutes. */
+/** Number of polls in ten minutes. */
 const mostPolls = 600;
 
 export class JobSession {
@@ -67,12 +67,12 @@ export class JobSession {
     return this.created.json.id;
   }
 
-  /** What goes back to the service in the header `Cookie`. */
+  /** Value of the header `Cookie` for later requests. */
   get cookie(): string {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
 
-  /** Below the job's own path. */
+  /** Sends a request to a path below the path of the job. */
   async send(method: string, under = '', { headers = {}, ...options }: SendOptions = {}): Promise<Received> {
     const cookie = this.#cookies.size > 0 ? { cookie: this.cookie } : {};
     const path = `${jobsPath}/${this.id}${under}`;
@@ -97,7 +97,7 @@ export class JobSession {
     return this.send('DELETE');
   }
 
-  /** Each status until the job goes on no further, polled once a second (4.10). */
+  /** Yields each status until the state is final, polled once a second (4.10). */
   async pollUntilDone(): Promise<readonly JobStatus[]> {
     const seen: JobStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {
@@ -118,7 +118,7 @@ export class JobSession {
   }
 }
 
-/** The last status of a job that is polled to its end. */
+/** Polls a job to its end. Returns its last status. */
 export async function finishedJob(service: Deployment, changes: JobOrder = {}): Promise<[JobSession, JobStatus]> {
   const job = await startJob(service, changes);
   return [job, (await job.pollUntilDone()).at(-1) as JobStatus];

@@ -1,4 +1,7 @@
-/** The contract of limits (chapter 8) but those of pages. Most can only be exceeded on the simulator (`deployment.ts`). */
+/**
+ * Contract of the limits (chapter 8), except those of pages. Most limits can only be exceeded on the simulator
+ * (`deployment.ts`).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -15,7 +18,7 @@ afterAll(() => service.close());
 const upgrades = '/v1/collectors/upgrades';
 const hourMs = 3_600_000;
 
-/** The specified limits. */
+/** Specified limits. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 
@@ -85,7 +88,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Fills up to the limit, and shows that one more is refused until one is gone. */
+  /** Creates jobs up to the limit. Checks that another creation fails until a job has ended. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

@@ -1,4 +1,4 @@
-/** What pages of messages have by the contract (2.4, 2.5), as tests of it look at them. */
+/** Fields of message pages (2.4, 2.5), for the tests of the contract. */
 
 export interface FieldDescriptor {
   readonly name: string;
@@ -10,13 +10,13 @@ export interface PageMessage {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** The value of a field, whatever the case of its name there (10.3). */
+/** Returns the value of a field, ignoring the case of its name (10.3). */
 export function fieldOf({ map }: PageMessage, name: string): string | undefined {
   const key = name in map ? name : Object.keys(map).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : map[key];
 }
 
-/** Every field of 2.5 with its type. */
+/** Fields of 2.5 with their types. */
 export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

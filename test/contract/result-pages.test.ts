@@ -1,4 +1,4 @@
-/** The contract of pages of messages and of records, line by line as a client can see it (`deployment.ts` says where). */
+/** Contract of message and record pages, as a client sees it (`deployment.ts` says which deployment is tested). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';

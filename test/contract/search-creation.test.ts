@@ -1,4 +1,4 @@
-/** The contract of the creation of search jobs, line by line as a client can see it (`deployment.ts` says where). */
+/** Contract of the creation of search jobs, as a client sees it (`deployment.ts` says which deployment is tested). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A real service may search in another pace than it parses; two jobs over the same range find the same. */
+/** Message count of a finished job. Two jobs over the same range find the same messages. */
 async function countOf(changes: JobOrder): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;
@@ -102,7 +102,7 @@ describe('4.1 create a search job', () => {
     test('false is what is meant where it is left out', async ({ skip }) => {
       const found = await countOf({});
       expect(await countOf({ byReceiptTime: false })).toBe(found);
-      // Some messages of the simulator take minutes to their receipt, so that the two ranges differ.
+      // Some messages of the simulator are received minutes later, so the two ranges contain different messages.
       expectThere(skip, (await countOf({ byReceiptTime: true })) !== found, 'messages that are received late');
     });
   });
@@ -150,7 +150,7 @@ describe('4.1 create a search job', () => {
       async (requiresRawMessages, { skip }) => {
         const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
         const page = await job.messages();
-        // Whether there are no messages at all, or messages without `_raw`, is not specified (10.5).
+        // The specification does not say whether there are no messages or messages without `_raw` (10.5).
         if (page.status !== 200) {
           expectError(page, 400, 'raw.messages.not.available');
           return;

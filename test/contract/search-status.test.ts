@@ -1,4 +1,4 @@
-/** The contract of the life of a search job: its status, its states and its end (`deployment.ts` says where). */
+/** Contract of the status, the states and the end of a search job (`deployment.ts` says which deployment is tested). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -36,7 +36,7 @@ function expectGrowing(statuses: readonly JobStatus[]): void {
   for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
 }
 
-/** Passes without a question to any job. */
+/** Advances the time without a request for any job. */
 async function stateOf(job: JobSession): Promise<string> {
   return (await job.status()).json.state;
 }
@@ -159,7 +159,7 @@ describe('3.1 states of a search job', () => {
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
 
-  /** What the scenario says about searches, and after how long the state shows. */
+  /** Setting of the scenario, and the time in ms after which the state shows. */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],
     ['GATHERING RESULTS', {}, secondMs],

@@ -1,6 +1,6 @@
 /**
- * The simulator as a deployment: a server with TLS on a port of this machine, and a clock that stands still until a test lets time
- * pass. Half a minute of silence and eight hours of searching cost nothing, and what a test sees depends on no machine's speed.
+ * Simulator as a deployment: a TLS server on a local port. Its clock stands still until a test advances it, so long waits take
+ * no time, and results do not depend on the speed of the machine.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,26 +19,26 @@ import type { Deployment } from './deployment.ts';
 import { HttpsClient } from './https-client.ts';
 
 export interface SimulatedDeployment extends Deployment {
-  /** What is true there, from the control address. */
+  /** State of the simulator, from its control address. */
   state(): Promise<SimulatorState>;
-  /** The id of the collector of this name. */
+  /** Returns the id of the collector with this name. */
   collectorNamed(name: string): Promise<string>;
 }
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 10, 1, 12);
-/** The day before the one on which the tests run. */
+/** Day with log messages: the day before the simulated present. */
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
-/** A day of messages, as a scenario without more to say has them. */
+/** Messages of one day, with the default settings of a scenario. */
 const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
 
 export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** More collectors than a page has where no limit is given, and one of every kind that 7.5 refuses. */
+/** More collectors than the default page size, with one collector of each kind that 7.5 rejects. */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },
@@ -46,10 +46,10 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Without limits of the rate where the scenario does not have its own: tests of everything else send as they like. */
+/** Starts a simulator. The rate is unlimited, unless the scenario sets limits. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Members of `scenario` take the place of those that are usual here. */
+/** Members of `scenario` replace the defaults of this file. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);
@@ -88,7 +88,7 @@ interface Certificates {
 
 let made: Promise<Certificates> | undefined;
 
-/** The same for all simulators of a file. */
+/** Certificates, shared by all simulators of a file. */
 function certificates(): Promise<Certificates> {
   made ??= makeCertificates();
   return made;

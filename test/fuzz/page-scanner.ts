@@ -1,6 +1,6 @@
 /**
- * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tries the scanner of message pages on N cases and tells the seed of each that
- * it gets wrong. One case alone is a replay: it tells the page, too.
+ * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tries the scanner of message pages on N random cases. It prints the
+ * seed of each failed case. With `--cases 1` it also prints the page.
  */
 import { parseArgs } from 'node:util';
 import { runTrial } from './page-scanner/trial.ts';
@@ -25,7 +25,7 @@ function replay(seed: number): boolean {
 }
 
 function runMany(): boolean {
-  // Most cases are refused, and what made the error of each is known.
+  // Most cases are rejected for a known reason.
   Error.stackTraceLimit = 0;
   const begunMs = performance.now();
   let wrong = 0;

@@ -1,7 +1,7 @@
-/** What can happen to the bytes of a page on their way: any page becomes one that should be refused, or another page. */
+/** Random damage to the bytes of a page. The result is an invalid page or another valid page. */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Bytes that mean something somewhere in JSON, and some that mean nothing anywhere. */
+/** Bytes with a meaning in JSON, and bytes without any. */
 const telling = Buffer.from('{}[]:,"\\ \n\t0129-+.eEtfnu/_mx\x00\x1f\x20\x21\x7f\x80\xc3\xff', 'latin1');
 
 export function damage(chance: Chance, page: Buffer): Buffer {
@@ -35,7 +35,7 @@ function damageOnce(chance: Chance, page: Buffer): Buffer {
   }
 }
 
-/** `page` with other bytes in place of those from `from` to `to`. */
+/** Returns `page` with the bytes from `from` to `to` replaced. */
 function joined(page: Buffer, from: number, to: number, bytes: Buffer): Buffer {
   return Buffer.concat([page.subarray(0, from), bytes, page.subarray(to)]);
 }

@@ -1,6 +1,6 @@
 /**
- * A thread that tries mutants one after the other, each on case after case until one tells. Replies with the seed of that case, or
- * null. A mutant is its own copy of the client's modules, told apart by the query of their addresses.
+ * Worker thread that tries mutants in turn, each on cases until one detects it. Replies with the seed of that case, or null.
+ * Each mutant is a separate copy of the modules, identified by a query in their URLs.
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
@@ -36,7 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// Whoever waits for a reply gets one, also where there is no such mutant any more.
+// A request is always answered, even if the mutant no longer exists.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

@@ -1,11 +1,11 @@
 /**
- * Mutants of the scanner: each is wrong in one expression, to show that the cases would tell. A mutation whose text is not found exactly
- * once fails loudly, so that none is lost when the code changes.
+ * Mutants of the scanner. Each changes one expression, to show that the random cases detect the error. A mutation fails if its
+ * text does not occur exactly once, so no mutant is lost when the code changes.
  */
 
 export interface Mutant {
   readonly name: string;
-  /** Below `src/`. */
+  /** Path below `src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;

@@ -1,10 +1,10 @@
 /**
- * Pages of messages (2.5), drawn by chance: in any order, with all that JSON allows between and inside of tokens, with what the service
- * has been seen to do, and with mistakes in their shape. Texts hold one byte a character, so that they can be no UTF-8, too.
+ * Random pages of messages (2.5): members in any order, any valid whitespace and escapes, known habits of the service, and wrong
+ * structures. Each character of a text stands for one byte, so invalid UTF-8 is possible.
  */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** How a page is drawn: the mistakes stay rare, so that most pages go on behind each. */
+/** Settings of a random page. Errors are rare, so that most pages continue after one. */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {
@@ -35,7 +35,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Rows in the form in which the service writes them. A few between them have another form. */
+/** Rows in the usual form of the service. A few rows between them have another form. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -135,7 +135,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** As the string that it should be; or as a number, or with escapes. */
+/** Value as a plain string, as a number, or with escapes. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -233,7 +233,7 @@ const pieces = [
 ];
 const quotesInText = /"/g;
 
-/** What may not stand in a string. */
+/** Invalid content of a string. */
 const mistakes = [
   '\x00',
   '\x1f',
@@ -250,7 +250,7 @@ const mistakes = [
   '\\u 123',
 ];
 
-/** What may stand between the quotes of a string. */
+/** Valid content between the quotes of a string. */
 function drawText(chance: Chance): string {
   if (chance.happens(0.3)) return chance.one(['map', 'messages', 'warning', 'fields', '_messageid', '', 'x']);
   let text = '';
@@ -263,7 +263,7 @@ function drawText(chance: Chance): string {
   return chance.happens(0.2) ? text + '.'.repeat(chance.whole(0, 9)) : text;
 }
 
-/** The bytes of its UTF-8, one a character. */
+/** UTF-8 bytes, one per character. */
 function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
@@ -274,7 +274,7 @@ function anyCase(chance: Chance, name: string): string {
   return [...name].map((letter) => (chance.happens(0.2) ? letter.toUpperCase() : letter)).join('');
 }
 
-/** The same text, with escapes for some of its characters. */
+/** Replaces some characters by escapes. */
 function escaped(chance: Chance, text: string): string {
   return [...text]
     .map((character) => {

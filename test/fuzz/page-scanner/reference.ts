@@ -1,11 +1,11 @@
 /**
- * What a page of messages (2.5) is, by other means than the scanner's: JSON.parse judges whether it is JSON, a tree of the whole page says
- * where things stand, and what they mean is read from that tree. The two must agree on where JSON goes wrong.
+ * Reference reader for pages of messages (2.5), independent of the scanner. JSON.parse decides whether the page is valid JSON. A
+ * tree of the whole page gives positions and values. Both must find the same first error.
  */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** `map`, from its first byte to behind its last. */
+  /** Object `map`, from its first byte to the byte after it. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -21,13 +21,13 @@ export interface ReferenceField {
 }
 
 export interface Reference {
-  /** Those that are whole before the page goes wrong, if it does. */
+  /** Complete rows before the error, if there is one. */
   readonly rows: readonly ReferenceRow[];
-  /** The byte at which it goes wrong; undefined for a page. */
+  /** Offset of the error. Undefined for a valid page. */
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Why nothing can be said about this page. */
+  /** Reason why the reference cannot judge this page. */
   readonly disagreement: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function readReference(page: Buffer): Reference {
   const marked = [...byteOrderMark].findIndex((byte, place) => page[place] !== byte);
   if (marked > 0) return { ...nothing, wrongAt: marked };
   const text = Buffer.from(page);
-  // Space in place of the mark leaves every byte where it is.
+  // A space replaces the byte order mark, so that all offsets stay the same.
   if (marked === -1) text.fill(' ', 0, byteOrderMark.length);
   const { root, wrongAt } = parseTree(text);
   const verdict = judge(text);
@@ -46,7 +46,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // A token that cannot stand where it begins may itself go wrong later, which is where the tokenizer stops.
+  // A token at a wrong place may contain a later error, at which the tokenizer stops.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -56,11 +56,11 @@ const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, f
 
 interface Verdict {
   readonly isJson: boolean;
-  /** Where JSON.parse says that it goes wrong, which it does not always. */
+  /** Offset of the error that JSON.parse reports, if it reports one. */
   readonly wrongAt?: number;
 }
 
-/** Where characters stand for bytes, positions are offsets; which bytes are UTF-8 makes no difference to JSON. */
+/** Each character stands for one byte, so positions are offsets. JSON does not depend on the validity of UTF-8. */
 function judge(text: Buffer): Verdict {
   try {
     JSON.parse(text.toString('latin1'));
@@ -73,20 +73,20 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // A number that is all of the text has no end for a reader of a stream, which refuses it anyhow.
+  // A number at the end of the text has no end for a stream, so the scanner rejects it.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** What stands beside the rows of a page that is one. */
+/** Members of a valid page besides its rows. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Undefined where one of them is not described as in 2.4. */
+/** Undefined if a field has no valid description (2.4). */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {
@@ -99,7 +99,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads in the order of the bytes, until something is wrong with the page or its tree ends. Each step says whether to go on. */
+/** Reads in the order of the bytes until the first error or the end of the tree. Each step returns whether to continue. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

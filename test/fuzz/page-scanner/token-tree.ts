@@ -1,16 +1,16 @@
 /**
- * JSON as a tree that knows where things stand, also of JSON that goes wrong somewhere: the tokens are those of @streamparser/json, whose
- * tokenizer leaves their order to others, so that it is checked here. For trees that fit into memory, and into the stack.
+ * JSON as a tree with positions, also for invalid JSON. The tokens come from @streamparser/json. Its tokenizer does not check
+ * their order, so this file does. Only for texts that fit into memory and recursion depth.
  */
 import { Tokenizer, TokenType } from '@streamparser/json';
 
 export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
-  /** Its first byte. */
+  /** Offset of the first byte. */
   readonly start: number;
-  /** Behind its last byte; of objects and arrays, where they end at all. */
+  /** Offset after the last byte. Undefined for an object or array without an end. */
   end?: number;
-  /** What a string says, and how a number is written. */
+  /** Decoded string, or the text of a number. */
   readonly text: string;
   readonly members: TreeMember[];
   readonly items: TreeNode[];
@@ -18,15 +18,15 @@ export interface TreeNode {
 
 export interface TreeMember {
   readonly name: string;
-  /** The first byte of the name. */
+  /** Offset of the first byte of the name. */
   readonly start: number;
-  /** Missing where the text goes wrong before it. */
+  /** Undefined if the text has an error before the value. */
   value?: TreeNode;
 }
 
 export interface Tree {
   readonly root: TreeNode | undefined;
-  /** The first byte that cannot be right, or the length of a text that is not whole; undefined for JSON. */
+  /** Offset of the first wrong byte, or the length of an incomplete text. Undefined for valid JSON. */
   readonly wrongAt: number | undefined;
 }
 
@@ -36,7 +36,7 @@ interface FoundToken {
   readonly offset: number;
 }
 
-/** Text that is not ASCII counts for nothing here, be it UTF-8 or not. */
+/** Bytes outside ASCII are ignored, whether or not they are valid UTF-8. */
 export function parseTree(bytes: Uint8Array): Tree {
   const { tokens, stoppedAt } = tokenize(bytes.map((byte) => (byte < 0x80 ? byte : 0x3f)));
   return new TreeBuilder(tokens, stoppedAt ?? bytes.length, stoppedAt !== undefined).build();
@@ -61,11 +61,11 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
     stoppedAt = Number(positionForm.exec(message)?.[1] ?? Number.NaN);
   };
   tokenizer.write(ascii);
-  // Its end is not told: a number that only the end of the text would end is as cut as any other token.
+  // The tokenizer does not report the end of the text. A number that ends there counts as incomplete, like any other token.
   return { tokens, stoppedAt };
 }
 
-/** Thrown where the tokens end, or one cannot stand where it stands. */
+/** Thrown at the end of the tokens, or for a token at a wrong place. */
 class Stop extends Error {
   readonly at: number;
 
@@ -109,7 +109,7 @@ class TreeBuilder {
     return token;
   }
 
-  /** Hands the node over before what is in it, so that it stands in the tree whatever follows. */
+  /** Passes on a node before its content, so that the tree contains it even if an error follows. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

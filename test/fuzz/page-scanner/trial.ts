@@ -1,4 +1,6 @@
-/** One case: a page, maybe damaged, cut into chunks in several ways, and what the scanner makes of it beside what it should. */
+/**
+ * One case: a page, possibly damaged, split into chunks in several ways, and the comparison of the scanner with the reference.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { PageError } from '../../../src/service/pages/page-content.ts';
 import { type PageEnd, PageScanner } from '../../../src/service/pages/page-scanner.ts';
@@ -7,12 +9,12 @@ import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';
 import { type Reference, type ReferenceRow, readReference } from './reference.ts';
 
-/** Where a page is cut, in rising order. */
+/** Offsets of the splits, in ascending order. */
 export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Of the scanner, while it gave the row out. */
+  /** Row number that the scanner reported when it passed on the row. */
   readonly rowsBefore: number;
 }
 
@@ -23,9 +25,7 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/**
- * Feeds the scanner with chunks that lie askew in memory, among bytes that would mislead it, and that are spoilt after each write.
- */
+/** Passes chunks to the scanner. Each chunk is surrounded by misleading bytes and overwritten after its write. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
@@ -50,7 +50,7 @@ export function scan(page: Buffer, cuts: Cuts): Scan {
   }
 }
 
-/** One sentence for each difference between what was scanned and what the page is. */
+/** Returns one sentence for each difference between the scanner and the reference. */
 export function differences(page: Buffer, reference: Reference, { rows, counted, end, error }: Scan): string[] {
   const { wrongAt } = reference;
   const found: string[] = [];
@@ -80,11 +80,11 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Empty where the scanner was right. */
+  /** Differences. Empty if the scanner is correct. */
   readonly violations: readonly string[];
 }
 
-/** The same seed is always the same case. */
+/** Returns the case of a seed. The same seed always gives the same case. */
 export function runTrial(seed: number): TrialResult {
   const chance = new Chance(seed);
   const drawn = Buffer.from(drawPage(chance), 'latin1');
