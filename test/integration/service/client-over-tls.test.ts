@@ -68,7 +68,7 @@ test('a large listing and an upgrade', async () => {
   expect(task).toMatchObject({ id: created.taskId, collectorId, toVersion: '19.500-1' });
 });
 
-test('through a proxy from the environment, by a name that only the proxy knows', async () => {
+test('a proxy from the environment leads to a host name that only the proxy knows', async () => {
   const { port } = new URL(server.baseURL);
   await using proxy = await connectProxy(Number(port));
   const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
@@ -132,7 +132,7 @@ describe('pages of messages over TLS', () => {
     expect(model.counters().jobsActive).toBe(0);
   });
 
-  test('that break off in their midst are gone on with behind the last whole row', async () => {
+  test('that break off are continued after their last complete row', async () => {
     await using job = await openJob();
     const before = journal.length;
     model.patch(
@@ -162,7 +162,7 @@ describe('faults on the wire', () => {
     [{ kind: 'status', status: 503 }, 'unavailable'],
   ];
 
-  test.each(faults)('%o leaves a creation unknown, and sends it once', async (fault, outcome) => {
+  test.each(faults)('%o leaves the effect of a creation unknown, and sends it once', async (fault, outcome) => {
     await using accounts = accountsFor({});
     const { service } = await accounts.resolve(key);
     const { value: collectors } = await service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 200 });
@@ -177,7 +177,7 @@ describe('faults on the wire', () => {
   });
 });
 
-describe.concurrent('a Secret that is wrong in a way that shows on the wire', () => {
+describe.concurrent('an invalid Secret that the connection reveals', () => {
   const cases: readonly [string, () => Record<string, string>, string, string, string][] = [
     ['a wrong key', () => ({ accessKey: 'canary' }), 'Unauthorized', 'stall', 'accessKey'],
     ['no CA', () => ({ 'ca.crt': '' }), 'CertificateNotTrusted', 'stall', 'ca.crt'],

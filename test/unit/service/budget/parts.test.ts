@@ -12,7 +12,7 @@ import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
-  it('gives out by due time and arrival, whatever leaves in between', () => {
+  it('returns requests by due time and then by arrival, also after removals', () => {
     const step = fc.oneof(
       {
         arbitrary: fc.record({ kind: fc.constant('push' as const), dueMs: fc.integer({ min: 0, max: 99 }) }),
@@ -79,7 +79,7 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('taskStatus', 8, 100)).toBe(3);
   });
 
-  it('has nothing to compare the first ones of all with', () => {
+  it('has no baseline for the first answers of all', () => {
     const margin = new PathMargin();
     // A server that is slow at first answers one request after the other, so all but the first are late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
@@ -88,7 +88,7 @@ describe('the margin of the path (B1)', () => {
     expect(margin.currentMs).toBe(marginBounds.initialMs);
   });
 
-  it('compares the first ones of a class with the quickest of all, since each of them may have been late', () => {
+  it('compares the first answers of a class with the quickest answer of all classes, since each may be late', () => {
     const margin = new PathMargin();
     old(margin, 'listing', 10);
     expect(margin.learn('pageRead', 90, 0)).toBe(80);
@@ -133,7 +133,7 @@ describe('the pace (B5)', () => {
     expect(pace.current(100 + afterMs)).toEqual({ starts, periodMs: 1000 });
   });
 
-  it('goes on falling with each news, down to a quarter', () => {
+  it('falls with each 429, down to a quarter of the share', () => {
     const pace = new RatePace(4);
     const starts = [100, 200, 300].map((atMs) => {
       expect(pace.slowDown(atMs - 1, atMs)).toBe(true);
@@ -143,7 +143,7 @@ describe('the pace (B5)', () => {
     expect(pace.slowDown(299, 301)).toBe(false);
   });
 
-  it('has taken each step at the moment that it names for it, however the numbers round', () => {
+  it('takes each step exactly at the announced time, despite rounding', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e7, noNaN: true }), fc.integer({ min: 1, max: 3 }), (slowedAtMs, count) => {
         expect(stepsSince(slowedAtMs, paceStepMs, slowedAtMs + count * paceStepMs)).toBeGreaterThanOrEqual(count);

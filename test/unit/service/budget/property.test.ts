@@ -275,8 +275,8 @@ class World {
   }
 }
 
-describe('any mix of callers', () => {
-  it('is never above the limits as the server counts them, and all get through (B1, B2, B5, B6)', async () => {
+describe('a budget with random callers', () => {
+  it('never exceeds the limits as the server counts them, and sends every request (B1, B2, B5, B6)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
         const world = new World(one, { leastMs: 0, slowMs: one.slowMs });
@@ -340,7 +340,7 @@ describe('many jobs', () => {
   ];
 
   it.each(refusals)(
-    'keeps 30 alive for ten minutes while pages are read, refused at %j (B3, B4, B5)',
+    'keeps 30 jobs alive for ten minutes while pages are read, with rejections at %j (B3, B4, B5)',
     async (...atMs) => {
       const refused = [...atMs];
       const clock = new VirtualClock();

@@ -39,14 +39,14 @@ async function granted(count: number, requestClass: RequestClass = 'listing'): P
 const rounded = (times: readonly number[]) => times.map((time) => Math.round(time));
 
 describe('B1: starts', () => {
-  it('lets bursts of four go, and the fifth a second and a margin after the first', async () => {
+  it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
     // With immediate answers only the minimum margin is left.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
-  it('has four unanswered requests at most while nothing shows that they have arrived', async () => {
+  it('has at most four unanswered requests without evidence of arrival', async () => {
     wire.stall(0, 9_000);
     call(12);
     await clock.advance(8_999);
@@ -56,7 +56,7 @@ describe('B1: starts', () => {
     expect(wire.mostArrivals()).toBe(4);
   });
 
-  it('takes a handshake, or the answer to a later request, as evidence of an arrival', async () => {
+  it('accepts a handshake or the answer to a later request as evidence of arrival', async () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
@@ -72,7 +72,7 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt('listing')).slice(3)).toEqual([1_260, 1_260, 1_260]);
   });
 
-  it('begins the handshake after 250 ms where answers always take longer than a period', async () => {
+  it('begins a handshake after 250 ms if answers always take longer than a period', async () => {
     call(1, 'listing', { workMs: 3_000 });
     await clock.advance(10_000);
     call(5, 'listing', { workMs: 3_000 });
@@ -81,7 +81,7 @@ describe('B1: starts', () => {
     expect(wire.handshakes).toBe(1);
   });
 
-  it('takes no answer from another server as evidence', async () => {
+  it('does not accept an answer of another server as evidence of arrival', async () => {
     wire.stall(0, 9_000);
     call(3);
     const elsewhere = new Wire(clock);
@@ -93,7 +93,7 @@ describe('B1: starts', () => {
     expect(rounded(elsewhere.sentAt())).toEqual([0, 1_005, 2_010, 3_015]);
   });
 
-  it('probes a server that takes no connections once a second, and asks for nothing meanwhile', async () => {
+  it('probes a server that accepts no connections once a second, and sends nothing meanwhile', async () => {
     let probes = 0;
     const path = { origin: 'https://service.test', probe: () => Promise.reject(new Error(`refused ${++probes}`)) };
     const slots: Slot[] = [];
@@ -105,7 +105,7 @@ describe('B1: starts', () => {
     expect([slots.length, probes]).toEqual([4, 10]);
   });
 
-  it('counts a request whose connection broke until then, and no longer', async () => {
+  it('counts a request whose connection broke only until the break', async () => {
     const slots = await granted(4);
     for (const slot of slots) slot.started();
     await clock.advance(40);
@@ -115,7 +115,7 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([1040]);
   });
 
-  it('counts from the write, not from the grant', async () => {
+  it('counts a request from its write, not from its grant', async () => {
     const slots = await granted(4);
     await clock.advance(700);
     for (const slot of slots) slot.started();
@@ -125,13 +125,13 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([1705]);
   });
 
-  it('grants nothing more while four are granted and not yet sent', async () => {
+  it('grants no further slot while four granted slots are unsent', async () => {
     const slots = await granted(5);
     await clock.advance(60_000);
     expect(slots).toHaveLength(4);
   });
 
-  it('returns unused slots, but no others', async () => {
+  it('frees unused slots, but no others', async () => {
     const slots = await granted(4);
     slots[0]?.started();
     slots[1]?.release();
@@ -143,7 +143,7 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([0, 0]);
   });
 
-  it('takes a release after the start for a request that may have been sent', async () => {
+  it('treats a slot that is released after its start as possibly sent', async () => {
     renew({ maxConcurrentRequests: 1 });
     const [slot] = await granted(1);
     slot?.started();
@@ -157,7 +157,7 @@ describe('B1: starts', () => {
   it.each([
     { lateMs: 100, nextMs: 1105 },
     { lateMs: 900, nextMs: 1920 },
-  ])('waits as long as an answer is late, for $lateMs ms', async ({ lateMs, nextMs }) => {
+  ])('waits $lateMs ms longer when answers are late by $lateMs ms', async ({ lateMs, nextMs }) => {
     call(8, 'taskStatus', { outMs: 10, backMs: 10 });
     await clock.advance(5_000);
     const slots = await granted(4, 'taskStatus');
@@ -169,7 +169,7 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt()).at(-1)).toBe(5_000 + nextMs);
   });
 
-  it('knows how late a request was from the head of its answer on, however long the body takes', async () => {
+  it('learns the lateness of a request from the head of its answer, for any length of the body', async () => {
     const slots = await granted(4, 'pageRead');
     for (const slot of slots) slot.started();
     await clock.advance(10);
@@ -179,7 +179,7 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt())).toEqual([1_010]);
   });
 
-  it('learns from the head once, whatever the end of the answer says', async () => {
+  it('learns from the head only once, for any end of the answer', async () => {
     const [slot] = await granted(1, 'pageRead');
     slot?.started();
     slot?.heard(clock.monotonic() + 2);
@@ -189,14 +189,14 @@ describe('B1: starts', () => {
     expect(budget.marginMs).toBe(before);
   });
 
-  it('reaches 98 % of four a second on a quiet path', async () => {
+  it('reaches 98 % of four requests per second on a quiet path', async () => {
     call(200, 'taskStatus', { outMs: 1, workMs: 2, backMs: 1 });
     await clock.advance(60_000);
     expect(wire.seen).toHaveLength(200);
     expect(200 / (((wire.sentAt().at(-1) ?? 0) + 1_000) / 1_000)).toBeGreaterThan(0.98 * 4);
   });
 
-  it('has at most ten of a key at once, and as many of another', async () => {
+  it('runs at most ten requests of each key at once', async () => {
     call(15, 'listing', { workMs: 60_000 });
     for (let index = 0; index < 15; index++) void wire.call('b', budget.key('b'), 'listing', { workMs: 60_000 });
     await clock.advance(30_000);
@@ -204,7 +204,7 @@ describe('B1: starts', () => {
     expect(wire.mostArrivals()).toBe(4);
   });
 
-  it('frees the place of an answered or broken request at once', async () => {
+  it('frees the slot of an answered or broken request at once', async () => {
     renew({ maxConcurrentRequests: 2 });
     const slots = await granted(2);
     for (const slot of slots) slot.started();
@@ -216,10 +216,10 @@ describe('B1: starts', () => {
   });
 });
 
-describe('B2: a request that was given up', () => {
+describe('B2: a cancelled request', () => {
   beforeEach(() => renew({ maxConcurrentRequests: 1 }));
 
-  it('keeps its place for the named time', async () => {
+  it('keeps its slot for the configured time', async () => {
     const [slot] = await granted(1);
     slot?.started();
     await clock.advance(2_000);
@@ -231,7 +231,7 @@ describe('B2: a request that was given up', () => {
     expect(rounded(wire.sentAt())).toEqual([12_000]);
   });
 
-  it('is given back soon after a keep-alive poll, so that a stall leaves room for the others', async () => {
+  it('frees its slot sooner if it is a keep-alive, so that a stall leaves slots for other jobs', async () => {
     const [slot] = await granted(1, 'keepAlive');
     slot?.started();
     slot?.finished({ kind: 'abandoned' });
@@ -240,7 +240,7 @@ describe('B2: a request that was given up', () => {
     expect(rounded(wire.sentAt())).toEqual([2_250]);
   });
 
-  it('keeps it no longer than until its answer', async () => {
+  it('frees its slot when its answer arrives', async () => {
     const [slot] = await granted(1);
     slot?.started();
     slot?.finished({ kind: 'abandoned' });
@@ -252,7 +252,7 @@ describe('B2: a request that was given up', () => {
   });
 });
 
-describe('B3: whose turn it is', () => {
+describe('B3: the order of requests', () => {
   /** Queues the classes in this order behind a full second, and returns the order in which they are sent. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
@@ -325,7 +325,7 @@ describe('B3: whose turn it is', () => {
     expect(sent).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
 
-  it('gives a late class every second start, and every fourth while polls are in danger', async () => {
+  it('gives a late class every second start, and every fourth while keep-alives are in danger', async () => {
     call(30, 'listing');
     await settle();
     call(60, 'keepAlive');
@@ -337,7 +337,7 @@ describe('B3: whose turn it is', () => {
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
 
-  it('has at most 8 of 10 read pages', async () => {
+  it('uses at most 8 of 10 slots for page reads', async () => {
     call(12, 'pageRead', { workMs: 60_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 60_000 });
@@ -347,7 +347,7 @@ describe('B3: whose turn it is', () => {
   });
 
   it.each<RequestClass>(['listing', 'taskCreation', 'taskStatus'])(
-    'keeps two places for polls from a %s that hangs, while there are polls',
+    'keeps two slots for keep-alives while %s requests hang and jobs exist',
     async (requestClass) => {
       call(1, 'keepAlive');
       await settle();
@@ -362,7 +362,7 @@ describe('B3: whose turn it is', () => {
     },
   );
 
-  it('uses all ten again when polls have not been seen for 30 s', async () => {
+  it('uses all ten slots again after 30 s without a keep-alive', async () => {
     call(1, 'keepAlive');
     await settle();
     call(12, 'listing', { workMs: 300_000 });
@@ -370,7 +370,7 @@ describe('B3: whose turn it is', () => {
     expect(rounded(wire.sentAt('listing')).slice(8)).toEqual([30_000, 30_000]);
   });
 
-  it('measures how long each class waited', async () => {
+  it('measures the wait of each class', async () => {
     const observed: [string | undefined, number][] = [];
     const histogram = () => ({
       observe: (labels: { class?: string }, value: number) => observed.push([labels.class, value]),
@@ -404,7 +404,7 @@ describe('B4: polls', () => {
     expect(rounded(wire.sentAt('listing'))).toEqual([30_000]);
   });
 
-  it('looks again after five minutes, whatever Retry-After says', async () => {
+  it('sends again after five minutes, for any Retry-After', async () => {
     await refuse(86_400_000);
     call(1, 'listing');
     await clock.advance(3_600_000);
@@ -413,7 +413,7 @@ describe('B4: polls', () => {
 });
 
 describe('B5: 429', () => {
-  it('goes at half the pace, and back by a quarter every ten seconds', async () => {
+  it('halves the pace, and restores a quarter of it every ten seconds', async () => {
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
     call(200, 'taskStatus');
@@ -422,7 +422,7 @@ describe('B5: 429', () => {
     expect([5_000, 15_000, 25_000].map(inSecond)).toEqual([2, 3, 4]);
   });
 
-  it('slows work down, and no keep-alive poll', async () => {
+  it('slows down work but no keep-alive', async () => {
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
     call(40, 'taskStatus');
@@ -437,7 +437,7 @@ describe('B5: 429', () => {
     expect(wire.mostArrivals()).toBe(4);
   });
 
-  it('slows down once for a burst that was refused together', async () => {
+  it('slows down once for a burst of rejections', async () => {
     call(4, 'taskStatus', { status: 429 });
     await clock.advance(1);
     call(50, 'taskStatus');
@@ -445,7 +445,7 @@ describe('B5: 429', () => {
     expect(wire.sentAt()).toHaveLength(4 + 4 * 2);
   });
 
-  it('does not sleep through a step back', async () => {
+  it('wakes at each step of the restored pace', async () => {
     renew({ requestsPerSecond: 0.1 });
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
@@ -462,7 +462,7 @@ describe('B5: 429', () => {
     expect(rounded(gaps).slice(-3)).toEqual([1255, 1255, 1255]);
   });
 
-  it('grows the margin, and shrinks it over many answers', async () => {
+  it('increases the margin, which shrinks over many answers', async () => {
     const before = budget.marginMs;
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
@@ -509,7 +509,7 @@ describe('B5: 429', () => {
     };
   };
 
-  it('means fewer jobs to a creation while other calls pass, and never a lower rate', async () => {
+  it('reduces the number of jobs, not the rate, if it answers a creation while other calls pass', async () => {
     const seen = await ask([{ status: 200 }]);
     expect(seen).toMatchObject({ limit: 4, active: 8, firstMs: 0, inFirstTwoSeconds: 8, creationMs: 3_015 });
   });
@@ -518,7 +518,7 @@ describe('B5: 429', () => {
     { what: 'no other call has been made', before: [] },
     { what: 'the last other call was refused, too', before: [{ status: 200 }, { status: 429 }] },
     { what: 'the last call that passed is long ago', before: [{ status: 200 }], restMs: 16_000 },
-  ])('means the rate where $what', async ({ before, restMs }) => {
+  ])('reduces the rate if $what', async ({ before, restMs }) => {
     const seen = await ask(before, restMs);
     expect(seen).toMatchObject({ limit: 30, firstMs: 3_000 });
   });
@@ -532,21 +532,21 @@ describe('B6: a new leader', () => {
     renew({ right });
   });
 
-  it('waits a second and the largest margin', async () => {
+  it('waits a second and the maximum margin', async () => {
     call(1);
     void wire.call('b', budget.key('b'), 'listing');
     await clock.advance(5_000);
     expect(rounded(wire.sentAt())).toEqual([1_250, 1_250]);
   });
 
-  it('waits from the first handshake on, since a server that stalls may hold requests of the former leader', async () => {
+  it('waits after the first handshake, since a stalled server may hold requests of the former leader', async () => {
     wire.stall(0, 7_000);
     call(1);
     await clock.advance(20_000);
     expect(rounded(wire.sentAt())).toEqual([8_000]);
   });
 
-  it('keeps to half the concurrency after a takeover by force, until the longest request is over', async () => {
+  it('uses half the concurrency after a takeover without release, until the longest request has ended', async () => {
     right.begin(0, true);
     call(20, 'listing', { workMs: 300_000 });
     await clock.advance(59_999);
@@ -556,7 +556,7 @@ describe('B6: a new leader', () => {
     expect(rounded(wire.sentAt())[5]).toBe(60_000);
   });
 
-  it('uses all of it after a release', async () => {
+  it('uses the whole concurrency after a release', async () => {
     call(20, 'listing', { workMs: 300_000 });
     await clock.advance(15_000);
     expect(wire.seen).toHaveLength(10);
@@ -578,7 +578,7 @@ describe('L1: the right to send', () => {
     renew({ right });
   });
 
-  it('is checked at the write: a slot that was granted before the right was lost stays unused', async () => {
+  it('is checked at the write: a slot granted before the loss of the right stays unused', async () => {
     const [slot] = await granted(1);
     right.end();
     expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
@@ -586,7 +586,7 @@ describe('L1: the right to send', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('is asked for before the last check of the caller, which would count the request as sent', async () => {
+  it('is checked before the last check of the caller, which would count the request as sent', async () => {
     const [slot] = await granted(1);
     right.end();
     let checks = 0;
@@ -619,7 +619,7 @@ describe('B7: a share of its own', () => {
     { requestsPerSecond: 2.5, starts: [0, 0, 1005, 1005] },
     { requestsPerSecond: 0.5, starts: [0, 2005, 4010, 6015] },
     { requestsPerSecond: 0.1, starts: [0, 10_005, 20_010, 30_015] },
-  ])('of $requestsPerSecond a second', async ({ requestsPerSecond, starts }) => {
+  ])('of $requestsPerSecond requests per second', async ({ requestsPerSecond, starts }) => {
     renew({ requestsPerSecond });
     call(4);
     await clock.advance(60_000);
@@ -633,7 +633,7 @@ describe('B7: a share of its own', () => {
     expect(wire.mostAtOnce()).toBe(2);
   });
 
-  it('is the smallest that was named for a key, until it is set', async () => {
+  it('is the smallest share given for a key, until it is set', async () => {
     budget.key('a', 2);
     key = budget.key('a', 7);
     call(4, 'listing', { workMs: 5_000 });
@@ -644,7 +644,7 @@ describe('B7: a share of its own', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('changes with everything that was sent still counted', async () => {
+  it('changes while sent requests still count', async () => {
     call(4);
     await clock.advance(500);
     budget.setRequestsPerSecond(1);
@@ -669,7 +669,7 @@ describe('B7: a share of its own', () => {
 });
 
 describe('waiting requests', () => {
-  it('leaves with the reason of the signal, and is not sent for', async () => {
+  it('are rejected with the reason of their signal, and take no slot', async () => {
     call(4);
     const controller = new AbortController();
     const waiting = key.acquire({ class: 'keepAlive', signal: controller.signal });
@@ -682,13 +682,13 @@ describe('waiting requests', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('does not even begin to wait with an aborted signal', async () => {
+  it('do not begin with an aborted signal', async () => {
     await expect(key.acquire({ class: 'listing', signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow(
       'gone',
     );
   });
 
-  it('is unharmed by an abort after the grant', async () => {
+  it('are not affected by an abort after the grant', async () => {
     const controller = new AbortController();
     const slot = await key.acquire({ class: 'listing', signal: controller.signal });
     controller.abort();

@@ -13,13 +13,13 @@ function starts(count: number, late: Partial<Record<RequestClass, number>>): Req
 const shareOf = (requestClass: RequestClass, sent: readonly RequestClass[]) =>
   sent.filter((one) => one === requestClass).length / sent.length;
 
-test('polls leave a little more than half to pages for as long as they have time', () => {
+test('keep-alives that are not in danger leave slightly more than half of the starts to pages', () => {
   const sent = starts(1_000, { keepAlive: 3_000, pageRead: 500 });
   expect(shareOf('pageRead', sent)).toBeGreaterThan(0.51);
   expect(shareOf('pageRead', sent)).toBeLessThan(0.53);
 });
 
-test('three polls may go ahead of pages, and as many again once pages have had as much', () => {
+test('at most three keep-alives precede waiting pages, and again after as many pages', () => {
   const order = new TurnOrder();
   const poll = { class: 'keepAlive', lateMs: 0 } as const;
   const page = { class: 'pageRead', lateMs: 0 } as const;
@@ -34,17 +34,17 @@ test('three polls may go ahead of pages, and as many again once pages have had a
   expect(both()).toBe('keepAlive');
 });
 
-test('polls in danger go before pages, which get a fourth when they are late', () => {
+test('keep-alives in danger precede pages, which get every fourth start when they are late', () => {
   expect(shareOf('pageRead', starts(400, { keepAlive: 3_600, pageRead: 500 }))).toBe(0);
   expect(shareOf('pageRead', starts(400, { keepAlive: 3_600, pageRead: 2_500 }))).toBe(0.25);
 });
 
-test('nothing but pages is left so much', () => {
+test('only pages get such a share', () => {
   for (const requestClass of ['taskCreation', 'taskStatus', 'listing'] as const)
     expect(shareOf('keepAlive', starts(100, { keepAlive: 100, [requestClass]: 1_900 }))).toBe(1);
 });
 
-test('no class starves between polls and pages', () => {
+test('no class starves while keep-alives and pages wait', () => {
   const sent = starts(400, { keepAlive: 3_000, pageRead: 500, listing: 2_500 });
   expect(shareOf('listing', sent)).toBeGreaterThanOrEqual(0.25);
   expect(shareOf('pageRead', sent)).toBeGreaterThanOrEqual(0.2);

@@ -30,7 +30,7 @@ async function crowd(count: number, gives = true) {
   return { clock, key, slots, told, granted, yieldTo, poll };
 }
 
-describe('polls that had their time', () => {
+describe('status requests whose patience has ended', () => {
   test('continue while there are enough slots', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(9);
     for (let index = 0; index < 9; index++) yieldTo(index);
@@ -39,7 +39,7 @@ describe('polls that had their time', () => {
     expect([told, granted]).toEqual([[], [0]]);
   });
 
-  test('give up the longest under way, as many as polls find no place, and theirs comes back 2 s after their arrival', async () => {
+  test('are cancelled oldest first, one for each keep-alive without a slot, and free their slots 2 s after arrival', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(10);
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
@@ -54,7 +54,7 @@ describe('polls that had their time', () => {
     ]);
   });
 
-  test('give up when their time comes, if polls wait already', async () => {
+  test('are cancelled at the end of their patience if keep-alives already wait', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(10);
     poll();
     await clock.advance(2_000);
@@ -65,7 +65,7 @@ describe('polls that had their time', () => {
     expect([told, granted]).toEqual([[4], [4_000]]);
   });
 
-  test('are asked once, even if they end slowly', async () => {
+  test('are asked to cancel only once, even if they end slowly', async () => {
     const { clock, told, slots, granted, yieldTo, poll } = await crowd(10, false);
     for (let index = 0; index < 10; index++) yieldTo(index);
     poll();
@@ -76,7 +76,7 @@ describe('polls that had their time', () => {
     expect([told, granted]).toEqual([[0], [500]]);
   });
 
-  test('do not make way for work, nor for polls that the rate holds back', async () => {
+  test('are not cancelled for work, nor for keep-alives that wait for the rate', async () => {
     const { clock, key, told, yieldTo } = await crowd(10);
     for (let index = 0; index < 10; index++) yieldTo(index);
     void key.acquire({ path, class: 'pageRead' });
@@ -85,7 +85,7 @@ describe('polls that had their time', () => {
   });
 });
 
-test('a look that was given up keeps its place for 2 s, as a poll does; a deletion of the same class for 10 s (B2)', async () => {
+test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a deletion of the same class for 10 s (B2)', async () => {
   for (const [isPoll, heldMs] of [
     [true, 2_000],
     [false, 10_000],
@@ -106,7 +106,7 @@ test('a look that was given up keeps its place for 2 s, as a poll does; a deleti
 });
 
 test.each(['jobCreation', 'jobCare', 'keepAlive'] as const)(
-  'after a request of the class %s work leaves two places for the polls to come (B3)',
+  'after a request of class %s, work leaves two slots for the expected keep-alives (B3)',
   async (requestClass) => {
     const clock = new VirtualClock();
     const key = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 }).key('a');

@@ -13,7 +13,7 @@ describe('a created job (2.2)', () => {
   test.each([
     ['{"id":"37589506F194FC80","link":{"rel":"self"},"warning":null}', '37589506F194FC80'],
     ['{"id":9007199254740993}', '9007199254740993'],
-  ])('%s has its id whole', (body, id) => {
+  ])('%s keeps its complete id', (body, id) => {
     expect(decodeCreatedJob(bytes(body))).toEqual({ id, warning: undefined });
   });
 
@@ -44,7 +44,7 @@ describe('the state (3.1)', () => {
 });
 
 describe('a status (2.3)', () => {
-  test('in any order of its members, with unknown ones ignored', () => {
+  test('accepts any order of members and ignores unknown members', () => {
     const body = {
       searchedTimeRange: { start: 1 },
       usageDetails: { dataScannedInBytes: 1_048_576, tier: 'x' },
@@ -76,7 +76,7 @@ describe('a status (2.3)', () => {
       '"recordCount":null,"histogramBuckets":null,"pendingErrors":null,"pendingWarnings":null,"usageDetails":null',
     ],
     ['an empty usage', '"usageDetails":{"dataScannedInBytes":null},"warning":null'],
-  ])('with %s for what is optional', (_name, members) => {
+  ])('accepts %s for optional members', (_name, members) => {
     expect(status(members)).toEqual({
       state: 'gatheringResults',
       messageCount: 7,
@@ -89,12 +89,12 @@ describe('a status (2.3)', () => {
     });
   });
 
-  test('scans more than fits fifteen digits', () => {
+  test('accepts more scanned bytes than fifteen digits', () => {
     expect(status('"usageDetails":{"dataScannedInBytes":1234567890123456}').scannedBytes).toBe(1_234_567_890_123_456);
   });
 
   test.each(['NOT STARTED', 'GATHERING RESULTS FROM SUBQUERIES', 'CANCELLED'])(
-    'may count nothing while %s',
+    'may have no count while %s',
     (state) => {
       expect(decodeJobStatus(bytes(JSON.stringify({ state }))).messageCount).toBe(0);
       expect(decodeJobStatus(bytes(JSON.stringify({ state, messageCount: 3 }))).messageCount).toBe(3);
@@ -102,7 +102,7 @@ describe('a status (2.3)', () => {
   );
 
   test.each(['GATHERING RESULTS', 'FORCE PAUSED', 'DONE GATHERING RESULTS', 'DONE GATHERING HISTOGRAM', 'RESTING'])(
-    'is none without a count while %s',
+    'is invalid without a count while %s',
     (state) => {
       expect(() => decodeJobStatus(bytes(JSON.stringify({ state })))).toThrow(
         'messageCount: expected a whole number from 0 on, found nothing',
@@ -126,7 +126,7 @@ describe('a status (2.3)', () => {
     ],
     ['"usageDetails":[]', 'usageDetails: expected an object, found an array'],
     ['"warning":{}', 'warning: expected a string, found a value of type object'],
-  ])('%s is none, and the message names the place', (members, message) => {
+  ])('%s is invalid, and the message contains the JSON path', (members, message) => {
     expect(() => status(members)).toThrow(message);
   });
 });
@@ -134,7 +134,7 @@ describe('a status (2.3)', () => {
 describe('a page of records (2.6)', () => {
   const page = (text: string) => decodeRecordPage(bytes(text));
 
-  test('has values as they were written, numbers past 2^53 too', () => {
+  test('keeps values as written, also numbers above 2^53', () => {
     const { records, fields } = page(
       '{"fields":[{"name":"host","fieldType":"string","keyField":true},{"name":"_count","fieldType":"int"}],' +
         '"records":[{"map":{"host":"a","_count":"1.788E12","id":-9223372036854775808,"empty":"","gone":null,"__proto__":"x"}}]}',
@@ -156,7 +156,7 @@ describe('a page of records (2.6)', () => {
     ['{"fields":[]}', 'records: expected an array, found nothing'],
     ['{"records":[{}]}', 'records[0].map: expected an object, found nothing'],
     ['{"records":[{"map":{"a":"1"}},{"map":{"canary":{}}}]}', 'records[1].map.*: expected a string'],
-  ])('%s is none, and no message carries data', (body, message) => {
+  ])('%s is invalid, and no message contains data', (body, message) => {
     expect(() => page(body)).toThrow(message);
     expect(() => page(body)).not.toThrow(/canary/);
   });
@@ -180,7 +180,7 @@ describe('a warning without the notice about cookies (2.2, 10.2)', () => {
     expect(withoutCookieNotice(warning)).toBe(news);
   });
 
-  test('is known by the creation, in whatever words', () => {
+  test('is recognised by the text of the creation, in any language', () => {
     const own = 'Bitte Kekse mitsenden; sonst kennen wir Sie nicht.';
     expect(newsOf(own, own)).toBeUndefined();
     expect(newsOf(`${own} Das Limit ist nah.`, own)).toBe('Das Limit ist nah.');

@@ -23,20 +23,23 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 
-describe('a search whose histogram shows how far it is', () => {
-  test.each([500, 1_000, 2_000, 2_100, 2_500])('of %d ms takes one look', (durationMs) => {
+describe('a search whose histogram shows its progress', () => {
+  test.each([500, 1_000, 2_000, 2_100, 2_500])('of %d ms takes one status request', (durationMs) => {
     expect(looksAt(durationMs, inBuckets(durationMs, 60))).toHaveLength(1);
   });
 
-  test.each([3_000, 4_000, 6_000, 8_000, 10_000])('of %d ms takes two, and is seen done soon', (durationMs) => {
-    for (const buckets of [24, 60, 1_000]) {
-      const statuses = looksAt(durationMs, inBuckets(durationMs, buckets));
-      expect(statuses).toHaveLength(2);
-      expect((statuses[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
-    }
-  });
+  test.each([3_000, 4_000, 6_000, 8_000, 10_000])(
+    'of %d ms takes two status requests, and its end is noticed soon',
+    (durationMs) => {
+      for (const buckets of [24, 60, 1_000]) {
+        const statuses = looksAt(durationMs, inBuckets(durationMs, buckets));
+        expect(statuses).toHaveLength(2);
+        expect((statuses[1] as number) - durationMs).toBeLessThan(0.4 * durationMs);
+      }
+    },
+  );
 
-  test('of ten minutes takes no more than its keep-alive', () => {
+  test('of ten minutes takes only its keep-alives', () => {
     const durationMs = 600_000;
     const statuses = looksAt(durationMs, inBuckets(durationMs, 60));
     expect(statuses.length).toBeLessThanOrEqual(Math.ceil(durationMs / keepAliveMs) + 2);
@@ -45,7 +48,7 @@ describe('a search whose histogram shows how far it is', () => {
 });
 
 test.each([1_000, 3_000, 10_000, 60_000])(
-  'of a search of %d ms that finds nothing, no look is later than 12 s',
+  'no status request of a search of %d ms without results is later than 12 s',
   (durationMs) => {
     const statuses = looksAt(durationMs, () => undefined);
     const gaps = statuses.map((time, index) => time - (statuses[index - 1] ?? 0));
@@ -54,17 +57,17 @@ test.each([1_000, 3_000, 10_000, 60_000])(
   },
 );
 
-describe('a search of ten seconds or less, whatever its statuses show of it', () => {
+describe('a search of ten seconds or less, for any content of its statuses', () => {
   const durations = [500, 2_000, 2_500, 3_000, 4_000, 6_000, 8_000, 9_500, 10_000];
 
-  test.each(durations)('of %d ms takes two statuses where they show nothing, or less than is done', (durationMs) => {
+  test.each(durations)('of %d ms takes two status requests if they show no progress or too little', (durationMs) => {
     for (const shown of [undefined, 0, 1e-6, 0.001, 0.02]) {
       expect(looksAt(durationMs, () => shown).length).toBeLessThanOrEqual(2);
       expect(looksAt(durationMs, () => shown).at(-1)).toBeLessThanOrEqual(10_500);
     }
   });
 
-  test.each(durations)('of %d ms takes three at most where they show more than is done', (durationMs) => {
+  test.each(durations)('of %d ms takes at most three status requests if they show too much progress', (durationMs) => {
     for (const ahead of [1.3, 2, 5, 1_000]) {
       const statuses = looksAt(durationMs, (elapsedMs) => Math.min(1, (ahead * elapsedMs) / durationMs));
       expect(statuses.length).toBeLessThanOrEqual(3);
@@ -79,7 +82,7 @@ test.each([
   [7_400, 7_400],
   [60_000, keepAliveMs],
 ])(
-  'the first look comes when the search should be over, here after %s ms, and the job needs no poll before',
+  'the first status request is sent at the expected end of the search, after %s ms, before a keep-alive is due',
   (expectedMs, lookMs) => {
     expect(firstPollMs(expectedMs)).toBe(lookMs);
   },
@@ -91,17 +94,20 @@ test('progress counts from the start of the search, not from the creation of the
   expect(delayMs).toBeLessThan(5_500);
 });
 
-test.each([0, 1e-9, 0.999, 1])('a part of %d leads to a look between half a second and 12 s later', (doneShare) => {
-  const delayMs = nextPollMs({ elapsedMs: 3_000, searchingMs: 3_000, doneShare, statuses: 1 });
-  expect(delayMs).toBeGreaterThanOrEqual(500);
-  expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
-});
+test.each([0, 1e-9, 0.999, 1])(
+  'a progress of %d leads to a status request between half a second and 12 s later',
+  (doneShare) => {
+    const delayMs = nextPollMs({ elapsedMs: 3_000, searchingMs: 3_000, doneShare, statuses: 1 });
+    expect(delayMs).toBeGreaterThanOrEqual(500);
+    expect(delayMs).toBeLessThanOrEqual(keepAliveMs);
+  },
+);
 
-test('a poll that failed is sent again at once, and once more, then less often (B4)', () => {
+test('a failed keep-alive is repeated at once, then once more, then less often (B4)', () => {
   expect([1, 2, 3, 4, 5, 50].map(delayAfterFailure)).toEqual([0, 0, 1_000, 2_000, 4_000, 4_000]);
 });
 
-test('a request without an answer leaves time for two more within the 20 s of silence (B4)', () => {
+test('an unanswered request leaves time for two more requests within 20 s (B4)', () => {
   expect(secondTryMs).toBeGreaterThanOrEqual(keepAliveMs + patienceMs(1));
   expect(secondTryMs + patienceMs(2)).toBeLessThanOrEqual(18_000);
   expect([0, 1, 2, 3, 4, 50].map(patienceMs)).toEqual([2_000, 2_000, 2_000, 4_000, 8_000, 8_000]);

@@ -36,7 +36,7 @@ describe('cookies', () => {
     expect(jar(...setCookies).cookies.header(job)).toBe(header);
   });
 
-  test('end when their time is over, by our clock; Max-Age wins, and use does not prolong it', async () => {
+  test('expire by the local clock; Max-Age takes precedence, and use does not prolong it', async () => {
     const { clock, cookies } = jar(
       'A=1; Path=/; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
       'B=2; Path=/; Expires=Sun, 01 Nov 2026 00:02:00 GMT',
@@ -51,19 +51,19 @@ describe('cookies', () => {
     expect(cookies.header(job)).toBe('C=3');
   });
 
-  test('are bounded in number', () => {
+  test('have a maximum number', () => {
     const { cookies } = jar(...Array.from({ length: 500 }, (_, index) => `N${index}=1; Path=/`));
     expect(cookies.header(job)?.split('; ')).toHaveLength(50);
   });
 
-  test('go to the host that set them, and to no other', () => {
+  test('are sent only to the host that set them', () => {
     const { cookies } = jar('A=1; Path=/');
     expect(cookies.header(new URL('https://other.test/api/v1/search/jobs/A1'))).toBeUndefined();
     expect(cookies.header(new URL('https://service.test:8443/api/v1/search/jobs/A1'))).toBe('A=1');
   });
 });
 
-describe('on the way', () => {
+describe('requests with cookies', () => {
   const created: Step = {
     kind: 'answer',
     status: 202,
@@ -71,7 +71,7 @@ describe('on the way', () => {
     setCookies: ['S=1; Path=/; Secure', 'T=2; Path=/api/v1/search'],
   };
 
-  test('all of the creation go with every request to the job, and credentials beside them', async () => {
+  test('every request of a job sends the cookies of its creation and the credentials', async () => {
     const world = harness([created, good('getJob'), good('listMessages'), good('listRecords'), good('deleteJob')]);
     const { clock, client, transport } = world;
     const { value } = await answerOf(clock, client.createJob({ query: 'x', fromMs: 0, toMs: 1 }));
@@ -88,14 +88,14 @@ describe('on the way', () => {
   test.each([
     ['an answer', { ...good('getJob'), setCookies: ['S=new; Path=/'] }],
     ['a refusal', { kind: 'answer', status: 503, setCookies: ['S=new; Path=/'] }],
-  ] as [string, Step][])('%s fills the jar', async (_name, step) => {
+  ] as [string, Step][])('%s stores cookies', async (_name, step) => {
     const world = harness([step, good('getJob')]);
     await settled(world.clock, world.job.getStatus());
     await settled(world.clock, world.job.getStatus());
     expect(world.transport.written.at(-1)?.headers.cookie).toContain('S=new');
   });
 
-  test('a page that breaks off has brought its cookies', async () => {
+  test('the head of an incomplete page stores its cookies', async () => {
     const page = {
       ...good('listMessages'),
       setCookies: ['S=new; Path=/'],
@@ -107,7 +107,7 @@ describe('on the way', () => {
     expect(world.transport.written.at(-1)?.headers.cookie).toContain('S=new');
   });
 
-  test('over a redirect to an allowed host go those that are meant for it, and its own come back', async () => {
+  test('a redirect to an allowed host sends only cookies of that host, and stores new ones', async () => {
     const world = harness([
       {
         kind: 'answer',
@@ -130,7 +130,7 @@ describe('on the way', () => {
     expect(world.transport.written.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
   });
 
-  test('two jobs have a jar each', async () => {
+  test('two jobs have separate cookies', async () => {
     const world = harness([
       { ...good('createJob'), setCookies: ['S=one; Path=/'] } as Step,
       { ...good('createJob'), setCookies: ['S=two; Path=/'] } as Step,

@@ -12,7 +12,7 @@ function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown
   );
 }
 
-test('a creation that is under way is waited for, and its job deleted', async () => {
+test('a creation in flight is awaited, and its job is deleted', async () => {
   const world = new SimulatedWorld();
   const abort = new AbortController();
   const failure = opening(world, abort);
@@ -23,7 +23,7 @@ test('a creation that is under way is waited for, and its job deleted', async ()
   expect(world.budget.jobs.active).toBe(0);
 });
 
-test('it takes its place for as long as it may live where it cannot be deleted', async () => {
+test('a job that cannot be deleted keeps its permit as long as it may exist', async () => {
   const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['deleteJob'] } } });
   const abort = new AbortController();
   const failure = opening(world, abort);
@@ -35,7 +35,7 @@ test('it takes its place for as long as it may live where it cannot be deleted',
   expect([world.counters().jobsActive, world.budget.jobs.active]).toEqual([0, 0]);
 });
 
-test('a creation that was not sent is not, and takes no place', async () => {
+test('a creation that was not sent is not awaited and takes no permit', async () => {
   const world = new SimulatedWorld();
   const aborted = new AbortController();
   aborted.abort(reason);

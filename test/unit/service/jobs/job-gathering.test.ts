@@ -50,7 +50,7 @@ describe('the histogram', () => {
   }
 
   test.each(['more of each bucket', 'all of each bucket'] as const)(
-    'is right at every poll of a service that tells %s',
+    'is correct at every status of a service that returns %s',
     (kind) => {
       fc.assert(
         fc.property(course, ({ counts, polls }) => {
@@ -75,7 +75,7 @@ describe('the histogram', () => {
     },
   );
 
-  test('says so when a lost status took a bucket with it, and heals where each status has all of them', () => {
+  test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
     // The status with [bucket(800, 3)] was lost.
@@ -87,19 +87,19 @@ describe('the histogram', () => {
     expect(whole.read(10)).toMatchObject({ total: 10, addsUp: true });
   });
 
-  test('takes buckets of another width for others', () => {
+  test('treats buckets of another width as different buckets', () => {
     const histogram = new JobHistogram();
     histogram.add([bucket(900, 5, 100), bucket(900, 5, 50)]);
     expect(histogram.read(10).buckets).toHaveLength(2);
   });
 
-  test('is bounded, and does not add up beyond that', () => {
+  test('has a maximum number of buckets, and does not add up beyond it', () => {
     const histogram = new JobHistogram();
     histogram.add(Array.from({ length: 20_001 }, (_, index) => bucket(index * 100, 1)));
     expect(histogram.read(20_001)).toMatchObject({ total: 20_000, addsUp: false });
   });
 
-  test('shows how far the job has come', () => {
+  test('shows the progress of the job', () => {
     const histogram = new JobHistogram();
     expect(histogram.reachedMs).toBeUndefined();
     histogram.add([bucket(900, 5), bucket(300, 1), bucket(800, 1)]);
@@ -108,7 +108,7 @@ describe('the histogram', () => {
 });
 
 describe('data that statuses return once', () => {
-  test('is kept, each text once', () => {
+  test('is kept, each different text once', () => {
     const gathering = new JobGathering();
     gathering.take({ value: { ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, sentAtMs: 0 });
     gathering.take({ value: { ...nothing, pendingErrors: ['b', 'a'], warning: 'v' }, sentAtMs: 0 });
@@ -120,7 +120,7 @@ describe('data that statuses return once', () => {
     });
   });
 
-  test('is bounded, and the limit is seen all the same (E4)', () => {
+  test('is limited, and the message limit is noticed nevertheless (E4)', () => {
     const gathering = new JobGathering();
     const many = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
     gathering.take({
@@ -144,7 +144,7 @@ describe('data that statuses return once', () => {
   });
 });
 
-describe('how far a search is', () => {
+describe('the progress of a search', () => {
   const range = { fromMs: 0, toMs: 1_000 };
   const doneShare = (...statuses: Partial<JobStatus>[]) => {
     const gathering = new JobGathering();
@@ -152,14 +152,14 @@ describe('how far a search is', () => {
     return gathering.doneShare(range);
   };
 
-  test('is the part that its buckets cover, from the end of the range (2.3)', () => {
+  test('is the share that its buckets cover, from the end of the range (2.3)', () => {
     expect(doneShare()).toBeUndefined();
     expect(doneShare({ messageCount: 3 })).toBeUndefined();
     expect(doneShare({ buckets: [bucket(700, 5)], messageCount: 6 })).toBeCloseTo(0.3);
     expect(doneShare({ buckets: [bucket(0, 5), bucket(-100, 5)], messageCount: 10 })).toBe(1);
   });
 
-  test('is less where the histogram runs ahead of the results: as much of it as is found', () => {
+  test('is reduced to the share of found messages if the histogram runs ahead of the results', () => {
     const buckets = [bucket(700, 5), bucket(600, 15)];
     expect(doneShare({ buckets, messageCount: 10 })).toBeCloseTo(0.2);
     expect(doneShare({ buckets, messageCount: 0 })).toBe(0);
@@ -167,13 +167,13 @@ describe('how far a search is', () => {
     expect(doneShare({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
   });
 
-  test('is unknown where the histogram is done and tells nothing beyond it (3.1)', () => {
+  test('is unknown if the histogram is complete and shows nothing more (3.1)', () => {
     const state = 'doneGatheringHistogram';
     expect(doneShare({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
     expect(doneShare({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
   });
 
-  test('counts from when it was last seen not to have begun', () => {
+  test('counts from the last status before the start of the search', () => {
     const gathering = new JobGathering();
     expect(gathering.idleAtMs).toBeUndefined();
     for (const [sentAtMs, state] of [

@@ -12,7 +12,7 @@ const page = (more: Partial<AnswerStep> = {}): AnswerStep => ({
 });
 const query = { offset: 20, limit: 100 };
 
-test('rows come as they were written, while the page is still on its way', async () => {
+test('rows are passed on unchanged while the page still arrives', async () => {
   const { clock, job } = harness([page({ pieceBytes: 1_000, pieceMs: 100 })]);
   const log = new RowLog();
   const reading = job.listMessages(query, log);
@@ -23,7 +23,7 @@ test('rows come as they were written, while the page is still on its way', async
   expect(log.ids).toEqual(Array.from({ length: 100 }, (_, index) => String(20 + index)));
 });
 
-describe('time is limited', () => {
+describe('time limits', () => {
   const limits: readonly [string, Step, number, number][] = [
     ['for the head', page({ afterMs: 120_000 }), 30_000, 0],
     ['for silence between two pieces', page({ breaksAfter: { bytes: 3_000 } }), 10_000, 1],
@@ -53,7 +53,7 @@ describe('time is limited', () => {
     expect(world.clock.next()).toBeUndefined();
   });
 
-  test('and pauses of less than that between pieces are no silence', async () => {
+  test('shorter pauses between chunks are accepted', async () => {
     const { clock, job } = harness([page({ pieceBytes: 2_500, pieceMs: 9_000 })]);
     expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({ value: { rows: 100 } });
   });
@@ -80,10 +80,10 @@ class Gate extends RowLog {
   }
 }
 
-describe('a sink without drained (B3)', () => {
+describe('a sink that accepts no more data (B3)', () => {
   const inPieces = page({ pieceBytes: 1_000, pieceMs: 1 });
 
-  test('holds the page up, and gets the rest when it has drained again', async () => {
+  test('pauses the page, and gets the rest when it is drained', async () => {
     const { clock, job } = harness([inPieces]);
     const gate = new Gate(30);
     const reading = job.listMessages(query, gate);
@@ -94,7 +94,7 @@ describe('a sink without drained (B3)', () => {
     expect(await settled(clock, reading)).toMatchObject({ value: { rows: 100 } });
   });
 
-  test('that pauses a page for 5 s has the page cancelled and keeps its rows', async () => {
+  test('cancels the page after 5 s, and keeps its rows', async () => {
     const world = harness([inPieces]);
     const gate = new Gate(30);
     const error = await failureOf(world, world.job.listMessages(query, gate));
@@ -109,7 +109,7 @@ describe('a sink without drained (B3)', () => {
     expect(gate.rows).toHaveLength(taken);
   });
 
-  test('is not the silence of the service, which begins anew with the drained', async () => {
+  test('does not count as silence of the service', async () => {
     const body = messages(20, 100);
     const { clock, job } = harness([page({ body, pieceBytes: Math.ceil(body.length / 4), pieceMs: 9_000 })]);
     const log = new RowLog();
@@ -119,7 +119,7 @@ describe('a sink without drained (B3)', () => {
     expect(Math.round(clock.monotonic())).toBe(4 * (9_000 + 4_900));
   });
 
-  test('ends the page with the reason for which it will never have drained', async () => {
+  test('ends the page with its own error', async () => {
     const world = harness([inPieces]);
     const fault = new Error('the disk is full');
     const reading = world.job.listMessages(
@@ -148,7 +148,7 @@ test.each([
   ['is half a document', { body: messages(20, 100).slice(0, 5_000) }, 'answerInvalid', 'answered'],
   ['becomes nonsense', { body: `${messages(20, 60).slice(0, -2)},7]}`, pieceBytes: 100 }, 'answerInvalid', 'abandoned'],
 ] as [string, Partial<AnswerStep>, string, string][])(
-  'of a page that %s the rows before stand, and it is not asked for again',
+  'a page that %s keeps its rows and is not requested again',
   async (_name, more, outcome, end) => {
     const world = harness([page(more)]);
     const log = new RowLog();
@@ -160,7 +160,7 @@ test.each([
   },
 );
 
-test('a spurious 401 is asked again before any row has come (10.1)', async () => {
+test('a spurious 401 before the first row is retried (10.1)', async () => {
   const { clock, job, transport } = harness([{ kind: 'answer', status: 401 }, page()]);
   const log = new RowLog();
   expect(await settled(clock, job.listMessages(query, log))).toMatchObject({ value: { rows: 100 } });
@@ -168,7 +168,7 @@ test('a spurious 401 is asked again before any row has come (10.1)', async () =>
   expect(transport.written[1]?.headers.cookie).toBe('SESSION=canary-cookie');
 });
 
-test('the head of a page keeps the job alive, and tells the budget of the path', async () => {
+test('the head of a page keeps the job alive and shows the budget the delay of the path', async () => {
   const { clock, job, budget } = harness([page({ afterMs: 300, pieceBytes: 1_000, pieceMs: 1_000 })]);
   await clock.advance(1_000);
   const reading = job.listMessages(query, new RowLog());
@@ -181,7 +181,7 @@ test('the head of a page keeps the job alive, and tells the budget of the path',
   expect(budget.open).toBe(0);
 });
 
-test('an abort in the midst of a page gives it up, and its place stays taken (B2)', async () => {
+test('an abort inside a page cancels it, and its slot stays occupied (B2)', async () => {
   const world = harness([page({ pieceBytes: 1_000, pieceMs: 100 })]);
   const controller = new AbortController();
   const log = new RowLog();
@@ -194,7 +194,7 @@ test('an abort in the midst of a page gives it up, and its place stays taken (B2
   expect([taken > 0, log.rows.length]).toEqual([true, taken]);
 });
 
-test('warnings of pages are those beyond the notice about cookies', async () => {
+test('warnings of pages do not contain the notice about cookies', async () => {
   const withWarning = (body: string, warning: string) => body.replace('{', `{"warning":"${warning}",`);
   const notice = 'A 404 may mean that a cookie was not sent.';
   const { clock, job } = harness([

@@ -53,7 +53,7 @@ test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
   expect(missingJob({ ...facts, ...change }, refusal).outcome).toBe(outcome);
 });
 
-test('a lost job says how long nothing had been heard of it', () => {
+test('the message about a lost job contains the time since its last answer', () => {
   const refusal = { sentAtMs: 91_500, hasCookie: true, isAstray: false };
   expect(missingJob({ ...facts, ...heard(60_000) }, refusal).detail).toContain('31.5 s');
 });

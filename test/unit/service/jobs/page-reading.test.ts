@@ -16,7 +16,7 @@ async function finished(messageCount: number) {
 
 const offsets = (fake: FakeJob) => fake.queries.map(({ offset }) => offset);
 
-test('full pages of ten thousand rows, without further requests', async () => {
+test('full pages of ten thousand rows need no further requests', async () => {
   const { clock, fake, job, log } = await finished(25_000);
   fake.page = serve(25_000);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(25_000);
@@ -24,7 +24,7 @@ test('full pages of ten thousand rows, without further requests', async () => {
   expect(fake.queries).toEqual([0, 10_000, 20_000].map((offset) => ({ offset, limit: 10_000 })));
 });
 
-test('of no messages nothing is asked for', async () => {
+test('a job without messages needs no request', async () => {
   const { clock, fake, job, log } = await finished(0);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(0);
   expect(fake.queries).toEqual([]);
@@ -63,7 +63,7 @@ test('rows beyond the count of the job are passed on, since the proof needs them
 });
 
 describe('a page that breaks off', () => {
-  test('is gone on with behind its last whole row, and no row comes twice', async () => {
+  test('is continued after its last complete row, without a row twice', async () => {
     const { clock, fake, job, log } = await finished(1_000);
     let breaks = 5;
     fake.page = (query, receiver) => {
@@ -77,7 +77,7 @@ describe('a page that breaks off', () => {
     expect(clock.monotonic()).toBe(startMs);
   });
 
-  test('without a row is tried again six times in all, later each time, and then given up', async () => {
+  test('without a row is tried six times with growing delays', async () => {
     const { clock, fake, job, log } = await finished(1_000);
     const times: number[] = [];
     fake.page = () => {
@@ -90,7 +90,7 @@ describe('a page that breaks off', () => {
     expect(times).toEqual([0, 500, 1_500, 3_500, 7_500, 15_500]);
   });
 
-  test('now and then, with rows in between, is tried as often as it takes', async () => {
+  test('after some rows each time is continued any number of times', async () => {
     const { clock, fake, job, log } = await finished(100);
     let turn = 0;
     fake.page = (query, receiver) => {
@@ -101,7 +101,7 @@ describe('a page that breaks off', () => {
     expect(log.ids).toEqual(upTo(100));
   });
 
-  test('with Retry-After waits for that', async () => {
+  test('with Retry-After waits for that time', async () => {
     const { clock, fake, job, log } = await finished(5);
     let refused = false;
     fake.page = (query, receiver) => {
@@ -119,7 +119,7 @@ describe('a page that breaks off', () => {
     ['the job is gone', failure('jobSilenced')],
     ['the client has been closed', failure('closed')],
     ['the sink has thrown it', new Error('the disk is full')],
-  ])('because %s is not tried again', async (_name, error) => {
+  ])('because %s is not retried', async (_name, error) => {
     const { clock, fake, job, log } = await finished(1_000);
     fake.page = (query, receiver) => {
       serve(1_000, 10)(query, receiver);
@@ -131,7 +131,7 @@ describe('a page that breaks off', () => {
 });
 
 describe('an empty page, while the job counts more', () => {
-  test('is asked for again', async () => {
+  test('is requested again', async () => {
     const { clock, fake, job, log } = await finished(100);
     let turn = 0;
     fake.page = (query, receiver) => (turn++ % 3 === 2 ? serve(100, 40)(query, receiver) : 0);
@@ -139,7 +139,7 @@ describe('an empty page, while the job counts more', () => {
     expect(log.ids).toEqual(upTo(100));
   });
 
-  test('is missing rows at last, and never the end', async () => {
+  test('ends with an error about missing rows, never as the end of the results', async () => {
     const { clock, fake, job, log } = await finished(100);
     fake.page = serve(60);
     expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toMatchObject({
@@ -152,8 +152,8 @@ describe('an empty page, while the job counts more', () => {
   });
 });
 
-describe('a sink without drained', () => {
-  test('is waited for before a page is asked for (B3)', async () => {
+describe('a sink that accepts no more data', () => {
+  test('is awaited before the next page is requested (B3)', async () => {
     const { clock, fake, job } = await finished(30);
     fake.page = serve(30, 10);
     let full = Promise.withResolvers<void>();
@@ -168,7 +168,7 @@ describe('a sink without drained', () => {
     full = Promise.withResolvers();
   });
 
-  test('that held a page up gets the rest, without a row twice', async () => {
+  test('gets the rest of a cancelled page, without a row twice', async () => {
     const { clock, fake, job } = await finished(30);
     let isFull = false;
     let emptied = Promise.withResolvers<void>();
@@ -234,7 +234,7 @@ describe('records', () => {
     expect(job.progress.warnings.texts).toEqual(['estimates']);
   });
 
-  test.each(['at once', 'later'])('end with what their destination fails with %s', async (when) => {
+  test.each(['at once', 'later'])('end with the error of their destination %s', async (when) => {
     const { clock, fake, job } = await finished(20);
     fake.records = ({ offset }) => ({
       fields: [],

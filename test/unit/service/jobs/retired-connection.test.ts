@@ -17,7 +17,7 @@ function connected(world: SimulatedWorld) {
   });
 }
 
-test('serves the job to its end, sends nothing of upgrades, and is closed a little later', async () => {
+test('serves the job to its end, sends no upgrade requests, and is closed a little later', async () => {
   const world = new SimulatedWorld({ search: { duration: '90s' } });
   const { service, searches, drain } = connected(world);
   const job = await world.run(searches.open(world.order));
@@ -37,7 +37,7 @@ test('serves the job to its end, sends nothing of upgrades, and is closed a litt
   expect(await world.run(late)).toMatchObject({ code: 'service.closed' });
 });
 
-test('is closed immediately without a job, and when it must be closed', async () => {
+test('is closed immediately without a job, or on request', async () => {
   const world = new SimulatedWorld();
   await connected(world).drain();
   const { searches, drain, close } = connected(world);

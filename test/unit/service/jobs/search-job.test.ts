@@ -34,12 +34,12 @@ function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   return part === 1 ? done(1) : { ...running, messageCount: buckets.length, buckets };
 }
 
-describe('when it is asked (B4)', () => {
+describe('the schedule of status requests (B4)', () => {
   test.each([
     [1_000, 1],
     [4_000, 2],
     [10_000, 2],
-  ])('a search of %d ms is seen done at the status number %d', async (durationMs, statuses) => {
+  ])('a search of %d ms is shown as done by status number %d', async (durationMs, statuses) => {
     const { clock, fake, job } = world();
     fake.status = () => statusAt(clock.monotonic(), durationMs);
     await settled(clock, job.whenFinished());
@@ -47,7 +47,7 @@ describe('when it is asked (B4)', () => {
     expect(clock.monotonic()).toBeLessThan(1.5 * durationMs + 2_000);
   });
 
-  test('once where it is done when it was expected to be, and once more where it is not', async () => {
+  test('one status request if the search ends as expected, otherwise two', async () => {
     const { clock, fake, job } = world(() => statusAt(clock.monotonic(), 6_000), 6_500);
     await settled(clock, job.whenFinished());
     expect(fake.asked).toEqual([6_500]);
@@ -56,7 +56,7 @@ describe('when it is asked (B4)', () => {
     expect(slower.fake.asked).toHaveLength(2);
   });
 
-  test('first when it was expected anew, unless a status was answered before', async () => {
+  test('a new expected end moves the first status request, unless a status was answered before', async () => {
     const { clock, fake, job } = world(() => statusAt(clock.monotonic(), 6_000), Number.POSITIVE_INFINITY);
     await clock.advance(5_000);
     expect(fake.asked).toEqual([]);
@@ -81,7 +81,7 @@ describe('when it is asked (B4)', () => {
     ]);
   });
 
-  test('once it is done only to stay alive, and pages that are answered put that off', async () => {
+  test('a finished job needs only keep-alives, which answered pages postpone', async () => {
     const { clock, fake, job } = world(() => done(4));
     fake.page = serve(4, 1);
     const log = new Ids();
@@ -97,7 +97,7 @@ describe('when it is asked (B4)', () => {
     expect(fake.asked).toEqual([2_000, 33_000, 45_000, 57_000]);
   });
 
-  test('pages do not put off a look at a job that is not done', async () => {
+  test('pages do not postpone a status request of an unfinished job', async () => {
     const { clock, fake, job } = world(() => ({ ...running, messageCount: 50 }));
     fake.page = serve(50, 1);
     const log = new Ids();
@@ -108,7 +108,7 @@ describe('when it is asked (B4)', () => {
     expect(fake.asked).toEqual([2_000, 10_500, 21_000]);
   });
 
-  test('a look that waits in line makes way when the job needs a poll', async () => {
+  test('a waiting progress request gives way to a keep-alive that is due', async () => {
     const { clock, fake } = world();
     const waiting: { readonly isProgressCheck: boolean | undefined; readonly signal: AbortSignal | undefined }[] = [];
     fake.getStatus = ({ isProgressCheck, signal } = {}) => {
@@ -148,7 +148,7 @@ describe('when it is asked (B4)', () => {
   test.each([
     ['an unknown state', { ...running, state: { unknown: 'RESTING' } } as const],
     ['DONE GATHERING HISTOGRAM (E13)', { ...running, state: 'doneGatheringHistogram' } as const],
-  ])('%s is no end: it is asked on', async (_name, status) => {
+  ])('%s is not final: polling continues', async (_name, status) => {
     const { clock, fake, job } = world(() => status);
     await clock.advance(100_000);
     expect(fake.asked.length).toBeGreaterThan(8);
@@ -156,14 +156,14 @@ describe('when it is asked (B4)', () => {
     expect(await settled(clock, job.whenFinished())).toMatchObject({ state: 'doneGatheringResults' });
   });
 
-  test('FORCE PAUSED is an end', async () => {
+  test('FORCE PAUSED is final', async () => {
     const { clock, job } = world(() => ({ ...running, state: 'forcePaused', messageCount: 100_000 }));
     expect(await settled(clock, job.whenFinished())).toMatchObject({ state: 'forcePaused', messageCount: 100_000 });
   });
 });
 
-describe('news of it', () => {
-  test('are a status that was answered, its end, or a signal', async () => {
+describe('whenNews', () => {
+  test('resolves after an answered status, at the end of the job, or at an abort', async () => {
     const { clock, job } = world();
     const news: number[] = [];
     const hear = () => job.whenNews().then(() => news.push(clock.monotonic()));
@@ -184,7 +184,7 @@ describe('news of it', () => {
   });
 });
 
-describe('how records are described (2.6)', () => {
+describe('the description of records (2.6)', () => {
   const fields = [{ name: '_count', fieldType: 'int', keyField: false }];
 
   test('needs one page, even if there are no rows', async () => {
@@ -194,7 +194,7 @@ describe('how records are described (2.6)', () => {
     expect(fake.queries).toEqual([{ offset: 0, limit: 1 }]);
   });
 
-  test('is refused of a query that is no aggregation (7.4)', async () => {
+  test('is rejected for a query without an aggregation (7.4)', async () => {
     const { clock, fake, job } = world(() => done(0));
     const refusal = failure('no.records.not.an.aggregation.query', { stall: true });
     fake.records = () => {
@@ -205,8 +205,8 @@ describe('how records are described (2.6)', () => {
   });
 });
 
-describe('a status that is not answered', () => {
-  test('taints the job where errors may have been lost with it, and not where it was refused or never sent (E5)', async () => {
+describe('a status request without an answer', () => {
+  test('taints the job if errors may be lost, but not if it was rejected or never sent (E5)', async () => {
     for (const [error, isTainted] of [
       [failure('timeout', { effect: 'unknown' }), true],
       [failure('rateLimited', { retryAfterMs: 1 }), false],
@@ -222,7 +222,7 @@ describe('a status that is not answered', () => {
     }
   });
 
-  test('is asked again at once, twice, then less often, each time as a poll that is due (B4)', async () => {
+  test('is repeated twice at once, then less often, each time as a due keep-alive (B4)', async () => {
     const { clock, fake } = world();
     let isDown = false;
     fake.status = async () => {
@@ -239,7 +239,7 @@ describe('a status that is not answered', () => {
     );
   });
 
-  test('yet is asked again in time to reach the service before 20 s are over, and is still heard when it comes (B4, E5)', async () => {
+  test('is repeated early enough to arrive within 20 s, and its late answer still counts (B4, E5)', async () => {
     const { clock, fake, job } = world();
     const answers: ((status: JobStatus) => void)[] = [];
     fake.status = () => new Promise((resolve) => answers.push(resolve));
@@ -280,7 +280,7 @@ describe('a status that is not answered', () => {
     }
   });
 
-  test('because its cookie did not go along is asked again, for as long as the service may count the job (5.3, 3.1)', async () => {
+  test('because of a missing cookie is repeated as long as the service may count the job (5.3, 3.1)', async () => {
     const { clock, fake, job, permit } = world(() => {
       if (clock.monotonic() < 6_000) throw failure('jobCookieMissing');
       return running;
@@ -296,7 +296,7 @@ describe('a status that is not answered', () => {
     expect(permit.endedAtMs).toBeGreaterThanOrEqual(fake.heardAtMs + 30_000);
   });
 
-  test('for want of a connection is asked again a second later at the soonest', async () => {
+  test('because of a missing connection is repeated after at least a second', async () => {
     const { clock, fake } = world(() => {
       throw failure('refused', { sent: false });
     });
@@ -304,7 +304,7 @@ describe('a status that is not answered', () => {
     expect(fake.asked).toEqual([2_000, 3_000, 4_000, 5_000, 7_000, 11_000]);
   });
 
-  test('for a minute ends the job, which the service has long since cancelled (3.1)', async () => {
+  test('for a minute ends the job, since the service has cancelled it (3.1)', async () => {
     const { clock, fake, job, permit } = world(() => {
       throw failure('refused', { sent: false });
     });
@@ -316,7 +316,7 @@ describe('a status that is not answered', () => {
     expect([fake.asked.length, permit.endedAtMs, clock.next()]).toEqual([asked, expect.any(Number), undefined]);
   });
 
-  test('right after the creation, since a replica has not heard of it, is asked again (10.2)', async () => {
+  test('right after the creation is repeated, since a replica may not know the job yet (10.2)', async () => {
     const { clock, fake, job } = world(() => {
       if (clock.monotonic() < 5_000) throw failure('jobNotKnownYet');
       return done(3);
@@ -326,7 +326,7 @@ describe('a status that is not answered', () => {
   });
 });
 
-describe('an end that is not ours', () => {
+describe('an end caused by the service', () => {
   test.each(['jobSilenced', 'jobTimedOut', 'jobGone'])('%s', async (outcome) => {
     const error = failure(outcome);
     const { clock, fake, job, permit } = world(() => {
@@ -338,13 +338,13 @@ describe('an end that is not ours', () => {
     expect([fake.deletions, clock.next()]).toEqual([0, undefined]);
   });
 
-  test('CANCELLED by others (3.1)', async () => {
+  test('another client cancels the job (3.1)', async () => {
     const { clock, job, permit, seen } = world(() => ({ ...running, state: 'cancelled' }));
     expect(await settled(clock, job.whenFinished())).toMatchObject({ code: 'job.cancelled', reason: 'JobCancelled' });
     expect([permit.endedAtMs, seen.at(-1)?.state]).toEqual([2_000, 'cancelled']);
   });
 
-  test('a refusal for good: it is not hammered, and its permit is kept until it must have died', async () => {
+  test('a permanent rejection: no further requests, and the permit is kept until the job must have expired', async () => {
     const { clock, fake, job, permit } = world(() => {
       throw failure('unauthorized', { stall: true });
     });
@@ -368,7 +368,7 @@ describe('an end that is not ours', () => {
     await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({ code: 'job.cancelled' });
   });
 
-  test('after its end leaves the results unread and keeps the last status', async () => {
+  test('leaves the results unread and keeps the last status', async () => {
     const { clock, fake, job } = world(() => done(10));
     await clock.advance(2_000);
     fake.status = () => {
@@ -410,7 +410,7 @@ describe('closing', () => {
     }
   });
 
-  test('tries a deletion three times, and then leaves the job to die by itself', async () => {
+  test('tries a deletion three times, and then lets the job expire', async () => {
     const { clock, fake, job, permit } = world();
     fake.deletion = () => {
       throw failure('connectionLost', { effect: 'unknown' });
@@ -421,7 +421,7 @@ describe('closing', () => {
     expect(permit.endedAtMs).toBeDefined();
   });
 
-  test('is tried until every replica must have heard of the job (10.2)', async () => {
+  test('is tried until every replica must know the job (10.2)', async () => {
     const { clock, fake, job, permit } = world();
     fake.deletion = () => {
       if (clock.monotonic() < 10_000) throw failure('jobNotKnownYet');
@@ -430,7 +430,7 @@ describe('closing', () => {
     expect([fake.deletions, permit.endedAtMs]).toEqual([6, 15_500]);
   });
 
-  test('ends the pages that are being read', async () => {
+  test('ends running page reads', async () => {
     const { clock, fake, job } = world(() => done(10));
     await clock.advance(2_000);
     fake.listMessages = (_query, _receiver, options) =>
@@ -444,9 +444,9 @@ describe('closing', () => {
   });
 });
 
-describe('a bug on our side of the port', () => {
+describe('an error of the caller', () => {
   test.each(['an Error', 'a LogfleetError'])(
-    '%s that onProgress throws ends the job, goes to those who wait for it, and the job is deleted',
+    '%s thrown by onProgress ends and deletes the job, and rejects all waiting calls',
     async (kind) => {
       const { clock, fake, permit } = world();
       const thrown = kind === 'an Error' ? new Error('mine') : failure('mine');
@@ -467,7 +467,7 @@ describe('a bug on our side of the port', () => {
     },
   );
 
-  test('in decoding a status ends the job, which is deleted without being closed', async () => {
+  test('while decoding a status ends and deletes the job without a close', async () => {
     const bug = new TypeError('not a function');
     const { clock, fake, job, permit } = world(() => {
       throw bug;
@@ -543,14 +543,14 @@ describe('opening', () => {
     expect(permits.active).toBe(1);
   });
 
-  test('gives the permit back where the creation was refused', async () => {
+  test('returns the permit after a rejected creation', async () => {
     const { jobs, permits, fail } = opener(1);
     fail(failure('parse.error', { stall: true }));
     await expect(jobs.open(order)).rejects.toMatchObject({ code: 'service.parse.error' });
     expect(permits.active).toBe(0);
   });
 
-  test('keeps it for 30 s where a job may have come of a creation that was lost, and tells (3.1)', async () => {
+  test('keeps the permit for 30 s after a lost creation that may have created a job (3.1)', async () => {
     const { clock, jobs, permits, fail, created } = opener(1);
     fail(failure('timeout', { effect: 'unknown' }));
     await expect(jobs.open(order)).rejects.toMatchObject({ code: 'service.timeout', effect: 'unknown' });

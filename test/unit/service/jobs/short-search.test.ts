@@ -7,7 +7,7 @@ import type { Scenario } from '../../../../simulator/scenario.ts';
 import { RowData } from '../../../../simulator/test/search/row-data.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
-describe('a search that is done within ten seconds takes two looks, wherever its messages lie', () => {
+describe('a search of at most ten seconds takes two status requests for any distribution of its messages', () => {
   const minute = 60_000;
   const spreads = {
     evenly: [0, 60 * minute],
@@ -36,13 +36,13 @@ describe('a search that is done within ten seconds takes two looks, wherever its
 
   for (const [spread, places] of Object.entries(spreads)) {
     for (const [shape, search] of Object.entries(shapes)) {
-      test.each(durations)(`${shape} of %d s, messages ${spread}`, async (seconds) => {
+      test.each(durations)(`${shape} of %d s with messages ${spread}`, async (seconds) => {
         const { looks, seenAtMs } = await looksOf({ ...search, duration: `${seconds}s` }, places);
         expect(looks).toBeLessThanOrEqual(2);
         expect(seenAtMs).toBeLessThan(10_600);
       });
     }
-    test.each(durations)(`one of %d s, half of it for subqueries, messages ${spread}`, async (seconds) => {
+    test.each(durations)(`a search of %d s, half of it for subqueries, with messages ${spread}`, async (seconds) => {
       const half = `${seconds / 2}s`;
       const { looks, seenAtMs } = await looksOf({ duration: half, subqueriesFor: half }, places);
       expect(looks).toBeLessThanOrEqual(2);

@@ -67,7 +67,7 @@ const worlds: readonly [string, Scenario][] = [
   ['slow answers', { latency: ['100ms', '1900ms'] }],
 ];
 
-test.each(worlds)('every message comes once with %s', async (_name, scenario) => {
+test.each(worlds)('every message is read once with %s', async (_name, scenario) => {
   const world = new SimulatedWorld(scenario);
   const { log, progress, job } = await search(world);
   expect(progress.messageCount).toBe(messageCount);
@@ -79,7 +79,7 @@ test.each(worlds)('every message comes once with %s', async (_name, scenario) =>
 });
 
 test.each(['new', 'all'] as const)(
-  'the histogram adds up at every status that tells %s buckets (2.3, 10.2)',
+  'the histogram adds up at every status with %s buckets (2.3, 10.2)',
   async (buckets) => {
     const world = new SimulatedWorld({ search: { duration: '60s', status: { buckets } } });
     const sums: [number, number][] = [];
@@ -95,7 +95,7 @@ test.each(['new', 'all'] as const)(
   },
 );
 
-test('aggregations have records, as many as they say (4.4)', async () => {
+test('aggregations have as many records as they count (4.4)', async () => {
   const world = new SimulatedWorld({ search: { pages: { maxRecords: 7 } } });
   const job = await world.run(world.jobs.open({ ...world.order, query: '* | timeslice 2m | count by _timeslice' }));
   const { recordCount } = await world.run(job.whenFinished());
@@ -110,7 +110,7 @@ test('aggregations have records, as many as they say (4.4)', async () => {
   await world.run(job.close());
 });
 
-test('the fields of messages are described by a page with a single row, tried again where it fails (2.4)', async () => {
+test('a page with one row describes the fields of messages, and is retried after a failure (2.4)', async () => {
   const world = new SimulatedWorld({
     faults: { down: { kind: 'status', status: 503, operations: ['listMessages'], nth: [1] } },
   });
@@ -140,7 +140,7 @@ describe('causes of an early end of a search', () => {
     },
   );
 
-  test('a query that is broken: refused, or done with nothing and the reason among the errors (10.2)', async () => {
+  test('an invalid query: rejected, or done without results and with the reason among the errors (10.2)', async () => {
     for (const [brokenQuery, reason] of [
       ['parseError', 'QueryRefused'],
       ['creationError', 'QueryRefused'],
@@ -169,7 +169,7 @@ describe('causes of an early end of a search', () => {
     expect(progress.isTainted).toBe(false);
   });
 
-  test('a lost answer to a status taints the job, which goes on (E5)', async () => {
+  test('a lost answer to a status taints the job, which continues (E5)', async () => {
     const world = new SimulatedWorld({
       search: { duration: '40s' },
       faults: { lost: { kind: 'stall', effect: true, operations: ['getJob'], nth: [2] } },
@@ -198,7 +198,7 @@ describe('causes of an early end of a search', () => {
     expect(await world.failure(job.whenFinished())).toMatchObject({ reason: 'JobCancelled' });
   });
 
-  test('another client deletes the finished job, and its reader gets an error soon (7.3)', async () => {
+  test('another client deletes the finished job, and its reader soon gets an error (7.3)', async () => {
     const world = new SimulatedWorld({ search: { duration: '1s' } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
@@ -210,7 +210,7 @@ describe('causes of an early end of a search', () => {
     expect(world.clock.monotonic() - fromMs).toBeLessThan(4_000);
   });
 
-  test('a cookie that never comes through (5.3)', async () => {
+  test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
     // A proxy that removes cookies looks like a service that requires other cookies.
@@ -222,7 +222,7 @@ describe('causes of an early end of a search', () => {
 });
 
 test.each(['2s', '9s'])(
-  'a job that is closed at once, and of which replicas hear after %s, is deleted once they have (10.2)',
+  'a job that is closed at once is deleted after all replicas know it, here after %s (10.2)',
   async (lag) => {
     const world = new SimulatedWorld({ search: { lag } });
     const job = await world.run(world.jobs.open(world.order));
@@ -239,7 +239,7 @@ describe('a creation whose answer is lost', () => {
     ['stall', true, 1],
     ['html', true, 1],
   ] as const)(
-    'by %s, effect %s, is never sent again, and the job that may live is waited for',
+    'by %s, effect %s, is never repeated, and the job that may exist is awaited',
     async (kind, effect, jobs) => {
       const world = new SimulatedWorld({ faults: { lost: { kind, effect, operations: ['createJob'] } } });
       expect(await world.failure(world.jobs.open(world.order))).toMatchObject({ effect: 'unknown' });
@@ -256,7 +256,7 @@ describe('a creation whose answer is lost', () => {
   );
 });
 
-test('429 to creations while other calls pass means fewer jobs, and the rate stays (B5)', async () => {
+test('429 to creations while other calls pass reduces the number of jobs, not the rate (B5)', async () => {
   const world = new SimulatedWorld({ search: { duration: '20s' }, limits: { activeJobs: 4 } });
   let refused = 0;
   let done = 0;
@@ -293,7 +293,7 @@ test('429 to creations while other calls pass means fewer jobs, and the rate sta
 
 describe('many jobs', () => {
   test.each([6, 1])(
-    'thirty are kept alive for ten minutes while pages of %d get at least half of the budget (B3, B4)',
+    'thirty jobs are kept alive for ten minutes while pages of %d jobs get at least half of the budget (B3, B4)',
     async (readers) => {
       const world = new SimulatedWorld({
         search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 5 } },
@@ -336,7 +336,7 @@ describe('many jobs', () => {
     expect(world.counters().jobsLostToSilence).toBe(0);
   });
 
-  test('Retry-After of an hour to everything does not lose a job (B4)', async () => {
+  test('Retry-After of an hour for all requests loses no job (B4)', async () => {
     const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
@@ -350,23 +350,20 @@ describe('many jobs', () => {
   });
 });
 
-test.each(['3s', '8s', '14s'])(
-  'answers that take %s lose no job, and nothing that they told (B4, E5)',
-  async (delay) => {
-    const world = new SimulatedWorld({
-      search: { duration: '40s', keepAlive: '20s' },
-      faults: {
-        error: { kind: 'pendingError', message: 'a shard is gone', nth: [1] },
-        slow: { kind: 'delay', delay, operations: ['getJob'] },
-      },
-    });
-    const { progress, job } = await search(world);
-    expect(progress).toMatchObject({ messageCount, isTainted: false } satisfies Partial<JobProgress>);
-    expect(progress.errors.texts).toEqual(['a shard is gone']);
-    expect(job.histogram()).toMatchObject({ total: messageCount, addsUp: true });
-    expect(world.counters().jobsLostToSilence).toBe(0);
-  },
-);
+test.each(['3s', '8s', '14s'])('answers that take %s lose no job and no errors (B4, E5)', async (delay) => {
+  const world = new SimulatedWorld({
+    search: { duration: '40s', keepAlive: '20s' },
+    faults: {
+      error: { kind: 'pendingError', message: 'a shard is gone', nth: [1] },
+      slow: { kind: 'delay', delay, operations: ['getJob'] },
+    },
+  });
+  const { progress, job } = await search(world);
+  expect(progress).toMatchObject({ messageCount, isTainted: false } satisfies Partial<JobProgress>);
+  expect(progress.errors.texts).toEqual(['a shard is gone']);
+  expect(job.histogram()).toMatchObject({ total: messageCount, addsUp: true });
+  expect(world.counters().jobsLostToSilence).toBe(0);
+});
 
 test.each([
   ['stall', true, 0],
@@ -377,7 +374,7 @@ test.each([
   ['delay', true, 6],
   ['stall', true, 1],
 ] as const)(
-  'a time in which no status is answered (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
+  'a period without answers to status requests (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
   async (kind, effect, readers) => {
     const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));

@@ -43,7 +43,7 @@ describe.each(pages)('%s', (_name, text) => {
     return undefined;
   }
 
-  test('whole', () => {
+  test('in one chunk', () => {
     expect(reference.disagreement).toBe(undefined);
     expect(wrongCuts([[]])).toBe(undefined);
   });
@@ -54,16 +54,16 @@ describe.each(pages)('%s', (_name, text) => {
     expect(wrongCuts([everyNth(1, page.length).flatMap((cut) => [cut, cut])])).toBe(undefined);
   });
 
-  test('in three pieces, wherever they meet', () => {
+  test('in three chunks of any length', () => {
     expect(wrongCuts(inThree(page.length))).toBe(undefined);
   });
 
-  test('in every way, a stretch of six borders at a time', () => {
+  test('with every combination of six adjacent boundaries', () => {
     expect(wrongCuts(inEveryWay(page.length, 6))).toBe(undefined);
   });
 });
 
-test('the smallest page, in every way at all', () => {
+test('the smallest page with every combination of boundaries', () => {
   const page = Buffer.from('{"messages":[]}');
   const reference = readReference(page);
   const ways = [...subsetsOf(everyNth(1, page.length))];

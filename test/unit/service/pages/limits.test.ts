@@ -31,7 +31,7 @@ function scan(
 }
 
 describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
-  test('a row may be as long as the limit and no longer', () => {
+  test('a row may have the maximum length but not more', () => {
     expect(scan(`${start}${rowOf(1_000)}}]}`, chunk, { maxRowBytes: 1_000 })).toBe(1);
     expect(scan(`${start}${rowOf(1_001)}}]}`, chunk, { maxRowBytes: 1_000 })).toEqual({
       offset: start.length + 1_000,
@@ -43,7 +43,7 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
     ['warning', `"${'x'.repeat(2_000)}"`],
     ['fields', `[${'{"name":"x"},'.repeat(200)}{"name":"y"}]`],
     ['x'.repeat(2_000), '1'],
-  ])('so may what heads the page: %.10s', (name, value) => {
+  ])('the first members of a page have the same limit: %.10s', (name, value) => {
     const page = `{"${name}":${value},"messages":[]}`;
     expect(scan(page, chunk, { maxRowBytes: 5_000 })).toBe(0);
     expect(scan(page, chunk, { maxRowBytes: 1_000 })).toMatchObject({
@@ -55,12 +55,12 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
     expect(scan(`{"x":["${'x'.repeat(5_000)}"],"messages":[]}`, chunk, { maxRowBytes: 100 })).toBe(0);
   });
 
-  test('rows together may be of any length', () => {
+  test('all rows together may have any length', () => {
     const rows = Array.from({ length: 300 }, (_, index) => `{"map":${rowOf(100 + index)}}`);
     expect(scan(`{"messages":[${rows.join(',')}]}`, chunk, { maxRowBytes: 400 })).toBe(300);
   });
 
-  test('depth is bounded, without recursion', () => {
+  test('the depth is limited, without recursion', () => {
     const nested = (levels: number) => `{"x":${'['.repeat(levels)}${']'.repeat(levels)},"messages":[]}`;
     expect(scan(nested(255), chunk, {})).toBe(0);
     expect(scan(nested(256), chunk, {})).toMatchObject({
@@ -89,10 +89,10 @@ test('the default limit of rows is 16 MiB', () => {
   });
 });
 
-describe('rows given out', () => {
+describe('rows that were passed on', () => {
   const rows = `{"map":{${values}}},{"map":{${values}}}`;
 
-  test('are counted, also when the page goes wrong behind them', () => {
+  test('are counted, also if an error of the page follows', () => {
     const scanner = new PageScanner({ row() {} });
     expect(() => scanner.write(Buffer.from(`{"messages":[${rows},5`))).not.toThrow();
     expect(scanner.rows).toBe(2);

@@ -45,7 +45,7 @@ const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';
 
 describe('pages', () => {
-  test('rows come as they were sent, with the three values read from them', () => {
+  test('rows are passed on unchanged, with their three values', () => {
     const map =
       '{"_messageid":"-9223372036854775808","_raw":"a \\"b\\" \\u00e9 é","_messagetime":"1788000000123","_receipttime":"1788000000456"}';
     const { rows, end } = scan(
@@ -75,7 +75,7 @@ describe('pages', () => {
     expect(end).toEqual({ rows: 0, warning: undefined, fields: [], bytes: Buffer.byteLength(page) });
   });
 
-  test('members come in any order', () => {
+  test('members may have any order', () => {
     const { rows, end } = scan(
       `{"messages":[{"x":1,"map":{${time},${id}},"y":{"map":{}}}],"fields":null,"warning":"late"}`,
     );
@@ -83,12 +83,12 @@ describe('pages', () => {
     expect(end.warning).toBe('late');
   });
 
-  test('the last of two warnings and of two lists of fields counts, as JSON.parse has it', () => {
+  test('the last of two warnings and of two lists of fields counts, as with JSON.parse', () => {
     const { end } = scan('{"warning":"a","fields":[{"name":"a"}],"fields":[],"messages":[],"warning":"b\\n"}');
     expect(end).toMatchObject({ warning: 'b\n', fields: [] });
   });
 
-  test('bytes that are no UTF-8 pass inside of strings as they came', () => {
+  test('invalid UTF-8 in strings is passed on unchanged', () => {
     const page = Buffer.from(pageOf(`${time},${id},"_raw":"\xff\xc3\xe2\x82"`), 'latin1');
     expect(scan(page).rows.map(({ text }) => text)).toEqual([expect.stringContaining('\ufffd')]);
     const slices: Buffer[] = [];
@@ -122,7 +122,7 @@ describe('values of a row', () => {
     [',"_size":"0"', 0],
     [',"_Size":120', 120],
     [',"_size":"1.2E3"', 1_200],
-  ])('the size: %s', (member, size) => {
+  ])('size: %s', (member, size) => {
     expect(scan(pageOf(`${time},${id}${member}`)).rows).toMatchObject([{ size }]);
   });
 
@@ -133,12 +133,12 @@ describe('values of a row', () => {
     [',"_receiptTime":"12"', 12],
     [',"_receipttime":"12","_receipttime":""', undefined],
     [',"_receipttime":-12', -12],
-  ])('the time of receipt: %s', (member, receipt) => {
+  ])('receipt time: %s', (member, receipt) => {
     expect(scan(pageOf(`${time},${id}${member}`)).rows).toMatchObject([{ receipt }]);
   });
 
   test.each(['0', '9007199254740993', '9223372036854775807', '-9223372036854775808'])(
-    'the id %s stays whole, as a string and as a number',
+    'id %s keeps all digits, as a string and as a number',
     (text) => {
       expect(scan(pageOf(`${time},"_messageid":"${text}"`)).rows).toMatchObject([{ id: text }]);
       expect(scan(pageOf(`${time},"_messageid":${text}`)).rows).toMatchObject([{ id: text }]);
@@ -178,7 +178,7 @@ describe('E9: a row without a readable time or id', () => {
     expect(error.message).toMatch(message);
   });
 
-  test('the message tells which row it was, and no value', () => {
+  test('the message contains the number of the row and no value', () => {
     const error = errorOf(`{"messages":[{"map":{${time},${id}}},{"map":{${time},"_messageid":"secret"}}]}`);
     expect(error.message).toContain('messages[1].map: _messageid');
     expect(error.message).not.toContain('secret');
@@ -249,7 +249,7 @@ describe('invalid pages', () => {
     ['{,}', 1],
     ['\xa0', 0],
     ['\f', 0],
-  ])('JSON.parse refuses %j, and so is it here', (value, place) => {
+  ])('%j is rejected, as by JSON.parse', (value, place) => {
     const page = Buffer.from(`{"x":${value},"messages":[]}`, 'latin1');
     expect(() => JSON.parse(page.toString('latin1'))).toThrow(SyntaxError);
     expect(errorOf(page).offset).toBe(5 + place);

@@ -22,11 +22,11 @@ describe('integers', () => {
     ['{"name":"a:9007199254740993,b","id":9007199254740993}', { name: 'a:9007199254740993,b', id: '9007199254740993' }],
     ['{"name":"[9007199254740993]"}', { name: '[9007199254740993]' }],
     ['{"n":1.5,"e":1e20}', { n: 1.5, e: 1e20 }],
-  ])('%s stays whole', (text, value) => {
+  ])('%s keeps all digits', (text, value) => {
     expect(parseJson(text)).toEqual(value);
   });
 
-  test('whatever a document holds, only integers of 16 digits and more are read otherwise than by JSON.parse', () => {
+  test('only integers of 16 digits or more differ from JSON.parse, for any document', () => {
     const awkward = fc.stringMatching(/^[:,[\]" 0-9\\{}-]{0,24}$/);
     const leaf = fc.oneof(awkward, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
     const document = fc.letrec((tie) => ({
@@ -76,12 +76,12 @@ describe('collectors', () => {
     ['{"id":1,"alive":"yes"}', 'collectors[0].alive: expected true or false, found a value of type string'],
     ['{"id":1,"osName":[]}', 'collectors[0].osName: expected a string, found an array'],
     ['7', 'collectors[0]: expected an object, found a value of type number'],
-  ])('%s: the message names the place', (text, message) => {
+  ])('%s: the message contains the JSON path', (text, message) => {
     expect(() => collectors(text)).toThrow(message);
   });
 });
 
-test('builds without a mark are not the latest', () => {
+test('a build without `latest` is not the latest build', () => {
   expect(decodeBuilds(bytes('{"targets":[{"version":"1.2-3","latest":true},{"version":"1.1-1"}]}'))).toEqual([
     { version: '1.2-3', latest: true },
     { version: '1.1-1', latest: false },
@@ -114,7 +114,7 @@ describe('tasks', () => {
     ['"requestTime":1788000000123', 1_788_000_000_123],
     ['"requestedTime":1788000000', 1_788_000_000_000],
     ['"requestTime":null', undefined],
-  ])('%s is read in milliseconds', (member, requestedMs) => {
+  ])('%s is decoded to milliseconds', (member, requestedMs) => {
     expect(task(`"status":1,${member}`).requestedMs).toBe(requestedMs);
   });
 

@@ -136,18 +136,18 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
   });
 });
 
-describe('a job that is not there', () => {
+describe('a job that does not exist', () => {
   const asks = jobOperations.filter((operation) => operation !== 'createJob' && operation !== 'deleteJob');
   const missing = async (job: OpenJob, operation: Operation, world: SimulatedWorld) =>
     world.failure(calls[operation]({ world, job, taskId: '' }));
 
-  test.each(asks)('%s: its replica has not heard of it yet (10.2)', async (operation) => {
+  test.each(asks)('%s: the replica does not know it yet (10.2)', async (operation) => {
     const world = new SimulatedWorld({ search: { lag: '5s' } });
     const { value: job } = await world.run(world.client.createJob(world.order));
     expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobNotKnownYet' });
   });
 
-  test.each(asks)('%s: nobody asked for it for too long (3.1)', async (operation) => {
+  test.each(asks)('%s: no request arrived for too long (3.1)', async (operation) => {
     const world = new SimulatedWorld();
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.clock.advance(31_000);
@@ -155,7 +155,7 @@ describe('a job that is not there', () => {
     expect(error).toMatchObject({ reason: 'JobSilenced', message: expect.stringContaining('31.0 s') });
   });
 
-  test.each(asks)('%s: we have deleted it (4.5)', async (operation) => {
+  test.each(asks)('%s: logfleet has deleted it (4.5)', async (operation) => {
     const world = new SimulatedWorld();
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.run(job.delete());
@@ -163,14 +163,14 @@ describe('a job that is not there', () => {
     await expect(world.run(job.delete())).resolves.toMatchObject({ value: undefined });
   });
 
-  test.each(asks)('%s: somebody else cancelled it', async (operation) => {
+  test.each(asks)('%s: another client cancelled it', async (operation) => {
     const { world, job } = await prepared();
     await world.run(job.getStatus());
     world.model.patch({ faults: { other: { kind: 'cancelJob', times: 1 } } }, world.service.nowMs());
     expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobLost' });
   });
 
-  test.each(asks)('%s: its eight hours are over (3.1)', async (operation) => {
+  test.each(asks)('%s: its eight hours have passed (3.1)', async (operation) => {
     const world = new SimulatedWorld({ search: { keepAlive: '24h' } });
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.clock.advance(8 * 3_600_000 - 1_000);

@@ -246,7 +246,7 @@ describe.each(names)('%s', (operation) => {
     },
   );
 
-  test('an abort before the write leaves nothing sent', async () => {
+  test('an abort before the write sends nothing', async () => {
     const world = harness(scripts.withdrawn);
     const { clock, budget } = world;
     const controller = new AbortController();
@@ -260,7 +260,7 @@ describe.each(names)('%s', (operation) => {
     expect(budget.requests).toHaveLength(0);
   });
 
-  test('an abort after the write keeps its place in the budget (B2)', async () => {
+  test('an abort after the write keeps the request slot (B2)', async () => {
     const world = harness(scripts.abandoned);
     const { clock, budget } = world;
     const controller = new AbortController();
@@ -271,7 +271,7 @@ describe.each(names)('%s', (operation) => {
     expect(budget.ends).toEqual([{ kind: 'abandoned' }]);
   });
 
-  test('a time-out keeps its place in the budget, a reset gives it back', async () => {
+  test('a timeout keeps the request slot, a reset frees it', async () => {
     const late = await failureOn(operation, scripts.timeout);
     expect(late.harness.budget.ends).toEqual([{ kind: 'abandoned' }]);
     const reset = await failureOn(operation, scripts.connectionLost);
@@ -284,7 +284,7 @@ describe.each(names)('%s', (operation) => {
     ['another type', '{"collectors":7,"targets":"x","upgrade":[],"id":{},"state":1,"messages":"x","records":{}}'],
     ['null', 'null'],
     ['an empty object', '{}'],
-  ])('an answer of %s cannot be read, unless it is to a deletion (4.5)', async (_name, body) => {
+  ])('an answer of %s is unreadable, except for a deletion (4.5)', async (_name, body) => {
     const world = harness([{ kind: 'answer', status: 200, body }]);
     const result = await settled(world.clock, calls[operation](world));
     const unreadable = { code: 'service.answerInvalid', status: 200 };
@@ -292,7 +292,7 @@ describe.each(names)('%s', (operation) => {
   });
 });
 
-test('the answer to a status is waited for 15 s, or from 2 s on until its place is needed (B4)', async () => {
+test('the answer to a status is awaited for 15 s, or after 2 s until its slot is needed (B4)', async () => {
   for (const [yieldsAtMs, endsAtMs] of [
     [undefined, 15_000],
     [9_000, 9_000],
@@ -360,7 +360,7 @@ test.each([
   ['the creation of a job', 'createJob', 'searchjob.invalid.timestamp.from', 'invalid.timestamp.from'],
   ['a page', 'listMessages', 'raw.messages.not.available', 'raw.messages.not.available'],
   ['a page', 'listRecords', 'not.an.aggregation.query', 'no.records.not.an.aggregation.query'],
-] as const)('a code of %s (%s) is understood as %s', async (_name, operation, code, outcome) => {
+] as const)('the code %s (%s) is recognised as %s', async (_name, operation, code, outcome) => {
   const { error } = await failureOn(operation, [{ kind: 'answer', status: 400, body: JSON.stringify({ code }) }]);
   expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
 });
@@ -372,12 +372,12 @@ test.each([
   ['listMessages', 'raw.messages.not.available', 'the query aggregates: write Records as results'],
   ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
   ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
-] as const)('what a person can do about a query is said (%s, %s)', async (operation, code, advice) => {
+] as const)('errors of a query contain a remedy (%s, %s)', async (operation, code, advice) => {
   const { error } = await failureOn(operation, [refusal(code)]);
   expect(error.message).toContain(`; ${advice}`);
 });
 
-test('a 429 may be about the rate, and to the creation of a job about the number of jobs, too (10.5)', async () => {
+test('a 429 means the rate, and for the creation of a job also the number of jobs (10.5)', async () => {
   const told = async (operation: Operation) =>
     (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
   expect(await told('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
@@ -399,18 +399,18 @@ test('every error that needs a person contains a remedy', () => {
   }
 });
 
-test.each(pages)('400 jobid.invalid to %s is a job that is not there, as 404 is (7.3, 7.4)', async (operation) => {
+test.each(pages)('400 jobid.invalid for %s means an unknown job, like 404 (7.3, 7.4)', async (operation) => {
   const { error } = await failureOn(operation, [refusal('jobid.invalid')]);
   expect(error).toMatchObject({ code: 'service.jobSilenced', status: 400, serviceCode: 'jobid.invalid' });
 });
 
-test('a service that repeats the cookies that it was sent does not get them into a message', async () => {
+test('messages do not contain cookies that the service repeats', async () => {
   const body = '{"code":"generic","message":"SESSION=canary-cookie is over, with canary-key"}';
   const { error } = await failureOn('getJob', [{ kind: 'answer', status: 500, body }]);
   expect(error.message).toContain('SESSION=[secret] is over, with [secret]');
 });
 
-test('a deletion of a job that is not there is a success (4.5)', async () => {
+test('the deletion of an unknown job succeeds (4.5)', async () => {
   for (const step of [noJob, refusal('jobid.invalid')]) {
     const { clock, job, transport } = harness([step]);
     await expect(settled(clock, job.delete())).resolves.toMatchObject({ value: undefined });
@@ -418,7 +418,7 @@ test('a deletion of a job that is not there is a success (4.5)', async () => {
   }
 });
 
-test('no row lets a request with an unknown effect be sent again, but for a deletion', () => {
+test('the table repeats no request with an unknown effect, except a deletion', () => {
   for (const operation of names) {
     for (const outcome of outcomes) {
       const { effect, again } = treatmentOf(operation, outcome);
@@ -431,18 +431,18 @@ test('no row lets a request with an unknown effect be sent again, but for a dele
 describe('an answer with a Content-Encoding', () => {
   const encoded: Step = { kind: 'answer', status: 200, body: '\u001f\u008b', headers: { 'content-encoding': 'gzip' } };
 
-  test.each(names.filter((operation) => operation !== 'deleteJob'))('is named as such, of %s', async (operation) => {
+  test.each(names.filter((operation) => operation !== 'deleteJob'))('%s is reported as encoded', async (operation) => {
     const { error } = await failureOn(operation, [encoded]);
     expect(error).toMatchObject({ code: 'service.answerInvalid', reason: 'AnswerInvalid', status: 200 });
     expect(error.message).toContain('it has Content-Encoding "gzip", although the request asks for identity');
   });
 
-  test('is no failure where its body is not read', async () => {
+  test('is accepted if its body is not read', async () => {
     const { job, clock } = harness([encoded]);
     expect(await settled(clock, job.delete())).not.toBeInstanceOf(Error);
   });
 
-  test('of identity is read', async () => {
+  test('identity is read', async () => {
     const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as Step;
     const world = harness([answer]);
     expect(await settled(world.clock, calls.listBuilds(world))).not.toBeInstanceOf(Error);

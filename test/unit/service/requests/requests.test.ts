@@ -41,7 +41,7 @@ test.each(requests)('%s is %s %s with credentials', async (operation, method, pa
   expect(budget.ends).toMatchObject([{ kind: 'answered', status: 200 }]);
 });
 
-test('a job is ordered with everything that 4.1 knows', async () => {
+test('the creation of a job sends all members of 4.1', async () => {
   const { clock, client, transport } = harness([good('createJob')]);
   const all: Required<JobOrder> = {
     query: '*',
@@ -109,7 +109,7 @@ describe('redirects', () => {
     expect(second?.headers.authorization).toBe(first?.headers.authorization);
   });
 
-  test('beforeSend is asked before every write, and each has its slot', async () => {
+  test('beforeSend is called before every write, and each write has its own slot', async () => {
     let asked = 0;
     const world = harness([to('/eu/api/v1/collectors/upgrades', 307), good('createTask')]);
     const { clock, budget } = world;
@@ -118,7 +118,7 @@ describe('redirects', () => {
     expect(budget.started).toBe(2);
   });
 
-  test('a deployment that has moved for good is remembered, base path and all', async () => {
+  test('a permanently moved deployment is remembered with its base path', async () => {
     const moved = to('https://other.test/eu/api/v1/collectors/upgrades/targets', 308);
     const { clock, client, transport } = harness([moved, good('listBuilds'), good('getTask')]);
     await settled(clock, client.listBuilds());
@@ -142,7 +142,7 @@ describe('redirects', () => {
     expect(transport.written.at(-1)?.origin).toBe('https://service.test');
   });
 
-  test('an address that was learnt stays when nothing has shown that it is not to be reached', async () => {
+  test('a new address stays as long as no connection to it has failed', async () => {
     const moved = to('https://other.test/api/v1/collectors/upgrades/targets');
     const world = harness([moved, good('listBuilds')]);
     const { clock, client, transport } = world;
@@ -156,7 +156,7 @@ describe('redirects', () => {
     expect(transport.written.at(-1)?.origin).toBe('https://other.test');
   });
 
-  describe('of a search job, which is where it was created (5.3)', () => {
+  describe('of a search job, which stays at the address of its creation (5.3)', () => {
     const origins = (written: readonly { readonly origin: string }[]) => written.map(({ origin }) => origin);
     const here = 'https://service.test';
     const there = 'https://other.test';
@@ -170,7 +170,7 @@ describe('redirects', () => {
       return { ...world, job };
     };
 
-    test('it stays there when the deployment moves', async () => {
+    test('the job stays there when the deployment moves', async () => {
       const moved = to(`${there}/api/v1/collectors/upgrades/targets`);
       const { clock, client, job, transport } = await open([created, moved, good('listBuilds'), good('getJob')]);
       await settled(clock, client.listBuilds());
@@ -180,7 +180,7 @@ describe('redirects', () => {
       expect(transport.written[3]?.headers.cookie).toBe('A=1');
     });
 
-    test.each([301, 307])('%d to its creation, and all of its requests go there', async (status) => {
+    test.each([301, 307])('%d for its creation applies to all of its requests', async (status) => {
       const moved = to(`${there}/eu/api/v1/search/jobs`, status);
       const { clock, job, transport } = await open([moved, created, good('getJob')]);
       await settled(clock, job.getStatus());
@@ -229,7 +229,7 @@ describe('redirects', () => {
       ['led on', to(`${here}/api/v1/search/jobs/A1%2FB2`, 307), 'service.jobNotKnownYet'],
       ['lost with its answer', { kind: 'written', failure: 'connectionLost' }, undefined],
     ])(
-      'a deletion that was %s, and then finds no job so early, has deleted it only if it may have acted',
+      'a deletion that was %s and then finds no young job has deleted it only if it may have had an effect',
       async (_, step, code) => {
         const { clock, job, transport } = await open([
           created,
@@ -249,7 +249,7 @@ describe('redirects', () => {
     ['another host', 'https://evil.test/api/v1/collectors/upgrades/targets', 'https://evil.test/api'],
     ['another port', 'https://service.test:8443/api/v1/collectors/upgrades/targets', 'https://service.test:8443/api'],
     ['plain HTTP', 'http://service.test/api/v1/collectors/upgrades/targets', 'http://service.test/api'],
-  ])('to %s no credentials go; the message names the new address', async (_name, location, address) => {
+  ])('%s gets no credentials; the message contains the new address', async (_name, location, address) => {
     const { error, harness: world } = await failureOn('listBuilds', [to(location)]);
     expect(error).toMatchObject({ reason: 'RedirectNotAllowed', handling: { kind: 'stall' } });
     expect(error.message).toContain(`${address},`);
@@ -262,7 +262,7 @@ test.each([
   ['Sat, 21 Nov 2026 16:00:00 GMT', Date.UTC(2026, 10, 21, 16)],
   ['yesterday', undefined],
   [undefined, undefined],
-] as const)("the service's clock %s comes with the answers of a job (E11)", async (date, dateMs) => {
+] as const)('the answers of a job contain the time of the service %s (E11)', async (date, dateMs) => {
   const dated = (operation: Operation): Step => ({
     ...(good(operation) as Extract<Step, { kind: 'answer' }>),
     headers: date === undefined ? {} : { date },
@@ -276,7 +276,7 @@ test.each([
 test.each<[string, Step]>([
   ['refused', { kind: 'answer', status: 429 }],
   ['not sent', { kind: 'unwritten', failure: 'refused' }],
-])('a deletion whose answer was lost may have come through, also where another is %s', async (_, step) => {
+])('a deletion whose answer was lost may have had an effect, also if another one is %s', async (_, step) => {
   const lost: Step = { kind: 'written', failure: 'connectionLost' };
   const { clock, jobOf } = harness([lost, step, { kind: 'answer', status: 404 }]);
   const job = jobOf(15_000);
@@ -284,7 +284,7 @@ test.each<[string, Step]>([
   expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobDeleted' });
 });
 
-test('a deletion that was refused has deleted nothing', async () => {
+test('a rejected deletion has deleted nothing', async () => {
   const { clock, jobOf } = harness([
     { kind: 'answer', status: 429 },
     { kind: 'answer', status: 404 },
@@ -294,7 +294,7 @@ test('a deletion that was refused has deleted nothing', async () => {
   expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobGone' });
 });
 
-test('a slow drip is a time-out', async () => {
+test('slowly arriving bytes end with a timeout', async () => {
   const { error, harness: world } = await failureOn('listCollectors', [{ kind: 'written' }]);
   expect(error.code).toBe('service.timeout');
   expect(world.clock.monotonic()).toBe(30_000);

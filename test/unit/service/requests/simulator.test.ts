@@ -89,7 +89,7 @@ const calls = {
   createTask: (service: UpgradeService) => service.createTask({ collectorId: firstCollector, toVersion: '19.500-1' }),
 };
 
-test('an upgrade, from the listing to its end, with ids past 2^53 kept whole', async () => {
+test('an upgrade from the listing to its end, with exact ids above 2^53', async () => {
   const { clock, service, run } = await world();
   const builds = await run(service.listBuilds());
   expect(builds.value).toContainEqual({ version: '19.500-1', latest: true });
@@ -115,7 +115,7 @@ test('the journal contains the sending time of a request', async () => {
   expect(journal[0]?.at).toBe(clock.now() - clock.monotonic() + sentAtMs + 20);
 });
 
-test('any number of calls at once stay within the limits of the service (B1)', async () => {
+test('any number of concurrent calls stays within the limits of the service (B1)', async () => {
   const { journal, service, run } = await world({ latency: ['100ms', '3s'] });
   await run(
     Promise.all(Array.from({ length: 60 }, (_, index) => calls[index % 2 ? 'listBuilds' : 'listCollectors'](service))),

@@ -53,7 +53,7 @@ function counting(note: () => unknown): TransportRequest['beforeWrite'] {
 const ok = (_request: IncomingMessage, response: ServerResponse) =>
   response.writeHead(200, { 'X-Seen': 'yes' }).end('{"a":1}');
 
-test('a whole answer comes back, with its headers in lower case', async () => {
+test('returns a complete answer with its headers in lower case', async () => {
   await using server = await httpsServer(certificate, ok);
   await using transport = transportWith();
   const response = await transport.send(request(originOf(server)));
@@ -62,7 +62,7 @@ test('a whole answer comes back, with its headers in lower case', async () => {
   expect(Buffer.from(response.body).toString()).toBe('{"a":1}');
 });
 
-test('method, path, headers and body arrive as they were given', async () => {
+test('sends method, path, headers and body unchanged', async () => {
   const seen: unknown[] = [];
   await using server = await httpsServer(certificate, async (incoming, response) => {
     const chunks: Buffer[] = [];
@@ -77,7 +77,7 @@ test('method, path, headers and body arrive as they were given', async () => {
 });
 
 describe('the write', () => {
-  test('comes on a connection that stands, right after beforeWrite (B1)', async () => {
+  test('happens on an established connection, right after beforeWrite (B1)', async () => {
     let secured = 0;
     await using server = await httpsServer(certificate, ok);
     await using transport = transportWith();
@@ -92,7 +92,7 @@ describe('the write', () => {
     expect(standing).toEqual([4, 4, 4, 4]);
   });
 
-  test('does not happen when beforeWrite throws, and the connection stays good', async () => {
+  test('does not happen if beforeWrite throws, and the connection stays usable', async () => {
     let requests = 0;
     await using server = await httpsServer(certificate, (incoming, response) => {
       requests += 1;
@@ -124,7 +124,7 @@ describe('the write', () => {
     expect(server.sockets).toHaveLength(2);
   });
 
-  test('connections are used again, and never more than ten stand', async () => {
+  test('reuses connections, and opens at most ten', async () => {
     const waiting: ServerResponse[] = [];
     await using server = await httpsServer(certificate, (_incoming, response) => {
       waiting.push(response);
@@ -137,7 +137,7 @@ describe('the write', () => {
   });
 });
 
-test('every Set-Cookie comes back, in its order', async () => {
+test('returns all Set-Cookie headers in order', async () => {
   await using server = await httpsServer(certificate, (_incoming, response) =>
     response.writeHead(200, { 'Set-Cookie': ['A=1; Path=/', 'B=2', 'A=3'] }).end(),
   );
@@ -147,7 +147,7 @@ test('every Set-Cookie comes back, in its order', async () => {
   expect(response.headers.get('set-cookie')).toBe('A=1; Path=/');
 });
 
-describe('a body that is taken as it comes', () => {
+describe('a body that is read as a stream', () => {
   const pageBytes = 4_000_000;
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
@@ -177,7 +177,7 @@ describe('a body that is taken as it comes', () => {
     }
   }
 
-  test('comes in pieces, whole and in order, and is in no answer', async () => {
+  test('is passed on in chunks, complete and in order, and is not part of the answer', async () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
     const receiver = new Sink();
@@ -188,7 +188,7 @@ describe('a body that is taken as it comes', () => {
     expect(response.body).toHaveLength(0);
   });
 
-  test('is left to the answer where the receiver does not want it', async () => {
+  test('stays in the answer if the receiver does not want it', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => response.writeHead(404).end('{}'));
     await using transport = transportWith();
     const receiver = new Sink();
@@ -197,7 +197,7 @@ describe('a body that is taken as it comes', () => {
     expect(receiver.chunks).toHaveLength(0);
   });
 
-  test('waits in the service while there is no room, and goes on when there is', async () => {
+  test('pauses while the receiver accepts no data, and continues afterwards', async () => {
     let handedOver = 0;
     await using server = await httpsServer(certificate, (incoming, response) => {
       if (incoming.url === '/small') return ok(incoming, response);
@@ -249,7 +249,7 @@ describe('a body that is taken as it comes', () => {
     expect(server.sockets).toHaveLength(3);
   });
 
-  test('is whole where the connection ends with it, however slow its sink is', async () => {
+  test('is complete if the connection ends with it, for any speed of its sink', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => {
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { connection: 'close' }).end(page.subarray(0, 1_500_000));
@@ -289,7 +289,7 @@ describe('a body that is taken as it comes', () => {
     expect(page.subarray(0, receiver.bytes).equals(Buffer.concat(receiver.chunks))).toBe(true);
   });
 
-  test('is given up by an abort in its middle, and nothing is taken after that', async () => {
+  test('is cancelled by an abort, and no data is passed on afterwards', async () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
     const controller = new AbortController();
@@ -425,7 +425,7 @@ describe('trust', () => {
 });
 
 describe('a proxy', () => {
-  test('leads to the service by name, which is not looked up here', async () => {
+  test('resolves the host name itself', async () => {
     await using server = await httpsServer(certificate, ok);
     await using proxy = await connectProxy(server.port);
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${proxy.port}` } });
@@ -436,7 +436,7 @@ describe('a proxy', () => {
     ]);
   });
 
-  test('has its password also where that has a percent sign in it', async () => {
+  test('gets its password, also with a percent sign', async () => {
     await using server = await httpsServer(certificate, ok);
     await using proxy = await connectProxy(server.port);
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%ss@127.0.0.1:${proxy.port}` } });
@@ -444,7 +444,7 @@ describe('a proxy', () => {
     expect(proxy.tunnels).toMatchObject([{ authorization: `Basic ${Buffer.from('me:p%ss').toString('base64')}` }]);
   });
 
-  test.each(['socks5://127.0.0.1:9', 'no address'])('that is none for HTTP is refused as such: %s', async (proxy) => {
+  test.each(['socks5://127.0.0.1:9', 'no address'])('that is not an HTTP proxy is rejected: %s', async (proxy) => {
     await using transport = transportWith({ environment: { HTTPS_PROXY: proxy } });
     await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({
       failure: 'proxyFailed',
