@@ -112,7 +112,7 @@ class World {
 }
 
 describe('identity', () => {
-  test('a service is its address, an account that and the access id; spellings do not matter', async () => {
+  test('a service is identified by its normalised address, and an account also by its access id', async () => {
     const { serviceId, id } = await new World({ ...good, baseURL: ' https://API.example.com:443/api/\n' }).resolve();
     expect(serviceId).toBe('https://api.example.com/api');
     expect(id).toBe('https://api.example.com/api id');
@@ -149,7 +149,7 @@ describe('identity', () => {
 });
 
 describe('reading', () => {
-  test('a Secret is read again when it is older than 60 s, and the account stays while it says the same', async () => {
+  test('a Secret is read again after 60 s, and the account stays if the content is the same', async () => {
     const world = new World(good);
     const account = await world.resolve();
     await world.clock.advance(59_999);
@@ -244,8 +244,8 @@ describe('reading', () => {
   });
 });
 
-describe('a refused key', () => {
-  test('is read again at once, and not shown to the service again before 29 s have passed', async () => {
+describe('a rejected key', () => {
+  test('is read again at once, and not sent to the service for 29 s', async () => {
     const world = new World(good);
     const account = await world.resolve();
     world.accounts.unauthorized(key, account);
@@ -257,14 +257,14 @@ describe('a refused key', () => {
     expect(await world.resolve()).toBe(account);
   });
 
-  test('heals as soon as the Secret has another', async () => {
+  test('is replaced as soon as the Secret contains another key', async () => {
     const world = new World(good);
     world.accounts.unauthorized(key, await world.resolve());
     world.write({ ...good, accessKey: 'mended' });
     await expect(world.resolve()).resolves.toBeDefined();
   });
 
-  test('late news about the key before changes nothing', async () => {
+  test('a late rejection of the former key has no effect', async () => {
     const world = new World(good);
     const before = await world.resolve();
     world.write({ ...good, accessKey: 'mended' });
@@ -275,7 +275,7 @@ describe('a refused key', () => {
   });
 });
 
-describe('a Secret with something wrong', () => {
+describe('an invalid Secret', () => {
   const pem = '-----BEGIN CERTIFICATE-----\nbm90IG9uZQ==\n-----END CERTIFICATE-----';
   const cases: readonly [string, Record<string, string>, string, string][] = [
     ['nothing in it', {}, 'SecretIncomplete', 'lacks baseURL, accessId and accessKey'],
@@ -370,7 +370,7 @@ describe('messages name the environment variables that replace a Secret', () => 
     expect(await World.withVariables(members).failure()).toMatchObject({ reason, message });
   });
 
-  test('a key that the service refuses', async () => {
+  test('a key that the service rejects', async () => {
     const world = World.withVariables(good);
     world.accounts.unauthorized(key, await world.resolve());
     expect((await world.failure()).message).toBe(

@@ -133,7 +133,7 @@ test('at most 20 reads a second look for changes, and every awaited Secret gets 
   expect(new Set(world.reads).size).toBe(400);
 });
 
-test('a read that was sent before a refusal does not do after it', async () => {
+test('a read sent before a rejection does not count after it', async () => {
   const world = new World();
   world.stored.set(key.name, 'old');
   await world.secrets.get(key);

@@ -45,7 +45,7 @@ test('keys of one user share its rate', async () => {
   expect(await startsWithin(clock, keys, 900)).toBe(4);
 });
 
-test('other users and other services have budgets of their own', async () => {
+test('other users and other services have separate budgets', async () => {
   const { clock, budgets } = world();
   const spenders = [
     spender({ user: 'u' }),
@@ -65,7 +65,7 @@ test('two paths of a host share a budget, for example after a corrected path', a
   expect(await startsWithin(clock, keys, 900)).toBe(4);
 });
 
-test('the smaller of two shares applies until its Secret is gone', async () => {
+test('the smaller of two shares applies until its Secret is deleted', async () => {
   const { clock, budgets } = world();
   const greedy = spender({ accessId: 'a', user: 'u' });
   const modest = spender({ accessId: 'b', user: 'u', requestsPerSecond: 1 });
@@ -81,7 +81,7 @@ test('the smaller of two shares applies until its Secret is gone', async () => {
   expect(await startsWithin(later.clock, [keyLater], 900)).toBe(4);
 });
 
-test('of two shares of a key the smaller holds', async () => {
+test('the smaller of two shares of a key applies', async () => {
   const { clock, budgets } = world();
   const spenders = [spender({ maxConcurrentRequests: 2 }), spender()];
   const [key] = spenders.map((one) => budgets.of(one));

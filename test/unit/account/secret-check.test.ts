@@ -13,7 +13,7 @@ const say = (secret: object) =>
     (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,
   );
 
-describe('a whole Secret', () => {
+describe('a valid Secret', () => {
   test.each([
     ['as text', { stringData: whole }],
     [
@@ -35,7 +35,7 @@ describe('a whole Secret', () => {
       },
     ],
     ['with optional keys left empty', { stringData: { ...whole, user: '', 'ca.crt': '\n' } }],
-  ])('%s has nothing against it', (_, secret) => {
+  ])('%s has no findings', (_, secret) => {
     expect(say(secret)).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ describe('managed fields', () => {
     expect(readOf(fields, annotations.abort)).toBeUndefined();
   });
 
-  test('are kept of nothing but logfleet’s own annotations', () => {
+  test('count only for annotations of logfleet', () => {
     const fields = [entry('a', '2026-11-21T10:00:00Z', approve, 'example.com/note', 'logfleet.dev/other')];
     expect(Object.keys(readAnnotationWriters(fields) ?? {})).toEqual([approve]);
     expect(readAnnotationWriters([entry('a', '2026-11-21T10:00:00Z', 'example.com/note')])).toBeUndefined();
@@ -47,14 +47,14 @@ describe('managed fields', () => {
     expect(readOf([entry('timeless', undefined, approve), late], approve)?.by).toBe('second');
   });
 
-  test('that leave a part out leave it out here, and long names are cut', () => {
+  test('may lack a part, and long names are truncated', () => {
     expect(readOf([entry(undefined, '2026-11-21T10:00:00Z', approve)], approve)?.by).toBeUndefined();
     expect(readOf([entry('a', 'yesterday', approve)], approve)).toEqual({ by: 'a', atMs: undefined });
     expect(readOf([entry('m'.repeat(200), undefined, approve)], approve)?.by).toBe('m'.repeat(128));
   });
 
   test.each([[undefined], [null], ['text'], [[null, 1, {}]], [[{ fieldsV1: { 'f:metadata': [] } }]]])(
-    '%j say nothing',
+    '%j give no writers',
     (fields) => {
       expect(readAnnotationWriters(fields)).toBeUndefined();
     },

@@ -32,7 +32,7 @@ describe('an approval contains a rollout and one of its stages', () => {
     ['3-19 500/canary'],
     [`${longestId}9/canary`],
     [`3-19.500-1/${'s'.repeat(64)}`],
-  ])('%j is none', (value) => {
+  ])('%j is invalid', (value) => {
     expect(parseApproval(value)).toBeUndefined();
   });
 });
@@ -50,7 +50,7 @@ describe('a request contains a rollout and an optional mark', () => {
   });
 
   test.each([[undefined], [''], ['true'], ['19.500-1'], ['/now'], [`${longestId}9`], [`3-x/${'m'.repeat(65)}`]])(
-    '%j is none',
+    '%j is invalid',
     (value) => {
       expect(parseRolloutRequest(value)).toBeUndefined();
     },

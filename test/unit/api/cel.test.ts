@@ -12,7 +12,7 @@ const object = (properties: Record<string, StructuralSchema>, extra: object = {}
 });
 
 describe('rules', () => {
-  test('find integers as integers, and whatever else as it is', () => {
+  test('get integers as integers, and other values unchanged', () => {
     const schema = object(
       { count: { type: 'integer' }, share: { 'x-kubernetes-int-or-string': true }, ratio: { type: 'number' } },
       rule('self.count == 3 && type(self.share) == int && self.ratio == 1.5'),
@@ -42,18 +42,18 @@ describe('rules', () => {
     ]);
   });
 
-  test('blame the member that fieldPath names', () => {
+  test('report the member of fieldPath', () => {
     const schema = object({ inner: object({ end: { type: 'integer' } }, rule('self.end > 0', { fieldPath: '.end' })) });
     expect(evaluateRules(schema, { inner: { end: 0 } })[0]?.path).toEqual(['inner', 'end']);
   });
 
-  test('that end in an error are not kept', () => {
+  test('that end with an error count as violated', () => {
     const schema: StructuralSchema = { type: 'string', ...rule('duration(self) > duration("1s")') };
     expect(evaluateRules(schema, 'soon')).toHaveLength(1);
     expect(evaluateRules(schema, '2s')).toEqual([]);
   });
 
-  test('are not evaluated where there is no value, nor where it is not worth it', () => {
+  test('are not evaluated without a value, nor for an invalid one', () => {
     const schema = object({ text: { type: 'string', ...rule('false') } });
     expect(evaluateRules(schema, {})).toEqual([]);
     expect(evaluateRules(schema, { text: 'x' })).toHaveLength(1);
@@ -64,15 +64,15 @@ describe('rules', () => {
 describe('rules about a change', () => {
   const schema = object({ query: { type: 'string', ...rule('self == oldSelf') } });
 
-  test('are passed over when a resource is made', () => {
+  test('are skipped when a resource is created', () => {
     expect(evaluateRules(schema, { query: 'new' })).toEqual([]);
   });
 
-  test('are passed over where there was no value before', () => {
+  test('are skipped if there was no value before', () => {
     expect(evaluateRules(schema, { query: 'new' }, {})).toEqual([]);
   });
 
-  test('hold for a change', () => {
+  test('apply to a change', () => {
     expect(evaluateRules(schema, { query: 'same' }, { query: 'same' })).toEqual([]);
     expect(evaluateRules(schema, { query: 'new' }, { query: 'old' }).map(({ path }) => path)).toEqual([['query']]);
   });

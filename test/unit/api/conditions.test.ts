@@ -26,44 +26,44 @@ const rolling: ConditionChange = {
 describe('setCondition', () => {
   const before = setCondition(undefined, rolling, earlier);
 
-  test('puts in a condition that was not there, with the time of now', () => {
+  test('adds a missing condition with the current time', () => {
     expect(before).toEqual([{ ...rolling, lastTransitionTime: earlier }]);
   });
 
-  test('keeps the time while the status stays, whatever else changes', () => {
+  test('keeps the time while the status stays, for any other change', () => {
     const change = { ...rolling, reason: reasons.collectorsFailed, message: 'One failed.', observedGeneration: 2 };
     expect(setCondition(before, change, later)).toEqual([{ ...change, lastTransitionTime: earlier }]);
   });
 
-  test('moves the time when the status changes', () => {
+  test('updates the time when the status changes', () => {
     const change = { ...rolling, status: 'True' as const, reason: reasons.allUpdated };
     expect(setCondition(before, change, later)).toEqual([{ ...change, lastTransitionTime: later }]);
   });
 
-  test('gives back the same array when nothing changes', () => {
+  test('returns the same array if nothing changes', () => {
     expect(setCondition(before, { ...rolling }, later)).toBe(before);
   });
 
-  test('writes Ready first, whatever the order of setting, and foreign conditions last', () => {
+  test('writes Ready first and foreign conditions last, for any order of setting', () => {
     const foreign: Condition = { ...rolling, type: 'Audited', lastTransitionTime: earlier };
     const stalled: ConditionChange = { ...rolling, type: 'Stalled', status: 'True' };
     const conditions = setCondition(setCondition([foreign], stalled, earlier), rolling, earlier);
     expect(conditions.map(({ type }) => type)).toEqual(['Ready', 'Stalled', 'Audited']);
   });
 
-  test('cuts a message at the bound, between characters', () => {
+  test('truncates a message at the maximum, between characters', () => {
     const [condition] = setCondition(undefined, { ...rolling, message: '😀'.repeat(maxMessageLength + 1) }, earlier);
     const characters = [...(condition?.message ?? '')];
     expect(characters).toHaveLength(maxMessageLength);
     expect(characters.slice(-2)).toEqual(['😀', '…']);
   });
 
-  test('leaves a message of exactly the bound whole', () => {
+  test('keeps a message of exactly the maximum length', () => {
     const message = '😀'.repeat(maxMessageLength);
     expect(setCondition(undefined, { ...rolling, message }, earlier)[0]?.message).toBe(message);
   });
 
-  test.each(['', 'two words', 'Ends.', '9Lives'])('takes %j for a bug of ours, as a reason', (reason) => {
+  test.each(['', 'two words', 'Ends.', '9Lives'])('rejects the reason %j as a bug', (reason) => {
     expect(() => setCondition(undefined, { ...rolling, reason }, earlier)).toThrow(
       expect.objectContaining({ code: 'bug.assertion' }),
     );
@@ -89,11 +89,11 @@ describe('removeCondition and findCondition', () => {
   });
 });
 
-test('no two entries of the catalogue are the same word', () => {
+test('all entries of the catalogue are different', () => {
   expect(new Set(Object.values(reasons)).size).toBe(Object.values(reasons).length);
 });
 
-test('every reason that a request to the service can end with is in the catalogue', () => {
+test('the catalogue contains every reason of a request to the service', () => {
   const known: readonly string[] = Object.values(reasons);
   const found = outcomes.flatMap((outcome) =>
     (Object.keys(operations) as Operation[]).map((operation) => treatmentOf(operation, outcome).reason),
@@ -102,12 +102,12 @@ test('every reason that a request to the service can end with is in the catalogu
   expect(found.filter((reason) => !known.includes(reason))).toEqual([]);
 });
 
-test('so is every reason that a search job can end with', () => {
+test('the catalogue contains every reason of a search job', () => {
   const known: readonly (string | undefined)[] = Object.values(reasons);
   expect([cancelledError('1'), closedError('1')].map(({ reason }) => known.includes(reason))).toEqual([true, true]);
 });
 
-test('and every reason that a destination can give', () => {
+test('the catalogue contains every reason of a destination', () => {
   const failures: Readonly<Record<DestinationFailure, true>> = {
     ...{ full: true, away: true, denied: true, credentials: true, missing: true, unsupported: true, invalid: true },
     ...{ name: true, outside: true, absent: true, damaged: true, frozen: true, tooMuch: true, lost: true },

@@ -16,7 +16,7 @@ const render = (file: string, text: string) =>
   });
 
 describe('good manifests of the corpus', () => {
-  test.each(readCorpus('good'))('$file has only the findings that it expects', ({ file, text, expectations }) => {
+  test.each(readCorpus('good'))('$file has exactly the expected findings', ({ file, text, expectations }) => {
     const expected = expectations.map(({ line, column, text: said }) =>
       expect.stringContaining(`${line}:${column} ${said}`),
     );
@@ -26,7 +26,7 @@ describe('good manifests of the corpus', () => {
 });
 
 describe('bad manifests of the corpus', () => {
-  test.each(readCorpus('bad'))('$file has the errors that it expects', ({ file, text, expectations }) => {
+  test.each(readCorpus('bad'))('$file has the expected errors', ({ file, text, expectations }) => {
     expect(expectations).not.toEqual([]);
     const findings = render(file, text);
     expect(findings.filter((finding) => !finding.includes('warning: '))).toHaveLength(expectations.length);
@@ -47,7 +47,7 @@ describe('bad manifests of the corpus', () => {
     );
   });
 
-  test.each(kindNames)('every field of the spec of a %s is invalid in one of them', (kind) => {
+  test.each(kindNames)('the manifests contain an invalid value for every field of a %s', (kind) => {
     const refused = readCorpus('bad')
       .filter((manifest) => manifest.kind === kind)
       .flatMap(({ file, text }) =>

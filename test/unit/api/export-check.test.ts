@@ -27,7 +27,7 @@ function say(spec: object, wallMs: number | undefined = today): readonly string[
 const during = (from: string, to: string, timeZone?: string) => ({ timeRange: { from, to, timeZone } });
 const to = (s3: object) => ({ destination: { s3: { ...store, ...s3 } } });
 
-describe('an export is refused because of', () => {
+describe('an export is rejected because of', () => {
   test.each([
     ['a day that does not exist', during('2026-02-30T00:00:00Z', '2026-03-01T00:00:00Z'), 'from: .*does not exist'],
     ['a range that ends where it begins', during('1790812800000', '1790812800000'), 'to: .*not after from'],
@@ -174,18 +174,18 @@ describe('an export is warned about', () => {
     expect(said[0]).toMatch(new RegExp(`^warning .*${expected}`));
   });
 
-  test('a deadline that comes before the end of the range', () => {
+  test('a deadline before the end of the range', () => {
     const spec = { ...during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'), activeDeadlineSeconds: 86_400 };
     expect(say(spec).at(-1)).toMatch(/^warning spec.activeDeadlineSeconds: is over before 2026-12-01T00:03:00.000Z/);
   });
 
-  test('a delay in which messages are still on their way', () => {
+  test('a settleDelay that is shorter than usual delays of messages', () => {
     const spec = { ...during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'), settleDelay: '10s' };
     expect(say(spec).at(-1)).toMatch(/^warning spec.settleDelay: messages that arrive later than 10s/);
   });
 });
 
-describe('nothing is said against', () => {
+describe('an export has no findings with', () => {
   test.each<[string, object]>([
     ['a short delay for what is long past', { settleDelay: '0s' }],
     ['milliseconds, without a zone', during('1790812800000', '1790899200000')],
@@ -225,7 +225,7 @@ describe('a change', () => {
     ['spec.output', {}, { output: { fields: ['_raw'] } }],
     ['spec.destination', {}, { destination: { volume: { name: 'exports', path: 'audit' } } }],
     ['spec.destination', {}, { destination: { s3: store } }],
-  ])('of %s is refused', (path, before, after) => {
+  ])('of %s is rejected', (path, before, after) => {
     const errors = change(before, after).filter((said) => said.startsWith('error'));
     expect(errors).toEqual([expect.stringMatching(`^error ${path}: cannot be changed.*; write a new SearchExport`)]);
   });
@@ -235,7 +235,7 @@ describe('a change', () => {
     ['of when it ends', {}, { activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 86_400, paused: true }],
     ['of the credentials', {}, { credentialsSecretRef: { name: 'another' } }],
     ['that writes defaults down', {}, { results: 'Messages', requiresRawMessages: true, output: { format: 'NDJSON' } }],
-  ])('%s is fine', (_, before, after) => {
+  ])('%s is accepted', (_, before, after) => {
     expect(change(before, after)).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ test.each([
   expect(taken).toBeGreaterThan(200);
 });
 
-test('the longest folder leaves room for the names of files', () => {
+test('the longest folder leaves enough length for file names', () => {
   const longest = [...'ab'].map((letter) => letter.repeat(255)).join('/');
   expect(takes({ s3: { bucket: 'log-exports', prefix: longest } })).toBe(true);
   const [namespace, name, fingerprint] = ['n'.repeat(63), 'x'.repeat(190), 'f'.repeat(64)];

@@ -34,7 +34,7 @@ describe('documents', () => {
     ['[0o10, 0O10, -0o17, 0X1F, 0B11, 0_10]', [8, 8, -15, 31, 3, 8]],
     ['[1e1_0, 1_000]', [1e10, 1000]],
     ['~', null],
-  ])('%s is read as Kubernetes reads it', (text, expected) => {
+  ])('%s is read as by Kubernetes', (text, expected) => {
     expect(valuesOf(`a: ${text}`)).toEqual([{ a: expected }]);
   });
 });
@@ -99,13 +99,13 @@ describe('invalid manifest files', () => {
     expect(problems[0] && renderExplanation(problems[0])).toMatch(message);
   });
 
-  test('takes away its own document only', () => {
+  test('an error affects only its own document', () => {
     const { documents, problems } = parseManifestFile('a: 1\n---\nb: 1\nb: 2\n---\nc: 3\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { c: 3 }]);
     expect(problems).toMatchObject([at(4, 1)]);
   });
 
-  test('never throws, whatever the text', () => {
+  test('never throws for any text', () => {
     const piece = fc.constantFrom(
       'a',
       ': ',

@@ -55,7 +55,7 @@ describe('findings beyond schema and CEL', () => {
     [{ exclude: [{ matchNames: ['*'] }] }],
     [{ selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Exists' }] } }],
     [{ selector: { matchFields: { collectorVersion: '19.253-26', collectorType: 'Installable' } } }],
-  ])('nothing against %j', (spec) => {
+  ])('%j has no findings', (spec) => {
     expect(say(spec)).toEqual([]);
   });
 });
@@ -240,11 +240,11 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     ['an action for a stage', { failurePolicy: { action: 'Rollback' }, ...bareStages({ ...rest, maxFailures: 0 }) }],
     ['an exclusion that ends later today', maintenance({ exclusions: [exclusion('2026-11-21T00:00:01Z')] })],
     ['nothing', { strategy: { stages: null }, failurePolicy: null, maintenance: null }],
-  ])('nothing against %s', (_, spec) => {
+  ])('%s has no findings', (_, spec) => {
     expect(say(spec)).toEqual([]);
   });
 
-  test('without a time of day no exclusion is over', () => {
+  test('without the current time no exclusion has ended', () => {
     const spec = {
       credentialsSecretRef: { name: 's' },
       target: { version: '19.500-1' },
@@ -291,7 +291,7 @@ describe('metadata', () => {
     if (expected !== undefined) expect(said[0]).toMatch(new RegExp(`^${expected}`));
   });
 
-  test('a status in a manifest is a warning, whatever it holds', () => {
+  test('a status in a manifest is a warning, for any content', () => {
     expect(say({}, {}, { status: { tasks: 'x' } })).toEqual([
       'warning status: is ignored, since only logfleet writes it; leave it out',
     ]);

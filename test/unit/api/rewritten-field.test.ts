@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rewrittenField } from '../../../src/api/rewritten-field.ts';
 
-describe('a query writes over', () => {
+describe('a query overwrites', () => {
   test.each([
     ['* | parse "time=*" as _messagetime', '_messagetime'],
     ['* | parse "time=*;id=*" as time, _messageid nodrop', '_messageid'],

@@ -3,7 +3,7 @@ import { scheduleProblem, timeZoneProblem } from '../../../src/api/schedule-chec
 
 describe('a schedule', () => {
   test.each(['0 22 * * 1-5', '*/15 8-17 1,15 JAN-MAR MON', '0 0 29 2 *', '0 0 L * *', '0 0 * * 2#1', ' 0  0 * * * '])(
-    '%j can be read',
+    '%j is valid',
     (schedule) => {
       expect(scheduleProblem(schedule)).toBeUndefined();
     },
@@ -31,7 +31,7 @@ describe('a schedule', () => {
     expect(scheduleProblem(schedule)).toContain(message);
   });
 
-  test('that another was proposed for can be read', () => {
+  test('proposed for another one is valid', () => {
     for (const schedule of ['0 22-23,0-2 * * *', '5-59/15 * * * *', '0 0 * * 5-6,0-1', '0 0 1 OCT *']) {
       expect(scheduleProblem(schedule)).toBeUndefined();
     }

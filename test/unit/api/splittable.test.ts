@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { splittability } from '../../../src/api/splittable.ts';
 
-describe('a query may be split (E8)', () => {
+describe('a query can be split (E8)', () => {
   test.each([
     ['of words alone', 'error AND (timeout OR reset) NOT "health check"'],
     ['of a field with a wildcard, which begins no comment', '_sourceCategory=prod/* error'],
@@ -54,7 +54,7 @@ describe('a query may be split (E8)', () => {
     ['has an operator behind a comment', '* | /* a */ count', '"/* a */ count" is not a known row-wise operator'],
     ['has a quote without an end', '* | where a = "b', 'a quote without an end'],
     ['has a quote without an end for a backslash', '* | where a = "b\\"', 'a quote without an end'],
-  ])('but none that %s', (_, query, reason) => {
+  ])('but not one that %s', (_, query, reason) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
@@ -67,7 +67,7 @@ describe('a query may be split (E8)', () => {
     ['a comment that begins with a wildcard', 'prod/* " | count | where a = " */'],
     ['a backslash before a quote', '\\" | count | where a = "'],
     ['an apostrophe, and nothing but a pipe in a text', `it's | where a = "b|c"`],
-  ])('in doubt for %s none with pipes between what may be quotes', (_, query) => {
+  ])('but not one with %s and pipes that may be quoted', (_, query) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false });
   });
 });

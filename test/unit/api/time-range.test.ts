@@ -8,7 +8,7 @@ function from(text: string, timeZone?: string): string {
   return 'problem' in range ? `${range.member}: ${range.problem}` : new Date(range.fromMs).toISOString();
 }
 
-describe('a point in time', () => {
+describe('a time', () => {
   test.each([
     ['in milliseconds', '1793491200000', undefined, '2026-11-01T00:00:00.000Z'],
     ['in milliseconds, with a zone for what the query does', '1793491200000', 'Asia/Tokyo', '2026-11-01T00:00:00.000Z'],
@@ -46,13 +46,13 @@ describe('a point in time', () => {
     ['one that an offset puts there', '1970-01-01T00:00:00+00:01', undefined, 'is not between the years 1970 and 9999'],
     ['one that no calendar can write', '253402300800000', undefined, 'is not between the years 1970 and 9999'],
     ['more milliseconds than a double holds', '17934912000000000', undefined, 'is not a time; write'],
-  ])('refuses %s', (_, text, zone, expected) => {
+  ])('rejects %s', (_, text, zone, expected) => {
     expect(from(text, zone)).toContain(expected);
   });
 });
 
 describe('a range', () => {
-  test('is half open, in whole milliseconds', () => {
+  test('is half-open, in whole milliseconds', () => {
     const text = { from: '2026-10-25T00:00:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
     const range = readTimeRange(text);
     expect(range).toEqual({ fromMs: Date.UTC(2026, 9, 24, 22), toMs: Date.UTC(2026, 9, 25, 23) });
@@ -62,14 +62,14 @@ describe('a range', () => {
     ['empty', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
     ['the wrong way round', '2026-11-02T00:00:00Z', '2026-11-01T00:00:00Z'],
     ['empty since two offsets name one instant', '2026-11-01T00:00:00+01:00', '2026-10-31T23:00:00Z'],
-  ])('that is %s is refused', (_, first, last) => {
+  ])('that is %s is rejected', (_, first, last) => {
     expect(readTimeRange({ from: first, to: last })).toEqual({
       member: 'to',
       problem: expect.stringContaining('which is not after from'),
     });
   });
 
-  test('names the end where that cannot be read', () => {
+  test('reports an invalid end', () => {
     expect(readTimeRange({ from: '0', to: 'now' })).toMatchObject({ member: 'to' });
   });
 });
@@ -98,7 +98,7 @@ describe('a change of the clocks (E12)', () => {
       'Europe/Berlin',
       'from: a clock change skips 2026-03-29T02:30:00, which is read as 2026-03-29T01:30:00.000Z; write an existing time',
     ],
-  ])('is told of %s', (_, text, zone, note) => {
+  ])('is reported for %s', (_, text, zone, note) => {
     expect(notes(text, zone)).toEqual([note]);
   });
 
@@ -111,11 +111,11 @@ describe('a change of the clocks (E12)', () => {
     ['a time with an offset', '2026-10-25T02:30:00+01:00', 'Europe/Berlin'],
     ['milliseconds', '1793491200000', 'Europe/Berlin'],
     ['no zone', '2026-10-25T02:30:00+01:00', undefined],
-  ])('is none of %s', (_, text, zone) => {
+  ])('is not reported for %s', (_, text, zone) => {
     expect(notes(text, zone)).toEqual([]);
   });
 
-  test('is the reason of a range that ends before it begins where another reading of it might not', () => {
+  test('explains a range that ends before it begins only because of the change', () => {
     const problem = (to: string) =>
       (readTimeRange({ from: '2026-10-25T02:30:00', to, timeZone: 'Europe/Berlin' }) as { problem: string }).problem;
     expect(problem('2026-10-25T02:15:00')).toContain('occurs twice');

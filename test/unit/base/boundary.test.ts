@@ -23,7 +23,7 @@ describe('crossing a boundary', () => {
     expect(seen).toEqual([{ name: 'test', phase: 'before' }, 'effect', { name: 'test', phase: 'after' }]);
   });
 
-  test('an effect that failed has no after', async () => {
+  test('a failed effect is not announced after it', async () => {
     const seen: unknown[] = [];
     listen((message) => seen.push(message));
     const failing = crossing('test', async () => {

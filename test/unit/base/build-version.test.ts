@@ -9,7 +9,7 @@ function parse(text: string): BuildVersion {
 }
 
 describe('build versions', () => {
-  test('parse into their three numbers', () => {
+  test('consist of three numbers', () => {
     expect(parseBuildVersion('19.253-26')).toEqual({ major: 19, minor: 253, build: 26 });
   });
 
@@ -24,7 +24,7 @@ describe('build versions', () => {
     '-1.2-3',
     '19.253-x',
     '1.2-1234567890',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseBuildVersion(text)).toBeUndefined();
   });
 
@@ -37,7 +37,7 @@ describe('build versions', () => {
     expect(compareBuildVersions(parse(newer), parse(older))).toBeGreaterThan(0);
   });
 
-  test('order totally, by number', () => {
+  test('have a total numeric order', () => {
     const part = fc.nat({ max: 999_999_999 });
     const version = fc.record({ major: part, minor: part, build: part });
     fc.assert(

@@ -5,7 +5,7 @@ import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
 
-test('values are the same where their canonical texts are', () => {
+test('values are equal if and only if their canonical texts are equal', () => {
   fc.assert(
     fc.property(value, value, (left, right) => {
       expect(sameValue(left, right)).toBe(canonicalText(left) === canonicalText(right));

@@ -24,7 +24,7 @@ describe('sleep', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  test('does not begin under a signal that is aborted already', async () => {
+  test('does not begin with an aborted signal', async () => {
     const clock = new VirtualClock();
     await expect(sleep(clock, 1_000, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
     expect(clock.next()).toBeUndefined();

@@ -28,7 +28,7 @@ describe('the local times of a schedule', () => {
     expect(times(text, from, expected.length || 1)).toEqual(expected);
   });
 
-  test('are the same however often they are asked for', () => {
+  test('are the same at every evaluation', () => {
     const schedule = new CronSchedule('0 4 * * *');
     const fromMs = Date.parse('2026-01-01T00:00Z');
     const firsts = Array.from({ length: 1_200 }, (_, day) => schedule.from(fromMs + day * 86_400_000).next().value);

@@ -16,9 +16,12 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBe(durationMs);
   });
 
-  test.each(['', '5', '-5m', '+5m', '5 m', '1d', '5M', 'h', '1h 30m', '.5s', '1e3s', '5m\n'])('%j is none', (text) => {
-    expect(parseDuration(text)).toBeUndefined();
-  });
+  test.each(['', '5', '-5m', '+5m', '5 m', '1d', '5M', 'h', '1h 30m', '.5s', '1e3s', '5m\n'])(
+    '%j is invalid',
+    (text) => {
+      expect(parseDuration(text)).toBeUndefined();
+    },
+  );
 });
 
 describe('renderDuration', () => {

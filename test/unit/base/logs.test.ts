@@ -49,7 +49,7 @@ describe.each([
     ['nothing', undefined],
     ['null', null],
     ['thrown text as error', 'text'],
-  ])('a field that holds %s breaks nobody', (_name, error) => {
+  ])('a field with %s does not throw', (_name, error) => {
     const { log, lines } = create();
     log.info('message', { error });
     expect(lines.length).toBe(1);
@@ -108,7 +108,7 @@ describe('a JSON log', () => {
     expect(JSON.parse(lines[0] ?? '').error).toMatchObject({ stack, cause: { message: 'deeper', stack } });
   });
 
-  test('cuts endless causes', () => {
+  test('limits the number of causes', () => {
     const { log, lines } = json();
     const error = new Error('round and round');
     error.cause = error;
@@ -124,13 +124,13 @@ describe('a text log', () => {
     expect(lines).toEqual(['14:03:07 info  collector accepted  policy=logging/production name="web 1" count=3\n']);
   });
 
-  test('colours the level where colours are wanted', () => {
+  test('colours the level if colours are enabled', () => {
     const { log, lines } = text('info', true);
     log.error('failed');
     expect(lines).toEqual(['14:03:07 \u001b[31merror\u001b[39m failed\n']);
   });
 
-  test('moves no cursor for anybody', () => {
+  test('contains no control characters of messages and fields', () => {
     const { log, lines } = text();
     log.info('\u001b[2J', { name: '\u009b31mred', list: ['\u001b]0;title\u0007'], 'k\u001b': 1 });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.

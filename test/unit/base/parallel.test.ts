@@ -15,7 +15,7 @@ function pendingWork() {
   return { begun, ends, run, settled };
 }
 
-test('as much runs at once as is allowed when it begins', async () => {
+test('runs as many calls at once as allowed at their start', async () => {
   const { begun, ends, run, settled } = pendingWork();
   let atOnce = 2;
   const all = inParallel([1, 2, 3, 4], () => atOnce, run);

@@ -37,7 +37,7 @@ describe('Prometheus metrics', () => {
     expect(await new PrometheusMetrics().render()).not.toContain('mine_total');
   });
 
-  test('the process shows itself when asked to', async () => {
+  test('metrics of the process are optional', async () => {
     const metrics = new PrometheusMetrics();
     metrics.collectProcessMetrics();
     expect(await metrics.render()).toContain('process_resident_memory_bytes');

@@ -25,15 +25,15 @@ test.each([
   ['https://127.0.0.1:8443', '', false],
   ['https://localhost', '', false],
   ['https://[::1]', '', false],
-])('%s with NO_PROXY=%s: through the proxy %s', (origin, NO_PROXY, through) => {
+])('%s with NO_PROXY=%s uses the proxy: %s', (origin, NO_PROXY, through) => {
   expect(proxyFor(new URL(origin), { HTTPS_PROXY, NO_PROXY })?.origin).toBe(through ? HTTPS_PROXY : undefined);
 });
 
-test('small letters come first, and a scheme may be left out', () => {
+test('lower-case variables take precedence, and the scheme is optional', () => {
   const environment = { HTTPS_PROXY: 'http://capital:1', https_proxy: 'small:3128' };
   expect(proxyFor(new URL('https://a.test'), environment)?.href).toBe('http://small:3128/');
 });
 
-test('without a proxy the way is straight', () => {
+test('without a proxy the connection is direct', () => {
   expect(proxyFor(new URL('https://a.test'), { NO_PROXY: 'b.test' })).toBeUndefined();
 });

@@ -35,7 +35,7 @@ describe('parseQuantity', () => {
     '1.Gi',
     '1.0001Gi',
     '1Gi\n',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ const step = fc.oneof(
 );
 const steps = fc.array(step, { maxLength: 12 });
 
-test('a sparse set is a set', () => {
+test('a sparse set behaves like a set', () => {
   fc.assert(
     fc.property(steps, (history) => {
       const [sparse, plain] = [new SparseSet<string>(), new Set<string>()];
@@ -26,7 +26,7 @@ test('a sparse set is a set', () => {
   );
 });
 
-test('a sparse map is a map', () => {
+test('a sparse map behaves like a map', () => {
   fc.assert(
     fc.property(steps, (history) => {
       const [sparse, plain] = [new SparseMap<string, string>(), new Map<string, string>()];
@@ -47,7 +47,7 @@ test('a sparse map is a map', () => {
   );
 });
 
-test('a multimap is a map of sets that are not empty', () => {
+test('a multimap behaves like a map of non-empty sets', () => {
   fc.assert(
     fc.property(steps, (history) => {
       const [multimap, plain] = [new Multimap(), new Map<string, Set<string>>()];

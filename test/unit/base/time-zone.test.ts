@@ -17,7 +17,7 @@ describe('a local time', () => {
     ['Europe/Berlin', '2026-10-25T01:59', '2026-10-24T23:59:00.000Z'],
     ['Europe/Berlin', '2026-10-25T03:00', '2026-10-25T02:00:00.000Z'],
     ['america/new_york', '2026-11-01T12:00', '2026-11-01T17:00:00.000Z'],
-  ])('%s %s comes at %s', (zone, local, expected) => {
+  ])('%s %s is the instant %s', (zone, local, expected) => {
     expect(instant(zone, local)).toBe(expected);
   });
 
@@ -30,7 +30,7 @@ describe('a local time', () => {
     // The last evening, and a whole day.
     ['America/Nuuk', '2026-03-28T23:30', '2026-03-29T01:30:00.000Z'],
     ['Pacific/Apia', '2011-12-30T12:00', '2011-12-30T22:00:00.000Z'],
-  ])('that %s leaves out comes when it would have: %s at %s', (zone, local, expected) => {
+  ])('that %s skips is moved forward: %s is %s', (zone, local, expected) => {
     expect(instant(zone, local)).toBe(expected);
   });
 
@@ -39,11 +39,11 @@ describe('a local time', () => {
     ['Europe/Berlin', '2026-10-25T02:59', '2026-10-25T00:59:00.000Z'],
     ['America/New_York', '2026-11-01T01:30', '2026-11-01T05:30:00.000Z'],
     ['Australia/Lord_Howe', '2026-04-05T01:45', '2026-04-04T14:45:00.000Z'],
-  ])('that comes twice in %s is the first: %s at %s', (zone, local, expected) => {
+  ])('that occurs twice in %s is the first: %s is %s', (zone, local, expected) => {
     expect(instant(zone, local)).toBe(expected);
   });
 
-  test('that is left out is a later reading of the clock', () => {
+  test('that is skipped shows a later reading of the clock', () => {
     const read = (local: string) => timeZone('Europe/Berlin')?.readingOf(Date.parse(`${local}Z`));
     expect(read('2026-03-29T02:30')).toBe(Date.parse('2026-03-29T03:30Z'));
     expect(read('2026-03-29T03:30')).toBe(Date.parse('2026-03-29T03:30Z'));
@@ -56,7 +56,7 @@ describe('a zone', () => {
     expect(timeZone(name)).toBeUndefined();
   });
 
-  test('is still known after any number of others', () => {
+  test('is still known after any number of other zones', () => {
     for (let number = 0; number < 2_500; number++) expect(timeZone(`Made/Up${number}`)).toBeUndefined();
     expect(instant('Europe/Berlin', '2026-01-15T12:00')).toBe('2026-01-15T11:00:00.000Z');
   });

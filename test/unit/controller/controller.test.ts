@@ -97,7 +97,7 @@ function failure(handling: Handling): LogfleetError {
 }
 
 describe('a controller', () => {
-  test('reconciles each resource that is there, and each that changes, at once', async () => {
+  test('reconciles existing and changed resources at once', async () => {
     const world = new World(['a', 'b']);
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
@@ -107,7 +107,7 @@ describe('a controller', () => {
     expect(world.clock.monotonic()).toBe(0);
   });
 
-  test('looks at nothing while a change is still being reported', async () => {
+  test('starts no reconcile while a change is being reported', async () => {
     const world = new World([]);
     world.change('a');
     expect(world.calls).toEqual([]);
@@ -125,7 +125,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a']);
   });
 
-  test('runs no more reconciles at once than it has workers, and never two of one key', async () => {
+  test('runs at most one reconcile per worker, and never two of one key', async () => {
     const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
     const world = new World(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? settled });
     await settle();
@@ -143,7 +143,7 @@ describe('a controller', () => {
     expect(world.controller.idle()).toBe(true);
   });
 
-  test('looks again after the delay that a reconcile asked for', async () => {
+  test('reconciles again after the requested delay', async () => {
     const world = new World(['a'], { answer: () => ({ kind: 'requeueAfter', delayMs: 5_000, settled: false }) });
     await world.clock.advance(4_999);
     expect(world.calls.length).toBe(1);
@@ -151,7 +151,7 @@ describe('a controller', () => {
     expect(world.calls.length).toBe(2);
   });
 
-  test('enqueueAfter looks later, enqueue at once', async () => {
+  test('enqueueAfter reconciles later, enqueue at once', async () => {
     const world = new World([]);
     world.controller.enqueueAfter({ namespace: 'logging', name: 'later' }, 1_000);
     world.controller.enqueue({ namespace: 'logging', name: 'now' });
@@ -169,7 +169,7 @@ describe('a controller', () => {
     { handling: { kind: 'wait' }, outcome: 'wait', calls: 1, settles: false },
     { handling: { kind: 'stall' }, outcome: 'stall', calls: 1, settles: true },
   ];
-  test.each(handlings)('an error to handle by $outcome', async ({ handling, outcome, calls, settles }) => {
+  test.each(handlings)('an error with outcome $outcome', async ({ handling, outcome, calls, settles }) => {
     const world = new World(['a', 'other'], {
       answer: (name) => {
         if (name === 'a') throw failure(handling);
@@ -186,7 +186,7 @@ describe('a controller', () => {
     expect(ofA()).toBeGreaterThan(1);
   });
 
-  test('whatever a reconcile throws, the loop goes on, and a success ends the row of failures', async () => {
+  test('continues after any thrown value, and a success resets the failures', async () => {
     const thrown: unknown[] = [new TypeError('no such method'), 'a text', undefined, failure({ kind: 'backoff' })];
     const world = new World(['a'], {
       answer: () => {
@@ -203,7 +203,7 @@ describe('a controller', () => {
     expect(world.calls.length).toBe(7);
   });
 
-  test('a change comes before the back-off', async () => {
+  test('a change ends the back-off', async () => {
     let failures = 5;
     const world = new World(['a'], {
       answer: () => {
@@ -217,7 +217,7 @@ describe('a controller', () => {
     expect(world.calls.length).toBe(2);
   });
 
-  test('a process that does not lead starts nothing, and begins with everything once it leads', async () => {
+  test('a process that does not lead starts nothing, and reconciles all resources when it leads', async () => {
     const world = new World(['a', 'b'], { leads: false, term: 0 });
     world.change('a');
     await settle();
@@ -228,7 +228,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
   });
 
-  test('losing the lead aborts what is in flight and starts nothing more', async () => {
+  test('the loss of leadership aborts reconciles in flight and starts no more', async () => {
     const held = gate();
     const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
     await settle();
@@ -244,7 +244,7 @@ describe('a controller', () => {
     expect(world.signals.get('a')?.aborted).toBe(false);
   });
 
-  test('a reconcile of an earlier term is aborted even when nobody told of the time between', async () => {
+  test('a reconcile of an earlier term is aborted, even if the loss between the terms was not announced', async () => {
     const held = gate();
     const world = new World(['a'], { answer: () => held.passed });
     await settle();
@@ -257,7 +257,7 @@ describe('a controller', () => {
     expect(world.controller.idle()).toBe(true);
   });
 
-  test('a lease that ran out by our clock stops starts before anybody tells', async () => {
+  test('a lease that has expired by the local clock stops starts before the announcement', async () => {
     const world = new World([]);
     world.leads = false;
     world.change('a');
@@ -265,7 +265,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('a key that was aborted after its resource went is looked at in the next term', async () => {
+  test('an aborted key of a deleted resource is reconciled in the next term', async () => {
     const held = gate();
     const world = new World(['a'], { answer: () => held.passed });
     await settle();
@@ -278,7 +278,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a', 'logging/a']);
   });
 
-  test('ends when told: nothing more starts, what is in flight is aborted and awaited', async () => {
+  test('ends on request: nothing more starts, and reconciles in flight are aborted and awaited', async () => {
     const held = gate();
     const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
     await settle();
@@ -298,14 +298,14 @@ describe('a controller', () => {
     expect(world.clock.next()).toBeUndefined();
   });
 
-  test('a controller that is told to end before it runs ends', async () => {
+  test('a controller that is aborted before it runs ends', async () => {
     const world = new World([]);
     world.stop.abort();
     await world.ended;
     await expect(world.controller.run(world.stop.signal)).rejects.toMatchObject({ code: 'bug.assertion' });
   });
 
-  test('has settled when each last result says so, whatever is planned for later', async () => {
+  test('has settled when each last result has settled, despite planned reconciles', async () => {
     const later: Result = { kind: 'requeueAfter', delayMs: 60_000, settled: true };
     let result: Result = { kind: 'requeueAfter', delayMs: 1_000, settled: false };
     const world = new World(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
@@ -321,13 +321,13 @@ describe('a controller', () => {
     await world.controller.whenSettled();
   });
 
-  test('nothing to reconcile has settled at once', async () => {
+  test('has settled at once without resources', async () => {
     const world = new World([]);
     await world.controller.whenSettled();
     expect(world.calls).toEqual([]);
   });
 
-  test('counts how long reconciles take', async () => {
+  test('measures the duration of reconciles', async () => {
     const held = gate();
     const world = new World(['a'], { answer: () => held.passed });
     await world.clock.advance(3_000);

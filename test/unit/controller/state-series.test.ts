@@ -46,7 +46,7 @@ test('ten thousand resources are counted, and 200 of them have series', async ()
   expect(await world.shown()).toHaveLength(maxShown);
 });
 
-test('a stalled resource takes the place of one that is ready', async () => {
+test('a stalled resource replaces a ready one', async () => {
   const world = new World();
   world.fill(1_000, ready);
   expect(world.measure('late', stalled)).toBe(true);
@@ -57,14 +57,14 @@ test('a stalled resource takes the place of one that is ready', async () => {
   expect(shown).not.toContain(world.hidden[0]);
 });
 
-test('a resource at work takes no place of a stalled one', async () => {
+test('a reconciling resource does not replace a stalled one', async () => {
   const world = new World();
   world.fill(maxShown, stalled);
   expect(world.measure('late', atWork)).toBe(false);
   expect(await world.shown()).not.toContain('late');
 });
 
-test('a place that becomes free goes to the most urgent resource without one', async () => {
+test('a free series goes to the most urgent resource without one', async () => {
   const world = new World();
   world.fill(maxShown, stalled, 'first');
   world.fill(10, ready, 'ready');
@@ -77,7 +77,7 @@ test('a place that becomes free goes to the most urgent resource without one', a
   expect(await world.shown()).toHaveLength(maxShown);
 });
 
-test('resources that change often and go in any order leave nothing behind', async () => {
+test('resources that change and are deleted in any order leave no series', async () => {
   const world = new World();
   for (const conditions of [ready, stalled, atWork, ready]) world.fill(600, conditions);
   expect(await world.lines('logfleet_exports')).toEqual(['logfleet_exports{state="Ready",reason="Exported"} 600']);
@@ -86,7 +86,7 @@ test('resources that change often and go in any order leave nothing behind', asy
   expect(await world.lines('logfleet_exports')).toEqual([]);
 });
 
-test('nothing is left of resources that another process leads', async () => {
+test('the series are removed when another process leads', async () => {
   const world = new World();
   world.fill(300, stalled);
   world.series.clear();

@@ -24,13 +24,13 @@ function setUp() {
 }
 
 describe('a work queue', () => {
-  test('gives keys in the order in which they were added', () => {
+  test('returns keys in the order of their addition', () => {
     const { queue } = setUp();
     for (const key of ['b', 'a', 'c']) queue.add(key);
     expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(['b', 'a', 'c', undefined]);
   });
 
-  test('takes keys with work under way in turns with all others', () => {
+  test('alternates between keys with work in progress and all others', () => {
     const { queue } = setUp();
     for (const key of ['a', 'b', 'c']) queue.add(key);
     for (const key of ['x', 'y', 'z', 'w', 'v']) queue.add(key, true);
@@ -45,7 +45,7 @@ describe('a work queue', () => {
     expect([queue.take(), queue.take()]).toEqual(['a', undefined]);
   });
 
-  test('holds a key back while it is processed and gives it again once it is done', () => {
+  test('holds a key back while it is processed and returns it again afterwards', () => {
     const { queue, announced } = setUp();
     queue.add('a');
     queue.take();
@@ -58,7 +58,7 @@ describe('a work queue', () => {
     expect([queue.take(), queue.take()]).toEqual(['a', undefined]);
   });
 
-  test('a key that is done and was not added again is gone', () => {
+  test('removes a processed key that was not added again', () => {
     const { queue } = setUp();
     queue.add('a');
     queue.take();
@@ -68,7 +68,7 @@ describe('a work queue', () => {
     expect(queue.size()).toBe(0);
   });
 
-  test('adds a delayed key when its time has come, and not before', async () => {
+  test('adds a delayed key at its time, not before', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('a', 1_000);
     await clock.advance(999);
@@ -77,13 +77,13 @@ describe('a work queue', () => {
     expect(queue.take()).toBe('a');
   });
 
-  test('a delay of nothing adds at once', () => {
+  test('a delay of zero adds at once', () => {
     const { queue } = setUp();
     queue.addAfter('a', 0);
     expect(queue.take()).toBe('a');
   });
 
-  test('the earliest of several delays counts, in whichever order they came', async () => {
+  test('the shortest of several delays counts, in any order', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('late first', 1_000);
     queue.addAfter('late first', 100);
@@ -110,7 +110,7 @@ describe('a work queue', () => {
     expect(queue.take()).toBe('a');
   });
 
-  test('backs off exponentially up to its limit, until it is told to forget', () => {
+  test('backs off exponentially up to its limit, until a reset', () => {
     const { queue } = setUp();
     const delays = () => [1, 2, 3, 4, 5, 6].map(() => queue.addBackoff('a'));
     expect(delays()).toEqual([100, 200, 400, 800, 1_000, 1_000]);
@@ -119,7 +119,7 @@ describe('a work queue', () => {
     expect(queue.addBackoff('b')).toBe(100);
   });
 
-  test('jitter takes away up to half of a back-off', () => {
+  test('jitter shortens a back-off by up to half', () => {
     const random = seededRandom(7);
     const queue = new WorkQueue({
       name: 'test',
@@ -135,13 +135,13 @@ describe('a work queue', () => {
     expect(new Set(delays).size).toBeGreaterThan(100);
   });
 
-  test('a long row of failures stays at the limit', () => {
+  test('many failures stay at the maximum delay', () => {
     const { queue } = setUp();
     for (let failure = 0; failure < 5_000; failure++) queue.addBackoff('a');
     expect(queue.addBackoff('a')).toBe(1_000);
   });
 
-  test('counts adds, depth and how long keys waited', async () => {
+  test('counts additions, depth and waits of keys', async () => {
     const { queue, clock, metrics } = setUp();
     queue.add('a');
     queue.add('a');
@@ -154,7 +154,7 @@ describe('a work queue', () => {
     expect(metrics.observations.get('logfleet_queue_latency_seconds{test}')).toEqual([2]);
   });
 
-  test('a closed queue gives nothing and keeps no timer', () => {
+  test('a closed queue returns nothing and keeps no timer', () => {
     const { queue, clock } = setUp();
     queue.add('a');
     queue.take();
@@ -170,7 +170,7 @@ describe('a work queue', () => {
     expect(queue.size()).toBe(0);
   });
 
-  test('whatever is done to it: exclusive, nothing lost, empty in the end', () => {
+  test('any operations: keys are exclusive, none is lost, and the queue ends empty', () => {
     const key = fc.constantFrom('a', 'b', 'c');
     const step = fc.oneof(
       fc.record({ do: fc.constant('add' as const), key }),

@@ -39,7 +39,7 @@ const known = (listing: FleetListing) =>
   [...listing.rows.entries()].map(([id]) => id).sort((a, b) => Number(a) - Number(b));
 
 describe('a sweep', () => {
-  test('reads the builds, then the pages, then looks whether anybody was left out', async () => {
+  test('reads the builds, then the pages, then checks that no collector is hidden', async () => {
     const { service, listing, swept } = world(3, middle);
     await swept(0);
     expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`]);
@@ -47,7 +47,7 @@ describe('a sweep', () => {
     expect(listing.builds()?.list.map(({ version }) => version)).toEqual([first, middle, spare, last]);
   });
 
-  test('is complete since its first request, and says what it cost', async () => {
+  test('is complete since its first request, and shows its duration', async () => {
     const { clock, service, listing, swept } = world(3, middle);
     await clock.advance(700);
     await swept(0);
@@ -55,7 +55,7 @@ describe('a sweep', () => {
     expect(listing.sweepMs()).toBe(10 * (service.calls.length - 1));
   });
 
-  test('shows when each row was sent, and its place', async () => {
+  test('shows the sending time and the place of each row', async () => {
     const { service, listing, swept } = world(1_500, middle);
     await swept(0);
     expect(service.calls.slice(1, 3)).toEqual([`${first} 0+1000`, `${first} 1000+10000`]);
@@ -63,7 +63,7 @@ describe('a sweep', () => {
     expect(listing.row('1500')).toMatchObject({ position: 1_499, seenAtMs: 20 });
   });
 
-  test('one request at a time', async () => {
+  test('sends one request at a time', async () => {
     const { service, listing, clock } = world(50);
     listing.requestSweep(0);
     listing.requestBuilds(0);
@@ -72,7 +72,7 @@ describe('a sweep', () => {
     expect(service.mostAtOnce).toBe(1);
   });
 
-  test('that is fresh enough is not made again', async () => {
+  test('is not repeated while it is new enough', async () => {
     const { service, listing, swept } = world(3);
     await swept(0);
     const calls = service.calls.length;
@@ -80,7 +80,7 @@ describe('a sweep', () => {
     expect(service.calls).toHaveLength(calls);
   });
 
-  test('under way serves who asks for it in between', async () => {
+  test('in progress serves later requests for a sweep', async () => {
     const { clock, service, listing } = world(3);
     listing.requestSweep(0);
     await clock.advance(15);
@@ -94,7 +94,7 @@ describe('a sweep', () => {
     expect(service.calls.length).toBeGreaterThan(calls);
   });
 
-  test('tells its users until they leave', async () => {
+  test('notifies its users until they leave', async () => {
     const { state, swept, listing, attend } = world(3);
     let heard = 0;
     attend('second', () => heard++);
@@ -109,8 +109,8 @@ describe('a sweep', () => {
   });
 });
 
-describe('a service that returns ten collectors at most, without a word', () => {
-  test.each([10, 15, 60])('has all %d of them listed, and each on its page', async (count) => {
+describe('a service that silently returns at most ten collectors', () => {
+  test.each([10, 15, 60])('lists all %d collectors, each on its page', async (count) => {
     const { service, listing, swept } = world(count, middle);
     service.cutRows = 10;
     await swept(0);
@@ -120,7 +120,7 @@ describe('a service that returns ten collectors at most, without a word', () => 
     if (count > 10) expect(listing.pageOf('11')).toBe(1);
   });
 
-  test('has all listed whose others run the build that is asked to prove it', async () => {
+  test('lists all collectors if the others run the build of the check', async () => {
     const { service, listing, swept } = world();
     service.collectors = [...fleet(1, 10, middle), ...fleet(11, 50, spare)];
     service.cutRows = 10;
@@ -129,8 +129,8 @@ describe('a service that returns ten collectors at most, without a word', () => 
   });
 });
 
-describe('U7: nobody is left out', () => {
-  test('towards a build that nobody targets and nobody runs, all versions show', async () => {
+describe('U7: no collector is hidden', () => {
+  test('the listing for an unused build without a policy shows all versions', async () => {
     const { service, listing, swept } = world();
     service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, middle), ...fleet(5, 2, last)];
     await swept(0);
@@ -138,7 +138,7 @@ describe('U7: nobody is left out', () => {
     for (const version of [first, middle, last]) expect(listing.observes(version)).toBe(true);
   });
 
-  test('where every build is run by someone, two lists show everybody', async () => {
+  test('two listings show all collectors if every build is in use', async () => {
     const { service, listing, swept } = world();
     service.builds = [first, middle, last];
     service.collectors = [...fleet(1, 3, first), ...fleet(4, 2, middle), ...fleet(6, 1, last)];
@@ -152,7 +152,7 @@ describe('U7: nobody is left out', () => {
   test.each([
     ['where another build is free', [first, middle, spare, last]],
     ['where none is', [first, middle, last]],
-  ])('who is installed anew at the build of the view shows with the next sweep, %s', async (_, builds) => {
+  ])('a collector newly installed with the build of the view shows in the next sweep, %s', async (_, builds) => {
     const { service, listing, swept } = world(2, middle);
     service.builds = builds;
     await swept(0);
@@ -164,7 +164,7 @@ describe('U7: nobody is left out', () => {
     expect(known(listing)).toEqual(['1', '2', '3']);
   });
 
-  describe('where every build is run or targeted, one request tells whether a second list is needed', () => {
+  describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
      * Fleet of 300 collectors at the old version. One is upgraded before each page of a sweep: the first page shows it, later pages
      * do not.
@@ -186,14 +186,14 @@ describe('U7: nobody is left out', () => {
       return { service, listing, swept };
     }
 
-    test('of a fleet that was never seen', async () => {
+    test('for a fleet that was never listed', async () => {
       const { service, swept } = world(3, middle);
       service.builds = [first, middle, last];
       await swept(0);
       expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${middle} 0+50`]);
     });
 
-    test('of a fleet that was never seen, and is not whole', async () => {
+    test('for a fleet that was never listed, with hidden collectors', async () => {
       const { service, listing, swept } = world(3, middle);
       service.builds = [first, middle, last];
       service.collectors = [...service.collectors, ...fleet(4, 1, first)];
@@ -201,13 +201,13 @@ describe('U7: nobody is left out', () => {
       expect(known(listing)).toEqual(['1', '2', '3', '4']);
     });
 
-    test('upgrades that end in the midst of a sweep are no reason for it (U9)', async () => {
+    test('upgrades that end during a sweep cause no second listing (U9)', async () => {
       const { service, swept } = await rolling();
       await swept();
       expect(service.calls.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+50`]);
     });
 
-    test('a service that hides nobody needs none: its list shows who runs the build that it was asked for', async () => {
+    test('a service that hides no collectors needs no second listing: its listing shows the collectors of its build', async () => {
       const { service, swept } = world();
       service.builds = [first, middle, last];
       service.hides = false;
@@ -218,7 +218,7 @@ describe('U7: nobody is left out', () => {
       expect(service.calls).toEqual([`${first} 0+1000`, `${first} 4+1000`, `${last} 2+50`]);
     });
 
-    test('whom such upgrades hide shows with the next sweep', async () => {
+    test('a collector hidden by such upgrades shows in the next sweep', async () => {
       const { service, listing, swept } = await rolling();
       service.collectors = [...service.collectors, ...fleet(301, 1, first)];
       await swept();
@@ -228,7 +228,7 @@ describe('U7: nobody is left out', () => {
     });
   });
 
-  test('with a single build, nobody at the target shows', async () => {
+  test('with a single build, no collector at the target shows', async () => {
     const { service, listing, swept } = world();
     service.builds = [last];
     service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, last)];
@@ -237,7 +237,7 @@ describe('U7: nobody is left out', () => {
     expect(listing.observes(last)).toBe(false);
   });
 
-  test('a service that hides nobody is listed just as well', async () => {
+  test('a service that hides no collectors is listed completely, too', async () => {
     const { service, listing, swept } = world();
     service.hides = false;
     service.collectors = [...fleet(1, 2, first), ...fleet(3, 2, middle), ...fleet(5, 2, last)];
@@ -245,7 +245,7 @@ describe('U7: nobody is left out', () => {
     expect(known(listing)).toHaveLength(6);
   });
 
-  test('a row goes after two complete sweeps without it', async () => {
+  test('a row is removed after two complete sweeps without it', async () => {
     const { service, listing, swept } = world(3);
     await swept(0);
     service.collectors = fleet(1, 2);
@@ -255,7 +255,7 @@ describe('U7: nobody is left out', () => {
     expect(known(listing)).toEqual(['1', '2']);
   });
 
-  test('a row that slipped to a page read before is still there, and found by the next sweep', async () => {
+  test('a row that moved to an earlier page is kept, and found by the next sweep', async () => {
     const { service, listing, swept } = world(1_200, middle);
     await swept(0);
     let calls = 0;
@@ -274,7 +274,7 @@ describe('U7: nobody is left out', () => {
 });
 
 describe('U9: a page', () => {
-  test('is where a collector lies', async () => {
+  test('is known for each collector', async () => {
     const { service, listing, swept } = world(1_500, middle);
     service.mostRows = 100;
     await swept(0);
@@ -284,7 +284,7 @@ describe('U9: a page', () => {
     expect(listing.pageOf('9999')).toBeUndefined();
   });
 
-  test('is read alone, and shows who lies on it', async () => {
+  test('is read alone, and updates its collectors', async () => {
     const { clock, service, listing, swept } = world(300, middle);
     service.mostRows = 100;
     await swept(0);
@@ -300,7 +300,7 @@ describe('U9: a page', () => {
     expect([listing.pageReadMs(1), listing.pageReadMs(0)]).toEqual([askedMs, undefined]);
   });
 
-  test('is read once for all who ask in the same breath', async () => {
+  test('is read once for all requests of one turn', async () => {
     const { clock, service, listing, swept } = world(20, middle);
     await swept(0);
     service.calls.length = 0;
@@ -309,7 +309,7 @@ describe('U9: a page', () => {
     expect(service.calls).toHaveLength(1);
   });
 
-  test('costs those their place who have left it', async () => {
+  test('clears the place of collectors that have left it', async () => {
     const { clock, service, listing, swept } = world(3, middle);
     await swept(0);
     service.collectors = service.collectors.filter(({ id }) => id !== '2');
@@ -320,7 +320,7 @@ describe('U9: a page', () => {
     expect(listing.pageOf('3')).toBe(0);
   });
 
-  test('comes before a sweep that is under way', async () => {
+  test('precedes a sweep in progress', async () => {
     const { clock, service, listing, swept } = world(3_000, middle);
     service.mostRows = 500;
     await swept(0);
@@ -334,7 +334,7 @@ describe('U9: a page', () => {
     expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('whose size is refused from now on is read in smaller ones', async () => {
+  test('whose size is rejected is read in smaller pages', async () => {
     const { clock, service, listing, state, swept } = world(900, middle);
     await swept(0);
     service.mostRows = 100;
@@ -350,7 +350,7 @@ describe('U9: a page', () => {
 });
 
 describe('failures', () => {
-  test('are told, waited out longer each time, and over with the first answer', async () => {
+  test('are reported, retried with growing delays, and end with the first answer', async () => {
     const { clock, service, listing, state } = world(3);
     service.failures.push(failure(), failure(), failure());
     listing.requestSweep(0);
@@ -371,7 +371,7 @@ describe('failures', () => {
     ['retryAfter 0' as const, { kind: 'retryAfter', delayMs: 0 } as const, 1_000],
     ['stall' as const, { kind: 'stall' } as const, 30_000],
     ['bug' as const, { kind: 'bug' } as const, 1_000],
-  ])('of handling %s wait as it says', async (_, handling, delayMs) => {
+  ])('with handling %s wait accordingly', async (_, handling, delayMs) => {
     const { clock, service, listing } = world(3);
     service.failures.push(failure({ handling }));
     listing.requestSweep(0);
@@ -384,7 +384,7 @@ describe('failures', () => {
     expect(service.calls).toHaveLength(calls + 1);
   });
 
-  test('are never waited out for more than a minute', async () => {
+  test('are retried after at most a minute', async () => {
     const { clock, service, listing } = world(3);
     for (let times = 0; times < 20; times++) service.failures.push(failure());
     listing.requestSweep(0);
@@ -392,7 +392,7 @@ describe('failures', () => {
     expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBeLessThanOrEqual(60_000);
   });
 
-  test('in the midst of a sweep do not begin it anew', async () => {
+  test('during a sweep do not restart it', async () => {
     const { clock, service, listing } = world(2_000, middle);
     service.failures.push(undefined, undefined, failure());
     listing.requestSweep(0);
@@ -402,7 +402,7 @@ describe('failures', () => {
     expect(listing.completeSinceMs()).toBe(10);
   });
 
-  test('and the waits after them are no part of what a sweep takes (U9)', async () => {
+  test('and the waits after them do not count as duration of a sweep (U9)', async () => {
     const { clock, service, listing } = world(3, middle);
     service.failures.push(undefined, failure(), failure());
     listing.requestSweep(0);
@@ -410,7 +410,7 @@ describe('failures', () => {
     expect(listing.sweepMs()).toBe(30);
   });
 
-  test('of the request that proves a sweep whole have that one sent again, and no list', async () => {
+  test('of the check of a sweep repeat only the check', async () => {
     const { clock, service, listing } = world(3, middle);
     service.failures.push(undefined, undefined, undefined, failure());
     listing.requestSweep(0);
@@ -419,7 +419,7 @@ describe('failures', () => {
     expect(listing.completeSinceMs()).toBe(10);
   });
 
-  test('while they are waited out, nothing that is asked for is sent', async () => {
+  test('block all requests until the retry', async () => {
     const { clock, service, listing } = world(3);
     service.failures.push(failure());
     listing.requestSweep(0);
@@ -432,7 +432,7 @@ describe('failures', () => {
 });
 
 describe('builds', () => {
-  test('are read when they are older than wanted, and not else', async () => {
+  test('are read only if they are older than requested', async () => {
     const { clock, service, listing } = world();
     listing.requestBuilds(0);
     await clock.advance(100);
@@ -445,7 +445,7 @@ describe('builds', () => {
     expect(listing.builds()).toMatchObject({ list: [{ version: first, latest: true }], sentAtMs: 200 });
   });
 
-  test('that come fresh enough are not read again for who asked meanwhile', async () => {
+  test('that are new enough serve all requests made meanwhile', async () => {
     const { clock, service, listing } = world();
     await clock.advance(100);
     listing.requestBuilds(0);
@@ -457,7 +457,7 @@ describe('builds', () => {
 });
 
 describe('a build that is withdrawn (U7)', () => {
-  test('while its list is swept: the builds are read anew, and the sweep goes to another', async () => {
+  test('during its sweep: the builds are read again, and the sweep continues with another build', async () => {
     const { clock, service, listing } = world(1_500, middle);
     service.beforeAnswer = (call) => {
       if (call === `${first} 0+1000`) service.builds = [middle, spare, last];
@@ -469,7 +469,7 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.problem()).toBeUndefined();
   });
 
-  test('after its list was swept: another sweep comes before any page', async () => {
+  test('after its sweep: another sweep precedes all pages', async () => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);
     service.builds = [middle, spare, last];
@@ -485,7 +485,7 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.pageRows()).toBe(1_000);
   });
 
-  test('and nobody has heard of it: the page that is refused leads to the builds', async () => {
+  test('without notice: a rejected page leads to a read of the builds', async () => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);
     service.builds = [middle, spare, last];
@@ -495,33 +495,30 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.completeSinceMs()).toBeGreaterThan(5_000);
   });
 
-  test.each(['sweep', 'page'] as const)(
-    'and is offered all the same: a %s is asked for less and less often',
-    async (what) => {
-      const { clock, service, listing, swept } = world(30, middle);
-      await swept(0);
-      service.beforeAnswer = (call) => {
-        if (call === 'builds') return;
-        throw failure({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
-      };
-      const calls = service.calls.length;
-      if (what === 'page') listing.requestPage(0, clock.monotonic());
-      else listing.requestSweep(clock.monotonic());
-      await clock.advance(10 * 60_000);
-      expect(service.calls.length - calls).toBeLessThanOrEqual(35);
-      expect(listing.problem()?.error).toMatchObject({ serviceCode: 'collector.version.invalid' });
-      service.beforeAnswer = () => {};
-      await clock.advance(60_000);
-      expect(listing.problem()).toBeUndefined();
-      service.failures.push(failure());
-      listing.requestSweep(clock.monotonic());
-      await clock.advance(10);
-      expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBe(1_000);
-    },
-  );
+  test.each(['sweep', 'page'] as const)('but still offered: a %s is requested with growing delays', async (what) => {
+    const { clock, service, listing, swept } = world(30, middle);
+    await swept(0);
+    service.beforeAnswer = (call) => {
+      if (call === 'builds') return;
+      throw failure({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
+    };
+    const calls = service.calls.length;
+    if (what === 'page') listing.requestPage(0, clock.monotonic());
+    else listing.requestSweep(clock.monotonic());
+    await clock.advance(10 * 60_000);
+    expect(service.calls.length - calls).toBeLessThanOrEqual(35);
+    expect(listing.problem()?.error).toMatchObject({ serviceCode: 'collector.version.invalid' });
+    service.beforeAnswer = () => {};
+    await clock.advance(60_000);
+    expect(listing.problem()).toBeUndefined();
+    service.failures.push(failure());
+    listing.requestSweep(clock.monotonic());
+    await clock.advance(10);
+    expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBe(1_000);
+  });
 });
 
-test('without the leadership nothing is sent; what is asked for afterwards is', async () => {
+test('nothing is sent without leadership, but later requests are', async () => {
   const { clock, service, listing, state, swept } = world(3);
   state.active = false;
   await swept(0);
@@ -532,7 +529,7 @@ test('without the leadership nothing is sent; what is asked for afterwards is', 
   expect(known(listing)).toHaveLength(3);
 });
 
-test('what is asked for in the moment when all is done is not forgotten', async () => {
+test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
   // A reconcile after a notification requests more some steps later, each time.
@@ -552,7 +549,7 @@ test('what is asked for in the moment when all is done is not forgotten', async 
   }
 });
 
-test('closed, it sends nothing and tells nobody', async () => {
+test('a closed listing sends nothing and notifies no user', async () => {
   const { clock, service, listing, state } = world(3);
   listing.requestSweep(0);
   await clock.advance(5);
@@ -581,7 +578,7 @@ describe('U9: a user at rest', () => {
     return Object.assign(parts, { heard: Object.assign(heard, { a: 0, b: 0 }) });
   }
 
-  test('is swept for, and hears nothing where nothing changed; one user of each Secret looks at it', async () => {
+  test('gets sweeps without notice if nothing changed; one user of each Secret checks the Secret', async () => {
     const { clock, service, heard } = await resting();
     service.calls.length = 0;
     await clock.advance(60 * minuteMs);
@@ -590,14 +587,14 @@ describe('U9: a user at rest', () => {
     expect(heard).toEqual({ a: 12, b: 0 });
   });
 
-  test('hears of a row that concerns it', async () => {
+  test('is notified of a row that concerns it', async () => {
     const { service, heard, swept } = await resting();
     service.collectors = service.collectors.map((one) => ({ ...one, alive: false }));
     await swept();
     expect(heard).toEqual({ a: 1, b: 0 });
   });
 
-  test('hears of other builds', async () => {
+  test('is notified of other builds', async () => {
     const { service, heard, listing, clock } = await resting();
     service.builds = [...service.builds, '19.300-1'];
     listing.requestBuilds(clock.monotonic());
@@ -605,7 +602,7 @@ describe('U9: a user at rest', () => {
     expect(heard).toEqual({ a: 1, b: 1 });
   });
 
-  test('hears of trouble when it begins, and when it ends', async () => {
+  test('is notified of the beginning and the end of a problem', async () => {
     const { service, heard, listing, clock, swept } = await resting();
     service.failures.push(failure());
     listing.requestSweep(clock.monotonic());
@@ -615,14 +612,14 @@ describe('U9: a user at rest', () => {
     expect([heard, listing.problem()]).toEqual([{ a: 2, b: 2 }, undefined]);
   });
 
-  test('hears of everything again once it attends', async () => {
+  test('is notified of everything after it attends again', async () => {
     const { heard, attend, swept } = await resting();
     attend('b', () => heard.b++);
     await swept();
     expect(heard).toEqual({ a: 0, b: 1 });
   });
 
-  test('hears once that another account may be behind its Secret', async () => {
+  test('is notified once that its Secret may belong to another account', async () => {
     const { heard, listing } = await resting();
     for (let round = 0; round < 3; round++) listing.doubtSecret('logging/shared');
     listing.doubtSecret('logging/other');
@@ -631,7 +628,7 @@ describe('U9: a user at rest', () => {
 });
 
 describe('U9: the next sweep', () => {
-  test('comes when the user with the shortest interval wants it', async () => {
+  test('follows the shortest interval of all users', async () => {
     const { clock, listing, swept, attend } = world(3, middle);
     await swept(0);
     attend('often', () => {}, { resyncMs: 60_000 });
@@ -648,7 +645,7 @@ describe('U9: the next sweep', () => {
   test.each([
     [10, 30_000],
     [50, 150_000],
-  ])('is at least %i times its length away', async (share, leastMs) => {
+  ])('follows after at least %i times its duration', async (share, leastMs) => {
     const { clock, service, listing, swept, attend } = world(3, middle);
     service.latencyMs = 1_000;
     attend('often', () => {}, { resyncMs: 10_000 });

@@ -16,7 +16,7 @@ function filled(...ids: readonly string[]): FleetRows {
 const changed = (rows: FleetRows) => [...rows.members.takeChanged('policy')];
 
 describe('a page', () => {
-  test('shows who is there, when it was sent, and where', () => {
+  test('shows its collectors, its sending time, and their places', () => {
     const rows = new FleetRows();
     rows.takePage(page('1', '2'), 100, 50);
     expect(rows.get('2')).toMatchObject({ seenAtMs: 100, position: 51, formerVersion: undefined });
@@ -24,14 +24,14 @@ describe('a page', () => {
     expect(rows.size).toBe(2);
   });
 
-  test('gives no places where they do not count', () => {
+  test('sets no places if they do not count', () => {
     const rows = filled('1');
     rows.takePage(page('1', '2'), 200, undefined);
     expect(rows.get('1')?.position).toBe(0);
     expect(rows.get('2')?.position).toBe(-1);
   });
 
-  test('U7: an older answer that comes later changes nothing', () => {
+  test('U7: an older answer that arrives later changes nothing', () => {
     const rows = filled('1');
     rows.takePage([collector('1', { collectorVersion: target })], 99, 7);
     expect(rows.get('1')).toMatchObject({ seenAtMs: 100, position: 0, collector: { collectorVersion: oldVersion } });
@@ -46,7 +46,7 @@ describe('a page', () => {
     expect(rows.get('1')?.formerVersion).toBe(target);
   });
 
-  test('counts versions, and leaves out who has none', () => {
+  test('counts versions, without collectors that have none', () => {
     const rows = new FleetRows();
     const versions = [oldVersion, oldVersion, target, '', undefined];
     rows.takePage(
@@ -62,7 +62,7 @@ describe('a page', () => {
 });
 
 describe('changes', () => {
-  test('name each collector that came', () => {
+  test('report each new collector', () => {
     const rows = filled('1', '2');
     expect(changed(rows)).toEqual(['1', '2']);
     expect(changed(rows)).toEqual([]);
@@ -80,14 +80,14 @@ describe('changes', () => {
     ['host', { hostName: 'h' }],
     ['ephemeral', { ephemeral: true }],
     ['source mode', { sourceSyncMode: 'Json' }],
-  ])('name a collector whose %s changed', (_, change) => {
+  ])('report a collector whose %s changed', (_, change) => {
     const rows = filled('1', '2');
     changed(rows);
     rows.takePage([collector('1'), collector('2', change)], 200, 0);
     expect(changed(rows)).toEqual(['2']);
   });
 
-  test('do not name a collector that only gave a sign of life, or moved', () => {
+  test('do not report a collector that was only seen alive or moved', () => {
     const rows = filled('1', '2');
     changed(rows);
     rows.takePage([collector('2', { lastSeenAliveMs: 9 }), collector('1')], 200, 0);
@@ -95,7 +95,7 @@ describe('changes', () => {
     expect(rows.get('2')?.collector.lastSeenAliveMs).toBe(9);
   });
 
-  test('keeps the newest sign of life, whatever a replica shows that lags behind', () => {
+  test('keep the newest sign of life, also if a late replica shows an older one', () => {
     const rows = filled('1');
     for (const lastSeenAliveMs of [9, 4, undefined]) rows.takePage([collector('1', { lastSeenAliveMs })], 200, 0);
     expect(rows.get('1')?.collector.lastSeenAliveMs).toBe(9);
@@ -104,15 +104,15 @@ describe('changes', () => {
   });
 });
 
-describe('U7: absence', () => {
-  test('from one complete sweep costs the place, not the row', () => {
+describe('U7: a row without a collector in the listing', () => {
+  test('loses its place after one complete sweep', () => {
     const rows = filled('1', '2');
     rows.endSweep(new Set(['1']));
     expect(rows.get('2')?.position).toBe(-1);
     expect(rows.missesAny(new Set(['1']))).toBe(false);
   });
 
-  test('from two complete sweeps is the end of the row', () => {
+  test('is removed after two complete sweeps', () => {
     const rows = filled('1', '2');
     changed(rows);
     rows.endSweep(new Set(['1']));
@@ -121,7 +121,7 @@ describe('U7: absence', () => {
     expect(changed(rows)).toEqual(['2']);
   });
 
-  test('is forgotten by being seen in between', () => {
+  test('is kept if it is seen in between', () => {
     const rows = filled('1', '2');
     rows.endSweep(new Set(['1']));
     rows.takePage(page('2'), 200, 5);
@@ -129,13 +129,13 @@ describe('U7: absence', () => {
     expect(rows.get('2')).toBeDefined();
   });
 
-  test('is noticed of who was in the sweep before', () => {
+  test('is noticed if the previous sweep showed it', () => {
     const rows = filled('1', '2');
     expect(rows.missesAny(new Set(['1']))).toBe(true);
     expect(rows.missesAny(new Set(['1', '2', '3']))).toBe(false);
   });
 
-  test('from the page where it should be costs the place', () => {
+  test('loses its place if its page does not show it', () => {
     const rows = filled('1', '2', '3');
     rows.displace(0, 2, page('1', '4'));
     expect(rows.get('1')?.position).toBe(0);
@@ -144,7 +144,7 @@ describe('U7: absence', () => {
   });
 });
 
-test('the order has another revision when rows come or move, and none when they stay', () => {
+test('the revision of the order changes when rows are added or move, not otherwise', () => {
   const rows = filled('1', '2');
   const before = rows.orderRevision;
   rows.takePage([collector('1', { collectorVersion: target }), collector('2')], 200, 0);

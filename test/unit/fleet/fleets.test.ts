@@ -32,7 +32,7 @@ test('U9: policies of one account share its listing', () => {
   expect(fleets.use(account('b'), 'p')).not.toBe(fleets.use(shared, 'p'));
 });
 
-test('a listing lives until the last of its users lets go', async () => {
+test('a listing is closed after its last user', async () => {
   const { clock, fleets, account, service } = world();
   const shared = account('a');
   const listing = fleets.use(shared, 'p');
@@ -47,7 +47,7 @@ test('a listing lives until the last of its users lets go', async () => {
   expect(fleets.use(shared, 'p')).not.toBe(listing);
 });
 
-test('a new key for the same account reads the fleet anew, and a late release of the old one does no harm', () => {
+test('a new key for the same account reads the fleet again, and a late release of the old key has no effect', () => {
   const { fleets, account } = world();
   const [old, renewed] = [account('a'), account('a')];
   const before = fleets.use(old, 'p');
@@ -57,7 +57,7 @@ test('a new key for the same account reads the fleet anew, and a late release of
   expect(fleets.use(renewed, 'p')).toBe(listing);
 });
 
-test('U13: ownership is one for a service, across accounts, and outlives its users', () => {
+test('U13: a service has one ownership table for all accounts, which outlives its users', () => {
   const { fleets, account } = world();
   const ownership = fleets.ownership('https://logs.test/api');
   fleets.use(account('a'), 'p');
@@ -66,7 +66,7 @@ test('U13: ownership is one for a service, across accounts, and outlives its use
   expect(fleets.ownership('https://other.test/api')).not.toBe(ownership);
 });
 
-test('U7: the listing is asked for towards a build that nobody of its service targets', async () => {
+test('U7: the listing is requested for a build that no policy of the service targets', async () => {
   const { clock, fleets, account, service } = world();
   fleets.ownership('https://logs.test/api').introduce(claimant('p', { targetVersion: '19.100-1' }));
   fleets.use(account('a'), 'p').requestSweep(0);
@@ -74,7 +74,7 @@ test('U7: the listing is asked for towards a build that nobody of its service ta
   expect(service.calls[1]).toBe('19.150-1 0+1000');
 });
 
-test('who is concerned by a change of owners is told', () => {
+test('policies concerned by a change of owners are notified', () => {
   const { fleets, told } = world();
   const ownership = fleets.ownership('https://logs.test/api');
   for (const uid of ['p', 'q']) ownership.introduce(claimant(uid));
@@ -84,7 +84,7 @@ test('who is concerned by a change of owners is told', () => {
   expect(told).toEqual(['p']);
 });
 
-test('a reset forgets everything: another process may have acted', async () => {
+test('a reset forgets everything, since another process may have acted', async () => {
   const { clock, fleets, account, service } = world();
   const shared = account('a');
   const listing = fleets.use(shared, 'p');

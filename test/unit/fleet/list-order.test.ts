@@ -27,7 +27,7 @@ describe('two lists of one order', () => {
     }
   });
 
-  test('who is in neither has no place', () => {
+  test('a collector in neither listing has no place', () => {
     const found = ListOrder.after(undefined, list('ab'), list('c'), everybody);
     expect(found.place('z')).toBeUndefined();
     expect(found.position('z', 1, everybody)).toBeUndefined();
@@ -37,13 +37,13 @@ describe('two lists of one order', () => {
 describe('the position', () => {
   const found = ListOrder.after(undefined, list('abcdef'), list(''), everybody);
 
-  test('counts those before that show', () => {
+  test('counts the visible collectors before it', () => {
     const shown = new Set('bdf');
     const shows = (id: string) => shown.has(id);
     expect([...'abcdef'].map((id) => found.position(id, 1, shows))).toEqual([0, 0, 1, 1, 2, 2]);
   });
 
-  test('is counted anew when who shows has changed', () => {
+  test('is counted again when the visible collectors change', () => {
     expect(found.position('f', 2, everybody)).toBe(5);
     expect(found.position('f', 2, () => false)).toBe(5);
     expect(found.position('f', 3, () => false)).toBe(0);
@@ -51,20 +51,20 @@ describe('the position', () => {
 });
 
 describe('after another sweep', () => {
-  test('who moved from one list to the other while they were read keeps its place', () => {
+  test('a collector that moved between the listings during the sweep keeps its place', () => {
     const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
     const after = ListOrder.after(before, list('ae'), list('bd'), everybody);
     expect(order(after, 'abcde')).toBe('abcde');
   });
 
-  test('who is gone has none', () => {
+  test('a removed collector has no place', () => {
     const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
     const after = ListOrder.after(before, list('ae'), list('bd'), (id) => id !== 'c');
     expect(after.place('c')).toBeUndefined();
   });
 });
 
-test('whatever is left out, sorted lists merge into the sorted order of all', () => {
+test('sorted listings with any gaps merge into the sorted order of all', () => {
   const ids = fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 60 });
   const byNumber = (left: number, right: number) => left - right;
   const listed = (numbers: readonly number[]) =>
@@ -81,7 +81,7 @@ test('whatever is left out, sorted lists merge into the sorted order of all', ()
   );
 });
 
-test('whatever the order, nobody is lost, and nobody has the place of another', () => {
+test('for any order, no collector is lost and no two share a place', () => {
   const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'), { maxLength: 10 });
   fc.assert(
     fc.property(ids, ids, (first, second) => {

@@ -49,7 +49,7 @@ describe('the view of a sweep', () => {
     expect(choose(offered, targeted, running).builds).toEqual(expected);
   });
 
-  test('stays while it serves', () => {
+  test('stays while it is usable', () => {
     const present = choose(versions, ['19.4-1'], { '19.1-1': 5 });
     expect(present.builds).toEqual(['19.2-1']);
     expect(choose(versions, ['19.4-1'], {}, present).builds).toEqual(['19.2-1']);
@@ -59,65 +59,65 @@ describe('the view of a sweep', () => {
     ['targeted', versions, ['19.2-1'], { '19.1-1': 5 }],
     ['run', versions, ['19.4-1'], { '19.1-1': 5, '19.2-1': 1 }],
     ['no longer offered', ['19.1-1', '19.3-1', '19.4-1'], ['19.4-1'], { '19.1-1': 5 }],
-  ])('is another once its build is %s', (_, offered, targeted, running) => {
+  ])('changes when its build is %s', (_, offered, targeted, running) => {
     const present = choose(versions, ['19.4-1'], { '19.1-1': 5 });
     expect(choose(offered, targeted, running, present).builds[0]).not.toBe('19.2-1');
   });
 });
 
 describe('U7: what a view shows', () => {
-  test('one list shows every version but its own', () => {
+  test('one listing shows every version except its own', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.observes('19.4-1')).toBe(true);
     expect(view.observes('19.1-1')).toBe(false);
   });
 
-  test('two lists show every version', () => {
+  test('two listings show every version', () => {
     const view = choose(['19.1-1', '19.2-1'], ['19.2-1'], { '19.1-1': 9 });
     expect(versions.every((version) => view.observes(version))).toBe(true);
   });
 
-  test('with a single build, nobody at the target shows', () => {
+  test('with a single build, no collector at the target shows', () => {
     expect(choose(['19.2-1'], ['19.2-1']).observes('19.2-1')).toBe(false);
   });
 });
 
-describe('how a view is checked', () => {
-  test('against another build that nobody targets and nobody seems to run', () => {
+describe('the check of a view', () => {
+  test('uses another build that is not targeted and seems unused', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.alternative(counts({ '19.2-1': 1 }))?.builds).toEqual(['19.3-1']);
   });
 
-  test('not at all where every other build is run or targeted', () => {
+  test('has no other unused build if every other build is in use or targeted', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.alternative(counts({ '19.2-1': 1, '19.3-1': 1 }))).toBeUndefined();
   });
 
   const runAll = counts({ '19.1-1': 7, '19.2-1': 4, '19.3-1': 2, '19.4-1': 1 });
 
-  test('then by the length of a list that upgrades make longer, where nobody may be overlooked', () => {
+  test('then uses the length of a listing that upgrades make longer, if no collector may be overlooked', () => {
     expect(choose(versions, ['19.3-1', '19.4-1']).witness(runAll, true)).toBe('19.2-1');
   });
 
-  test('then by the length of a list that upgrades make shorter, where nobody may be suspected', () => {
+  test('then uses the length of a listing that upgrades make shorter, if false alarms must be avoided', () => {
     expect(choose(versions, ['19.3-1', '19.4-1']).witness(runAll, false)).toBe('19.4-1');
     expect(choose(versions, []).witness(runAll, false)).toBe('19.4-1');
   });
 
-  test('by no length where every other build is targeted, and nobody may be overlooked', () => {
+  test('uses no length if every other build is targeted and no collector may be overlooked', () => {
     expect(choose(['19.1-1', '19.4-1'], ['19.4-1']).witness(runAll, true)).toBeUndefined();
   });
 
-  test('then by a second list, of the build that hides the fewest', () => {
+  test('then uses a second listing, for the build that hides the fewest collectors', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.widened(counts({ '19.2-1': 4, '19.3-1': 1, '19.4-1': 2 }))?.builds).toEqual(['19.1-1', '19.3-1']);
   });
 
-  test('a single build has no second list', () => {
+  test('has no second listing with a single build', () => {
     expect(choose(['19.2-1'], ['19.2-1']).widened(counts({}))).toBeUndefined();
   });
 
-  test('two lists need no check', () => {
+  test('is not needed with two listings', () => {
     const view = choose(['19.1-1', '19.2-1'], ['19.2-1'], { '19.1-1': 9 });
     expect(view.alternative(counts({}))).toBeUndefined();
     expect(view.widened(counts({}))).toBeUndefined();

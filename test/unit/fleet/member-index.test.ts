@@ -30,7 +30,7 @@ describe('policies that select one collector each', () => {
     ['by a glob and a field', (name) => ({ matchNames: ['*'], matchFields: { name } })],
   ];
 
-  test.each(selectors)('%s: each is compared with few rows', (_, selectorOf) => {
+  test.each(selectors)('%s: each policy is compared with few changed rows', (_, selectorOf) => {
     const rows = new FleetRows();
     const count = 500;
     let comparisons = 0;
@@ -43,7 +43,7 @@ describe('policies that select one collector each', () => {
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });
 
-  test.each(selectors)('%s: each looks at few rows that were there before it', (_, selectorOf) => {
+  test.each(selectors)('%s: each new policy reads few existing rows', (_, selectorOf) => {
     const rows = new FleetRows();
     const count = 500;
     rows.takePage(named(count), 1, 0);
@@ -56,7 +56,7 @@ describe('policies that select one collector each', () => {
   });
 });
 
-test('a row that a policy follows concerns it, whatever the selection', () => {
+test('a followed row concerns the policy, for any selection', () => {
   const rows = new FleetRows();
   entered(rows, 'a', { matchFields: { collectorVersion: '19.1-1' } });
   rows.members.follow('a', '1');
@@ -67,7 +67,7 @@ test('a row that a policy follows concerns it, whatever the selection', () => {
   expect(changed(rows, 'a')).toEqual([]);
 });
 
-test('a change is known as long as nobody took it, and whom it concerned also afterwards', () => {
+test('a change is kept until the policy takes it, and the concerned policy also afterwards', () => {
   const rows = new FleetRows();
   let told = 0;
   rows.members.enter('a', { anchor: undefined, matches: () => true, onChange: () => told++ });
@@ -98,7 +98,7 @@ const selector = fc.record(
 ) as fc.Arbitrary<CollectorSelector>;
 const shown = fc.record({ id: fc.integer({ min: 0, max: 5 }), name: text, hostName: text, osName: text });
 
-test('the same rows as comparing each with each', () => {
+test('finds the same rows as a comparison of all policies with all rows', () => {
   fc.assert(
     fc.property(fc.array(selector, { maxLength: 6 }), fc.array(shown, { maxLength: 20 }), (selectors, pages) => {
       const rows = new FleetRows();

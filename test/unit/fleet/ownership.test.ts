@@ -19,7 +19,7 @@ function table(...claimants: readonly Claimant[]) {
   return { ownership, told, owner: (id = '1') => ownership.owner(id)?.uid };
 }
 
-describe('U13: who goes first', () => {
+describe('U13: precedence', () => {
   const plain = claimant('a');
 
   test.each<[string, Claimant, Claimant]>([
@@ -47,12 +47,12 @@ describe('U13: who goes first', () => {
     }
   });
 
-  test('a policy is level with itself', () => {
+  test('a policy equals itself', () => {
     expect(compareClaimants(plain, { ...plain, targetVersion: 'other' })).toBe(0);
   });
 });
 
-test('U13: who goes first is the same whatever is in flight, though the collector does not pass on', () => {
+test('U13: attempts in flight do not change the precedence, but the owner stays', () => {
   const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 1 }));
   for (const uid of ['a', 'b']) ownership.claim(uid, '1');
   ownership.began('1', flight('a'));
@@ -61,18 +61,18 @@ test('U13: who goes first is the same whatever is in flight, though the collecto
 });
 
 describe('claims', () => {
-  test('nobody owns what nobody claims', () => {
+  test('an unclaimed collector has no owner', () => {
     expect(table(claimant('a')).owner()).toBeUndefined();
   });
 
-  test('a single claim owns', () => {
+  test('a single claim makes the owner', () => {
     const { ownership, owner } = table(claimant('a'));
     ownership.claim('a', '1');
     expect(owner()).toBe('a');
     expect(owner('2')).toBeUndefined();
   });
 
-  test('a claim let go of passes on', () => {
+  test('after the end of a claim the next policy is the owner', () => {
     const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -82,7 +82,7 @@ describe('claims', () => {
     expect(owner()).toBeUndefined();
   });
 
-  test('a retired policy owns nothing, and can be introduced again', () => {
+  test('a retired policy owns no collector, and can be introduced again', () => {
     const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -94,7 +94,7 @@ describe('claims', () => {
     expect(owner()).toBe('a');
   });
 
-  test('a new rank changes who owns', () => {
+  test('a new rank changes the owner', () => {
     const { ownership, owner } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -105,7 +105,7 @@ describe('claims', () => {
 });
 
 describe('U13: an open attempt holds its collector', () => {
-  test('against a policy of higher priority, until it has ended', () => {
+  test('against a policy of higher priority until the attempt has ended', () => {
     const { ownership, owner } = table(claimant('a'));
     ownership.claim('a', '1');
     ownership.began('1', flight('a'));
@@ -116,7 +116,7 @@ describe('U13: an open attempt holds its collector', () => {
     expect(owner()).toBe('b');
   });
 
-  test('but not once its policy claims it no longer', () => {
+  test('but not after its policy has ended the claim', () => {
     const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 9 }));
     ownership.claim('a', '1');
     ownership.began('1', flight('a'));
@@ -133,7 +133,7 @@ describe('U13: an open attempt holds its collector', () => {
     expect(ownership.flight('1')).toEqual(flight('a'));
   });
 
-  test('more that is known about it replaces what was known', () => {
+  test('newer knowledge about the attempt replaces older knowledge', () => {
     const { ownership } = table(claimant('a'));
     ownership.began('1', flight('a', { taskId: undefined }));
     ownership.began('1', flight('a'));
@@ -141,8 +141,8 @@ describe('U13: an open attempt holds its collector', () => {
   });
 });
 
-describe('U13: what is in flight outlives its policy', () => {
-  test('a flight is an orphan once its policy is gone', () => {
+describe('U13: an attempt in flight outlives its policy', () => {
+  test('an attempt is an orphan after its policy is deleted', () => {
     const { ownership } = table(claimant('a'));
     ownership.claim('a', '1');
     ownership.began('1', flight('a'));
@@ -151,7 +151,7 @@ describe('U13: what is in flight outlives its policy', () => {
     expect(ownership.orphan('1')).toEqual(flight('a'));
   });
 
-  test('it is forgotten once nothing can be running any more, and its claimants hear of it', () => {
+  test('it is forgotten when no upgrade can be running any more, and its claimants are notified', () => {
     const { ownership } = table(claimant('a'), claimant('b'));
     ownership.claim('b', '1');
     ownership.began('1', flight('a', { sinceMs: 100 }));
@@ -164,14 +164,14 @@ describe('U13: what is in flight outlives its policy', () => {
     expect([...ownership.takeChanged('b')]).toEqual(['1']);
   });
 
-  test('what a policy that is there has in flight is not forgotten, however old', () => {
+  test('an attempt of an existing policy is not forgotten at any age', () => {
     const { ownership } = table(claimant('a'));
     ownership.began('1', flight('a', { sinceMs: 0 }));
     ownership.forgetOrphans(1_000_000, 0);
     expect(ownership.flight('1')).toBeDefined();
   });
 
-  test('how an upgrade ended is not forgotten before a list can show it, however long that takes', () => {
+  test('the end of an upgrade is not forgotten before a listing can show it', () => {
     const { ownership } = table(claimant('a'));
     ownership.began('1', flight('a', { taskId: '7' }));
     ownership.ended('1', 'a', 100);
@@ -182,8 +182,8 @@ describe('U13: what is in flight outlives its policy', () => {
   });
 });
 
-describe('U13: before one decides', () => {
-  test('all others have claimed what their listings show', () => {
+describe('U13: before the decision of a policy', () => {
+  test('all other policies have claimed the collectors of their listings', () => {
     const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
     let synced = 0;
     ownership.follow('a', () => {
@@ -203,7 +203,7 @@ describe('U13: before one decides', () => {
     expect([owner(), synced]).toEqual(['b', 1]);
   });
 
-  test('and hear themselves of what had changed for them', () => {
+  test('and are notified of their own changes', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -213,7 +213,7 @@ describe('U13: before one decides', () => {
     expect(told).toEqual(['a']);
   });
 
-  test('only the last of its rosters claims for a policy', () => {
+  test('only the last registered function claims for a policy', () => {
     const { ownership } = table(claimant('a'));
     let synced = 0;
     ownership.follow('a', () => expect.unreachable());
@@ -223,7 +223,7 @@ describe('U13: before one decides', () => {
     expect(synced).toBe(1);
   });
 
-  test('a policy is told once of what it has not taken', () => {
+  test('a policy is notified once of changes that it has not taken', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
     for (const id of ['1', '2']) ownership.claim('a', id);
     for (const id of ['1', '2']) {
@@ -238,7 +238,7 @@ describe('U13: before one decides', () => {
   });
 });
 
-test('U13: a policy whose ledger is read anew has nothing in flight but what that says', () => {
+test('U13: after a new read of its ledger a policy has only the attempts of the ledger in flight', () => {
   const { ownership, owner } = table(claimant('a'), claimant('b', { priority: 9 }));
   for (const id of ['1', '2']) {
     ownership.claim('a', id);
@@ -250,8 +250,8 @@ test('U13: a policy whose ledger is read anew has nothing in flight but what tha
   expect([ownership.flight('1'), ownership.flight('2')?.policy, owner('1')]).toEqual([undefined, 'b', 'b']);
 });
 
-describe('who hears of changes', () => {
-  test('the former owner hears of a better claim, once', () => {
+describe('notification of changes', () => {
+  test('the former owner is notified once of a better claim', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -261,7 +261,7 @@ describe('who hears of changes', () => {
     expect([...ownership.takeChanged('a')]).toEqual([]);
   });
 
-  test('the next owner hears of a claim let go of', () => {
+  test('the next owner is notified of an ended claim', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -272,7 +272,7 @@ describe('who hears of changes', () => {
     expect([...ownership.takeChanged('a')]).toEqual(['1']);
   });
 
-  test('all who claim its collectors hear of a policy that is retired', () => {
+  test('all policies that claim its collectors are notified of a retired policy', () => {
     const { ownership, told } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
@@ -282,7 +282,7 @@ describe('who hears of changes', () => {
     expect([...ownership.takeChanged('a')]).toEqual([]);
   });
 
-  test('the same claim again tells nobody', () => {
+  test('a repeated claim notifies no policy', () => {
     const { ownership, told } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('a', '1');
@@ -292,7 +292,7 @@ describe('who hears of changes', () => {
   });
 });
 
-test('versions targeted are those of the policies that are there and have one', () => {
+test('the targeted versions are those of all existing policies with a target', () => {
   const { ownership } = table(
     claimant('a'),
     claimant('b', { targetVersion: '18.1-1' }),
@@ -303,7 +303,7 @@ test('versions targeted are those of the policies that are there and have one', 
   expect([...ownership.targeted()]).toEqual(['19.200-1']);
 });
 
-test('U13: whatever happened, a collector has the owner that the rules give it, and whoever it concerns was told', () => {
+test('U13: after any history each collector has the owner by the rules, and all concerned policies were notified', () => {
   const uids = ['a', 'b', 'c'];
   const ids = ['1', '2', '3'];
   const uid = fc.constantFrom(...uids);

@@ -37,79 +37,79 @@ function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity }
   throw new Error('the sweep does not end');
 }
 
-describe('a service that takes any limit', () => {
-  test.each([1, 20, 700])('with %d collectors is asked for one page more, which is empty', (rows) => {
+describe('a service that accepts any limit', () => {
+  test.each([1, 20, 700])('with %d collectors gets one more request, for an empty page', (rows) => {
     expect(sweep(new PageSize(), rows)).toEqual([1_000, 1_000]);
   });
 
-  test('is asked for more once a page came back full', () => {
+  test('gets a larger limit after a full page', () => {
     expect(sweep(new PageSize(), 25_000)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000]);
   });
 
-  test('an empty fleet is the end', () => {
+  test('ends the list of an empty fleet at once', () => {
     expect(sweep(new PageSize(), 0)).toEqual([1_000]);
   });
 });
 
-describe('a service that refuses large limits', () => {
+describe('a service that rejects large limits', () => {
   test.each([
     [500, 1_020, [1_000, 500, 500, 500, 500]],
     [100, 220, [1_000, 500, 100, 100, 100, 100]],
-  ])('of more than %d is asked for what it takes', (most, rows, limits) => {
+  ])('above %d gets an accepted limit', (most, rows, limits) => {
     expect(sweep(new PageSize(), rows, { most })).toEqual(limits);
   });
 
-  test('is not asked for more again', () => {
+  test('does not get a larger limit again', () => {
     const size = new PageSize();
     sweep(size, 5_000, { most: 500 });
     expect(new Set(sweep(size, 5_000, { most: 500 }))).toEqual(new Set([500]));
   });
 
-  test('a refused growth falls back to what it took before', () => {
+  test('gets the former limit after a rejected increase', () => {
     const size = new PageSize();
     expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 10_000, 1_000, 1_000, 1_000]);
     expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 1_000, 1_000, 1_000]);
   });
 
-  test('at the documented default there is nothing smaller', () => {
+  test('gets no limit below the documented default', () => {
     const size = new PageSize();
     for (const limit of [1_000, 500, 100]) expect(size.refused(refusal(400), limit)).toBe(true);
     expect(size.rows()).toBe(50);
     expect(size.refused(refusal(400), 50)).toBe(false);
   });
 
-  test.each([401, 403, 404, 429, 500, 503])('a %d is no refusal of the limit', (status) => {
+  test.each([401, 403, 404, 429, 500, 503])('%d does not count as a rejection of the limit', (status) => {
     const size = new PageSize();
     expect(size.refused(refusal(status), 1_000)).toBe(false);
     expect(size.rows()).toBe(1_000);
   });
 
-  test('nor is any other failure', () => {
+  test('other failures do not count as a rejection of the limit', () => {
     expect(new PageSize().refused(new Error('reset'), 1_000)).toBe(false);
   });
 });
 
-describe('a service that cuts pages in silence', () => {
-  test.each([10, 49, 50, 100, 640])('to %d is found out by the second page', (cut) => {
+describe('a service that silently shortens pages', () => {
+  test.each([10, 49, 50, 100, 640])('to %d rows is detected at the second page', (cut) => {
     const size = new PageSize();
     sweep(size, 5_010, { cut });
     expect(size.rows()).toBe(cut);
   });
 
-  test.each([11, 15, 20, 60])('to 10 shows all of %d collectors', (rows) => {
+  test.each([11, 15, 20, 60])('to 10 rows shows all %d collectors', (rows) => {
     const size = new PageSize();
     sweep(size, rows, { cut: 10 });
     expect(size.rows()).toBe(10);
   });
 
-  test('and then no longer is found out by the first page', () => {
+  test('and later stops is detected at the first page', () => {
     const size = new PageSize();
     sweep(size, 500, { cut: 50 });
     sweep(size, 500);
     expect(size.rows()).toBe(1_000);
   });
 
-  test('is not taken for one that lists a new collector behind the last page', () => {
+  test('is not confused with one that lists a new collector after the last page', () => {
     const size = new PageSize();
     expect(size.learn(1_000, 1_000, 0)).toBe(false);
     expect(size.learn(10_000, 1, 1_000)).toBe(false);
@@ -119,7 +119,7 @@ describe('a service that cuts pages in silence', () => {
   });
 });
 
-test('U9: whatever the service does, a sweep ends and leaves nobody out', () => {
+test('U9: a sweep ends and shows all collectors, for any behaviour of the service', () => {
   const behaviour = fc.record({
     rows: fc.integer({ min: 0, max: 12_000 }),
     cut: fc.oneof(fc.constant(Infinity), fc.integer({ min: 20, max: 2_000 })),
