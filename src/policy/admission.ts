@@ -7,6 +7,7 @@
 import { monotonicOf, probeIsDue } from './attempt.ts';
 import { type Attempt, type Entry, hasFailed, wantedVersion } from './ledger.ts';
 import type { WayBack } from './rollback.ts';
+import { isStageStarted } from './rollout-state.ts';
 import { laterStage, shareOf } from './stages.ts';
 import { totalOf } from './standing-counts.ts';
 import {
@@ -149,7 +150,7 @@ class Batch {
         continue;
       // The original may never have been sent. The probe would then start the upgrade before its stage starts (R2), or outside the
       // maintenance window (R8).
-      if (roster.stageOf(collectorId) === laterStage) continue;
+      if (!entry.back && !isStageStarted(roster.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#line())) continue;
       if (this.#post.length >= this.#input.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });

@@ -368,6 +368,11 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
+/** Whether the stage of this index has started. A retry can take back a stage that the roster still has. */
+export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
+  return stage === noStage || header.stages?.[stage] !== undefined;
+}
+
 /** Whether a collector of this stage index may be started for the first time now. */
 export function mayJoin(
   stage: number,

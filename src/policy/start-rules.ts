@@ -16,10 +16,10 @@ import type { Observation } from './decide-input.ts';
 import type { Draft } from './draft.ts';
 import type { Ending, RolloutStop } from './ledger.ts';
 import type { MaintenanceCalendar } from './maintenance-calendar.ts';
-import { mayJoin, type RolloutState } from './rollout-state.ts';
+import { isStageStarted, mayJoin, type RolloutState } from './rollout-state.ts';
 import type { Roster } from './roster.ts';
 import type { PolicySettings } from './settings.ts';
-import { laterStage, shareOf } from './stages.ts';
+import { shareOf } from './stages.ts';
 
 export interface Refusal {
   /** Completes the sentence "waiting for …"; undefined for a wait that ends within moments. */
@@ -217,7 +217,7 @@ function closedAt(calendar: MaintenanceCalendar, now: Moment, zone: string | und
  */
 export function stageNotReached({ id, because }: Candidate, { state, roster, now }: Line): Refusal | undefined {
   const stage = roster.stageOf(id);
-  const isFirst = because === 'pending' || stage === laterStage;
+  const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
   // A stage that starts with this decision upgrades its members from the next decision on.

@@ -157,7 +157,8 @@ describe('U13: what a policy that is gone left in flight', () => {
       expect(admitted(bench, graceMs, { state }).post).toEqual([]);
       bench.ledger.setHeader({ ...bench.ledger.header, stages: [stageRecord('rest')] });
       bench.roster.sync();
-      expect(ids(admitted(bench, graceMs))).toContain('1');
+      const started = { ...quietState, header: bench.ledger.header };
+      expect(ids(admitted(bench, graceMs, { state: started }))).toContain('1');
     });
 
     test('is taken over with its task, which is read and never posted', () => {

@@ -255,6 +255,15 @@ describe('of one collector', () => {
       expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second listing/);
     });
 
+    test('after a retry that takes back the stages, a failed member waits until its stage starts again', () => {
+      const { state } = staged([canary]);
+      const taken = { ...state, header: { ...state.header, stages: [] }, gate: undefined };
+      const retry: Candidate = { ...failed, used: 0 };
+      expect(refusalOf(retry, staged([canary], { state: taken, now: moment(graceMs) }))).toEqual({
+        waitsFor: undefined,
+      });
+    });
+
     test('a collector that is rolled back waits for no stage, nor for its places', () => {
       const rollback = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
       const { state } = staged([canary]);
