@@ -42,14 +42,14 @@ const requests: readonly OperationRequest[] = [
 const send = (where: Deployment, { method, path, body }: OperationRequest, options: SendOptions = {}) =>
   where.send(method, path, { ...(body === undefined ? {} : { body }), ...options });
 
-describe('1 what the service does', () => {
-  test('searches and upgrades stand at one address, under the same credentials (5.5)', async () => {
+describe('1 the purpose of the service', () => {
+  test('searches and upgrades have one address and the same credentials (5.5)', async () => {
     expect((await startJob(service)).created.status).toBe(202);
     expect((await service.send('GET', `${upgrades}/targets`)).status).toBe(200);
   });
 
   testSimulated(
-    'a wrong address of the deployment answers 301 moved, with the right one in Location (7.1)',
+    'a wrong address of the deployment returns 301 moved, with the right address in Location (7.1)',
     {
       why: 'needs a wrong address',
       scenario: {
@@ -73,23 +73,26 @@ describe('1 what the service does', () => {
   const forbidden: Scenario = { users: { guest: { keys: { id: 'key' }, forbidden: true } } };
   for (const request of requests) {
     testSimulated(
-      `403 forbidden for what the account type may not do (5.4, 7.1, ${request.operation})`,
+      `403 forbidden for an operation that the account type does not allow (5.4, 7.1, ${request.operation})`,
       { why: 'needs an account that may not do everything', scenario: forbidden },
       async (simulator) => expectError(await send(simulator, request), 403, 'forbidden'),
     );
   }
 });
 
-describe('4 JSON both ways', () => {
+describe('4 JSON in requests and answers', () => {
   test.each(requests)('$operation answers in JSON', async (request) => {
     const { headers, json } = await send(service, request);
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect(json).toEqual(expect.any(Object));
   });
 
-  test.each(['application/json', 'application/json; charset=utf-8', '*/*'])('Accept: %s is served', async (accept) => {
-    expect((await service.send('GET', `${upgrades}/targets`, { headers: { accept } })).status).toBe(200);
-  });
+  test.each(['application/json', 'application/json; charset=utf-8', '*/*'])(
+    'Accept: %s is accepted',
+    async (accept) => {
+      expect((await service.send('GET', `${upgrades}/targets`, { headers: { accept } })).status).toBe(200);
+    },
+  );
 
   test('a content type with a charset is JSON', async () => {
     const body = JSON.stringify(orderFor(service, { query: '' }));
@@ -108,7 +111,7 @@ describe('5 authentication', () => {
     });
   }
 
-  test('cookies do not stand for credentials (5.1)', async () => {
+  test('cookies do not replace credentials (5.1)', async () => {
     const job = await startJob(service);
     expect((await job.send('GET', '', { credentials: null })).status).toBe(401);
   });
@@ -138,12 +141,12 @@ describe('5 authentication', () => {
     ['deletion', (job, cookie) => job.send('DELETE', '', { headers: { cookie } })],
   ];
 
-  test.each(followUps)('the %s of a job is answered to who sends them back (5.3)', async (_, followUp) => {
+  test.each(followUps)('the %s of a job succeeds with the cookies (5.3)', async (_, followUp) => {
     const job = await startJob(service);
     expect((await followUp(job, job.cookie)).status).toBe(200);
   });
 
-  test.each(followUps)('the %s of a job may be 404 without them (5.3, 7.3)', async (what, followUp) => {
+  test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
     // The section says that the service can return 404. It answers if the balancer happens to choose the replica with the job.
@@ -153,7 +156,7 @@ describe('5 authentication', () => {
   });
 
   testSimulated(
-    'all cookies that were set have to come back (5.3)',
+    'a job needs all cookies of its creation (5.3)',
     { why: 'needs several cookies', scenario: { search: { cookies: { names: ['node', 'balancer'] } } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -190,7 +193,7 @@ describe('7.1 errors of every operation', () => {
 
   for (const request of requests) {
     testSimulated(
-      `415 contenttype.invalid for who does not take JSON (${request.operation})`,
+      `415 contenttype.invalid for a client that does not accept JSON (${request.operation})`,
       { why: 'would have to know what brings about a 415 without a body' },
       async (simulator) => {
         const headers = { accept: 'application/xml' };
@@ -200,7 +203,7 @@ describe('7.1 errors of every operation', () => {
   }
 
   test.each(requests.filter(({ method }) => method === 'POST'))(
-    '415 contenttype.invalid for a body that is no JSON by its type ($operation)',
+    '415 contenttype.invalid for a body with another content type than JSON ($operation)',
     async (request) => {
       const headers = { 'content-type': 'text/plain' };
       expectError(await send(service, request, { headers }), 415, 'contenttype.invalid');
@@ -222,7 +225,7 @@ describe('7.1 errors of every operation', () => {
 });
 
 describe('9 versions', () => {
-  test.each(requests)('the version is part of the path: 404 for another (9.1, $operation)', async (request) => {
+  test.each(requests)('another version in the path is 404 (9.1, $operation)', async (request) => {
     const path = request.path.replace('/v1/', '/v9/');
     expect((await send(service, { ...request, path })).status).toBe(404);
   });

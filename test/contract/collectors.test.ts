@@ -84,20 +84,20 @@ describe('4.6 list upgradable collectors', () => {
     }
   });
 
-  test('limit is 50 where none is given (8)', async ({ skip }) => {
+  test('limit is 50 by default (8)', async ({ skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
     const given = (await get(service, '/collectors?limit=50')).json.collectors;
     expect(collectors.map(({ id }: { id: number }) => id)).toEqual(given.map(({ id }: { id: number }) => id));
     expectThere(skip, collectors.length === 50, '50 collectors');
   });
 
-  test('limit is the most that is returned', async ({ skip }) => {
+  test('limit is the maximum number of collectors in a page', async ({ skip }) => {
     const { collectors } = (await get(service, '/collectors?limit=3')).json;
     expect(collectors.length).toBeLessThanOrEqual(3);
     expectThere(skip, collectors.length === 3, 'three collectors');
   });
 
-  test('offset moves into the list, and is 0 where none is given', async ({ skip }) => {
+  test('offset is the first collector of a page, and is 0 by default', async ({ skip }) => {
     const [first, second] = (await get(service, '/collectors?limit=2')).json.collectors;
     const one = async (offset: number) => (await get(service, `/collectors?offset=${offset}&limit=1`)).json.collectors;
     expect(await one(0)).toMatchObject(first ? [{ id: first.id }] : []);
@@ -105,11 +105,11 @@ describe('4.6 list upgradable collectors', () => {
     expectThere(skip, second !== undefined, 'two collectors');
   });
 
-  test('an offset beyond the end is an empty page', async () => {
+  test('an offset beyond the end returns an empty page', async () => {
     expect((await get(service, '/collectors?offset=100000000')).json.collectors).toEqual([]);
   });
 
-  test('toVersion is the latest build where none is given (9.3)', async ({ skip }) => {
+  test('toVersion is the latest build by default (9.3)', async ({ skip }) => {
     const ids = (received: Received) => received.json.collectors.map(({ id }: { id: number }) => id);
     const given = await get(service, `/collectors?limit=5&toVersion=${await latestBuild(service)}`);
     expect(given.status).toBe(200);
@@ -118,7 +118,7 @@ describe('4.6 list upgradable collectors', () => {
   });
 
   testSimulated(
-    'those that can be moved to toVersion are listed, up and down',
+    'collectors that can be upgraded or downgraded to toVersion are listed',
     { why: 'would upgrade something' },
     async (simulator) => {
       const collectorId = await simulator.collectorNamed('web-0002');
@@ -151,7 +151,7 @@ describe('4.7 list builds', () => {
 });
 
 describe('4.8 status of a task', () => {
-  test('404 for an unknown one (7.1)', async () => {
+  test('404 for an unknown task (7.1)', async () => {
     expectError(await get(service, '/1'), 404, 'notfound');
   });
 
@@ -175,7 +175,7 @@ describe('4.8 status of a task', () => {
 });
 
 // This block runs before all upgrades. Otherwise the service may reject a request because an upgrade is in progress.
-describe('7.5 refusals of a task', () => {
+describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
     expectError(await create(service, body), 400, 'collector.invalid');
@@ -201,7 +201,7 @@ describe('7.5 refusals of a task', () => {
     },
   );
 
-  test('400 for a body that is no JSON', async () => {
+  test('400 for a body that is not JSON', async () => {
     expect((await create(service, '{')).status).toBe(400);
   });
 
@@ -215,7 +215,7 @@ describe('7.5 refusals of a task', () => {
   );
 
   testSimulated(
-    '400 collector.not.alive for one that does not run',
+    '400 collector.not.alive for an offline collector',
     { why: 'needs a collector that does not run, and would upgrade it if it were not refused' },
     async (simulator) => {
       const collectorId = await simulator.collectorNamed('away-0001');
@@ -224,7 +224,7 @@ describe('7.5 refusals of a task', () => {
   );
 
   testSimulated(
-    '400 collector.in.upgrading for as long as an upgrade goes on',
+    '400 collector.in.upgrading while an upgrade is in flight',
     { why: 'would upgrade something' },
     async (simulator) => {
       const collectorId = await simulator.collectorNamed('web-0001');
@@ -244,7 +244,7 @@ describe('7.5 refusals of a task', () => {
   });
 
   testSimulated(
-    '400 collector.version.invalid without a version, where there is no default',
+    '400 collector.version.invalid without a version and without a default',
     { why: 'would upgrade something, or be refused', scenario: { upgrade: { withoutVersion: 'refuse' } } },
     async (simulator) => {
       const refused = await create(simulator, order(await simulator.collectorNamed('web-0001')));
@@ -275,13 +275,13 @@ describe('4.9 create a task', () => {
 
   const changes = { why: 'would upgrade something' };
 
-  testSimulated('the latest build where toVersion is left out (9.3)', changes, async (simulator) => {
+  testSimulated('toVersion defaults to the latest build (9.3)', changes, async (simulator) => {
     const { status, json } = await create(simulator, order(await simulator.collectorNamed('web-0001')));
     expect(status).toBe(202);
     expect((await get(simulator, `/${json.id}`)).json.upgrade.toVersion).toBe('19.500-1');
   });
 
-  testSimulated('a downgrade is a task, too', changes, async (simulator) => {
+  testSimulated('a downgrade is a task like an upgrade', changes, async (simulator) => {
     const task = await startTask(simulator, await simulator.collectorNamed('web-0001'), '19.300-7');
     await simulator.pass(30 * minuteMs);
     expect(await task()).toMatchObject({ status: 2, toVersion: '19.300-7' });
@@ -316,7 +316,7 @@ describe('3.2 states of a task', () => {
   ];
   for (const [status, upgrade] of unfinished) {
     testSimulated(
-      `whatever has not succeeded after 30 minutes is failed by itself, from ${status}`,
+      `a task that has not succeeded after 30 minutes has failed, from ${status}`,
       { ...changes, scenario: { upgrade: { ...upgrade } } },
       async (simulator) => {
         const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));
@@ -329,7 +329,7 @@ describe('3.2 states of a task', () => {
   }
 
   testSimulated(
-    'increments lengthen an upgrade',
+    'each increment lengthens an upgrade',
     { ...changes, scenario: { upgrade: { duration: '2m', increments: 3 } } },
     async (simulator) => {
       const task = await startTask(simulator, await simulator.collectorNamed('web-0001'));

@@ -32,25 +32,29 @@ const times = <T>(count: number, make: (index: number) => T) =>
 describe('8 limits of requests', () => {
   const rate = { why: 'would exceed the rate', scenario: { limits, users } satisfies Scenario };
 
-  test('request rate: four in a second are within it', async () => {
+  test('request rate: four requests in a second are allowed', async () => {
     expect(await statusesOf(times(4, () => builds(service)))).toEqual([200, 200, 200, 200]);
   });
 
-  testSimulated('request rate: the fifth in a second is 429 rate.limit.exceeded (7.1)', rate, async (simulator) => {
-    expect(await statusesOf(times(4, () => builds(simulator)))).toEqual([200, 200, 200, 200]);
-    expectError(await builds(simulator), 429, 'rate.limit.exceeded');
-    await simulator.pass(1_000);
-    expect((await builds(simulator)).status).toBe(200);
-  });
+  testSimulated(
+    'request rate: the fifth request in a second is 429 rate.limit.exceeded (7.1)',
+    rate,
+    async (simulator) => {
+      expect(await statusesOf(times(4, () => builds(simulator)))).toEqual([200, 200, 200, 200]);
+      expectError(await builds(simulator), 429, 'rate.limit.exceeded');
+      await simulator.pass(1_000);
+      expect((await builds(simulator)).status).toBe(200);
+    },
+  );
 
-  testSimulated('request rate: 240 a minute are within it, evenly', rate, async (simulator) => {
+  testSimulated('request rate: 240 even requests in a minute are allowed', rate, async (simulator) => {
     for (let request = 0; request < 240; request++) {
       expect((await builds(simulator)).status).toBe(200);
       await simulator.pass(250);
     }
   });
 
-  testSimulated('request rate: all calls of a user count together, of every operation', rate, async (simulator) => {
+  testSimulated('request rate: all requests of a user count together, for all operations', rate, async (simulator) => {
     const calls = [
       builds(simulator),
       simulator.send('GET', `${upgrades}/1`, { credentials: 'a2:key' }),
@@ -64,7 +68,7 @@ describe('8 limits of requests', () => {
   });
 
   testSimulated(
-    'concurrent requests: ten of an access key, whatever they are; the eleventh is 429 (7.1)',
+    'concurrent requests: ten of any kind per access key; the eleventh is 429 (7.1)',
     {
       why: 'would exceed the concurrency',
       scenario: {
@@ -100,12 +104,12 @@ describe('8 limits of search jobs', () => {
 
   const why = 'would exceed the number of jobs of the organisation';
 
-  testSimulated('active search jobs: 200, and one less by deletion (4.5, 7.1)', { why }, (simulator) =>
+  testSimulated('active search jobs: 200; a deletion frees one (4.5, 7.1)', { why }, (simulator) =>
     expectMostJobs(simulator, 200),
   );
 
   testSimulated(
-    'active search jobs: those of an organisation count together',
+    'active search jobs: all jobs of an organisation count together',
     { why, scenario: { users } },
     async (simulator) => {
       for (let job = 0; job < 200; job++) {
@@ -136,7 +140,7 @@ describe('8 limits of search jobs', () => {
     (simulator) => expectMostJobs(simulator, 200),
   );
 
-  test('keep-alive: a status or a result request every 20 s is enough, 30 s of silence are too much (3.1)', async () => {
+  test('keep-alive: a status or result request every 20 s keeps a job, 30 s of silence cancel it (3.1)', async () => {
     const [kept, left] = [await startJob(service), await startJob(service)];
     await service.pass(15_000);
     expect((await kept.messages()).status).toBe(200);
@@ -146,7 +150,7 @@ describe('8 limits of search jobs', () => {
   });
 
   testSimulated(
-    'query time-out: 8 hours (3.1)',
+    'query time-out: a search ends after 8 hours (3.1)',
     { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '9h' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -158,7 +162,7 @@ describe('8 limits of search jobs', () => {
   );
 
   testSimulated(
-    'messages of a search: 100K without an aggregation, then FORCE PAUSED; all in several smaller ranges (3.1)',
+    'messages of a search: FORCE PAUSED at 100K without an aggregation; smaller ranges return all messages (3.1)',
     { why: 'needs more than 100,000 messages' },
     async (simulator) => {
       const hours = (from: number, to: number) => ({
@@ -179,14 +183,14 @@ describe('8 limits of search jobs', () => {
 });
 
 describe('8 limits of upgrades', () => {
-  test('page of collectors: 50 unless asked otherwise (4.6)', async ({ skip }) => {
+  test('page of collectors: 50 by default (4.6)', async ({ skip }) => {
     const { collectors } = (await service.send('GET', `${upgrades}/collectors`)).json;
     expect(collectors.length).toBeLessThanOrEqual(50);
     expectThere(skip, collectors.length === 50, '50 collectors');
   });
 
   testSimulated(
-    'upgrade time-out: what has not succeeded after 30 minutes is failed (3.2)',
+    'upgrade time-out: a task that has not succeeded after 30 minutes has failed (3.2)',
     { why: 'would upgrade something, and wait', scenario: { upgrade: { outcomes: [{ end: 'hang' }] } } },
     async (simulator) => {
       const collectorId = Number(await simulator.collectorNamed('web-0001'));

@@ -29,7 +29,7 @@ describe('4.3 page of messages', () => {
     await job.delete();
   });
 
-  test('200 with warning, fields and messages, each with a map alone (2.5)', async ({ skip }) => {
+  test('200 with warning, fields and messages, each with only a map (2.5)', async ({ skip }) => {
     const { status, headers, json } = await job.messages();
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^application\/json/);
@@ -56,19 +56,19 @@ describe('4.3 page of messages', () => {
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 
-  test('every value is a text, numbers too (2.5)', ({ skip }) => {
+  test('every value is a string, also numbers (2.5)', ({ skip }) => {
     expectThere(skip, messages.length > 0, 'messages');
     for (const { map } of messages) for (const value of Object.values(map)) expect(value).toEqual(expect.any(String));
   });
 
-  test('messages come by _messagetime, newest first', async ({ skip }) => {
+  test('messages are ordered by _messagetime, newest first', async ({ skip }) => {
     const times = (await job.messages(0, 1_000)).json.messages.map(timeOf);
     expectThere(skip, new Set(times).size > 1, 'messages of several times');
     for (const time of times) expect(time).toEqual(expect.any(Number));
     expect(times).toEqual([...times].sort((left, right) => right - left));
   });
 
-  test('offset is the first message to return, limit the most of them', async ({ skip }) => {
+  test('offset is the first message, and limit the maximum number of messages', async ({ skip }) => {
     const idsOf = async (offset: number, limit: number) =>
       (await job.messages(offset, limit)).json.messages.map((message: PageMessage) => fieldOf(message, '_messageid'));
     const six = await idsOf(0, 6);
@@ -78,12 +78,12 @@ describe('4.3 page of messages', () => {
     expect(await idsOf(0, 1)).toEqual(six.slice(0, 1));
   });
 
-  test('an offset beyond the last message is an empty page', async () => {
+  test('an offset beyond the last message returns an empty page', async () => {
     expect((await job.messages(50_000_000, 10)).json.messages).toEqual([]);
   });
 
   testSimulated(
-    'may be called while the job runs: what was found so far',
+    'a page of a running job contains the messages found so far',
     { why: 'needs searches of known pace', scenario: { search: { duration: '10s' } } },
     async (simulator) => {
       const running = await startJob(simulator);
@@ -97,7 +97,7 @@ describe('4.3 page of messages', () => {
 });
 
 describe('4.4 page of records', () => {
-  test('200 with warning, fields and records, each with a map alone (2.6)', async ({ skip }) => {
+  test('200 with warning, fields and records, each with only a map (2.6)', async ({ skip }) => {
     const [job, { recordCount }] = await finishedJob(service, aggregation());
     const { status, headers, json } = await job.records();
     expect(status).toBe(200);
@@ -109,9 +109,7 @@ describe('4.4 page of records', () => {
     if (onSimulator) expect(json.records.length).toBeGreaterThan(1);
   });
 
-  test('fields are the schema: keyField is true for what is grouped by, and computed ones have their type (2.4, 2.6)', async ({
-    skip,
-  }) => {
+  test('keyField is true for grouping fields, and computed fields have their type (2.4, 2.6)', async ({ skip }) => {
     const [job] = await finishedJob(service, aggregation());
     const { fields, records } = (await job.records()).json;
     expectThere(skip, records.length > 0, 'messages');
@@ -125,7 +123,7 @@ describe('4.4 page of records', () => {
     for (const { map } of records) expect(Object.keys(map).sort()).toEqual(names);
   });
 
-  test('every value is a text, numbers too (2.6), and counts add up to the messages', async ({ skip }) => {
+  test('every value is a string, also numbers (2.6), and the counts add up to the messages', async ({ skip }) => {
     const [job, { messageCount, recordCount }] = await finishedJob(service, aggregation());
     const { records } = (await job.records(0, 10_000)).json;
     expectThere(skip, records.length > 0, 'messages');
@@ -134,7 +132,7 @@ describe('4.4 page of records', () => {
     if (recordCount <= 10_000) expect(counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(messageCount);
   });
 
-  test('offset is the first record to return, limit the most of them', async ({ skip }) => {
+  test('offset is the first record, and limit the maximum number of records', async ({ skip }) => {
     const [job] = await finishedJob(service, aggregation());
     const six = (await job.records(0, 6)).json.records;
     expect((await job.records(50_000_000, 10)).json.records).toEqual([]);
@@ -143,7 +141,7 @@ describe('4.4 page of records', () => {
     expect((await job.records(2, 4)).json.records).toEqual(six.slice(2));
   });
 
-  test('a query with an aggregation has messages as well', async ({ skip }) => {
+  test('a query with an aggregation has messages, too', async ({ skip }) => {
     const [job, { messageCount }] = await finishedJob(service, { ...aggregation(), requiresRawMessages: true });
     const { messages } = (await job.messages(0, 10)).json;
     expectThere(skip, messageCount > 0, 'messages');
@@ -151,7 +149,7 @@ describe('4.4 page of records', () => {
   });
 });
 
-describe('7.4 refusals of pages', () => {
+describe('7.4 rejected pages', () => {
   const wrong = [
     ['offset.missing', 'limit=10'],
     ['offset.negative', 'offset=-1&limit=10'],
@@ -168,7 +166,7 @@ describe('7.4 refusals of pages', () => {
     expectError(await (await startJob(service, aggregation())).send('GET', `/records?${parameters}`), 400, code);
   });
 
-  test.each(['messages', 'records'])('400 jobid.invalid for %s of a job that never was', async (kind) => {
+  test.each(['messages', 'records'])('400 jobid.invalid for %s of a job that never existed', async (kind) => {
     const path = `${jobsPath}/0000000000000000/${kind}?offset=0&limit=10`;
     expectNoPage(await service.send('GET', path), 400);
   });
@@ -182,7 +180,7 @@ describe('7.4 refusals of pages', () => {
 describe('8 limits of pages', () => {
   const twoHours = { from: String(logDay.fromMs), to: String(logDay.fromMs + 2 * hourMs) };
 
-  test('page of messages: 10,000 at most, whatever the limit (4.3)', async ({ skip }) => {
+  test('page of messages: at most 10,000 for any limit (4.3)', async ({ skip }) => {
     const [job, { messageCount }] = await finishedJob(service, onSimulator ? twoHours : {});
     skip(!onSimulator && messageCount <= 10_000, 'needs more than 10,000 messages');
     expect(messageCount).toBeGreaterThan(10_000);
@@ -193,7 +191,7 @@ describe('8 limits of pages', () => {
   });
 
   testSimulated(
-    'page of messages: 100 MB at most, so that fewer come back than were asked for (4.3)',
+    'page of messages: at most 100 MB, so a page may have fewer messages than requested (4.3)',
     {
       why: 'needs more than 100 MB of messages',
       logData: logDataOf({
@@ -214,7 +212,7 @@ describe('8 limits of pages', () => {
   );
 
   testSimulated(
-    'page of records: 10,000 at most, whatever the limit (4.4)',
+    'page of records: at most 10,000 for any limit (4.4)',
     { why: 'needs more than 10,000 records' },
     async (simulator) => {
       const [job, { recordCount }] = await finishedJob(simulator, { ...aggregation('_messageid'), ...twoHours });

@@ -35,7 +35,7 @@ describe('4.1 create a search job', () => {
     expect(created.headers['location']).toBe(`${service.baseURL}${jobsPath}/${id}`);
   });
 
-  test('the warning speaks of cookies (2.2)', async () => {
+  test('the warning mentions cookies (2.2)', async () => {
     const { created } = await startJob(service);
     expect(created.json.warning).toMatch(/cookie/i);
   });
@@ -52,7 +52,7 @@ describe('4.1 create a search job', () => {
     ] as const;
 
     test.for(zones)(
-      'local date-times of %s mean what ms since the epoch mean',
+      'local date-times of %s select the same range as ms since the epoch',
       async ([timeZone, hoursAhead], { skip }) => {
         const { fromMs, toMs } = service.logs;
         const local = (atMs: number) => new Date(atMs + hoursAhead * 3_600_000).toISOString().slice(0, 19);
@@ -62,7 +62,7 @@ describe('4.1 create a search job', () => {
       },
     );
 
-    test('the time zone is of no account where both are in ms', async ({ skip }) => {
+    test('the time zone does not matter if both times are in ms', async ({ skip }) => {
       const found = await countOf({ timeZone: 'Asia/Tokyo' });
       expect(found).toBe(await countOf({}));
       expectThere(skip, found > 0, 'messages');
@@ -77,7 +77,7 @@ describe('4.1 create a search job', () => {
       expectThere(skip, found > 0, 'messages');
     });
 
-    test('messages of the range alone are found, by their own time', async ({ skip }) => {
+    test('only messages with a time in the range are found', async ({ skip }) => {
       const { fromMs, toMs } = service.logs;
       const messages = await messagesOf({ from: String(fromMs + 60_000) });
       expectThere(skip, messages.length > 0, 'messages');
@@ -99,7 +99,7 @@ describe('4.1 create a search job', () => {
       }
     });
 
-    test('false is what is meant where it is left out', async ({ skip }) => {
+    test('false is the default', async ({ skip }) => {
       const found = await countOf({});
       expect(await countOf({ byReceiptTime: false })).toBe(found);
       // Some messages of the simulator are received minutes later, so the two ranges contain different messages.
@@ -113,18 +113,18 @@ describe('4.1 create a search job', () => {
     const parsedNames = ({ map }: PageMessage) => Object.keys(map).filter((name) => !known.has(name));
     const isJson = ({ map }: PageMessage) => map['_raw']?.startsWith('{') === true;
 
-    test.each(modes)('%s is taken (9.2)', async (autoParsingMode) => {
+    test.each(modes)('%s is accepted (9.2)', async (autoParsingMode) => {
       expect((await startJob(service, { autoParsingMode })).created.status).toBe(202);
     });
 
-    test('Manual takes no fields out of JSON messages, and is what is meant where it is left out', async ({ skip }) => {
+    test('Manual extracts no fields from JSON messages, and is the default', async ({ skip }) => {
       const messages = [...(await messagesOf({ autoParsingMode: 'Manual' })), ...(await messagesOf({}))];
       skip(!onSimulator && !messages.some(isJson), 'needs messages in JSON');
       expect(messages.some(isJson)).toBe(true);
       expect(messages.flatMap(parsedNames)).toEqual([]);
     });
 
-    test('AutoParse takes the fields out of JSON messages', async ({ skip }) => {
+    test('AutoParse extracts the fields of JSON messages', async ({ skip }) => {
       const messages = (await messagesOf({ autoParsingMode: 'AutoParse' })).filter(isJson);
       skip(!onSimulator && messages.length === 0, 'needs messages in JSON');
       expect(messages.length).toBeGreaterThan(0);
@@ -145,27 +145,24 @@ describe('4.1 create a search job', () => {
       for (const { map } of messages) expect(map['_raw']).toEqual(expect.any(String));
     });
 
-    test.for([false, undefined])(
-      '%s: no raw messages are made for an aggregation',
-      async (requiresRawMessages, { skip }) => {
-        const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
-        const page = await job.messages();
-        // The specification does not say whether there are no messages or messages without `_raw` (10.5).
-        if (page.status !== 200) {
-          expectError(page, 400, 'raw.messages.not.available');
-          return;
-        }
-        expectThere(skip, page.json.messages.length > 0, 'messages');
-        for (const { map } of page.json.messages) expect(map).not.toHaveProperty('_raw');
-      },
-    );
+    test.for([false, undefined])('%s: an aggregation has no raw messages', async (requiresRawMessages, { skip }) => {
+      const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
+      const page = await job.messages();
+      // The specification does not say whether there are no messages or messages without `_raw` (10.5).
+      if (page.status !== 200) {
+        expectError(page, 400, 'raw.messages.not.available');
+        return;
+      }
+      expectThere(skip, page.json.messages.length > 0, 'messages');
+      for (const { map } of page.json.messages) expect(map).not.toHaveProperty('_raw');
+    });
   });
 
-  describe('the body is UTF-8 JSON, the query escaped as JSON has it', () => {
+  describe('the body is UTF-8 JSON with an escaped query', () => {
     const phrase = 'café naïve Łódź';
     const query = `"${phrase}"`;
 
-    test('characters beyond ASCII, and the same as escapes, mean the same', async () => {
+    test('characters beyond ASCII and their escapes are equivalent', async () => {
       const plain = JSON.stringify(orderFor(service, { query }));
       const escaped = plain.replaceAll(
         /[\u0080-\uffff]/g,
@@ -179,7 +176,7 @@ describe('4.1 create a search job', () => {
       expect([first.status, second.status]).toEqual([202, 202]);
     });
 
-    test('the query is found in the messages as it was meant', async ({ skip }) => {
+    test('the messages contain the text of the query', async ({ skip }) => {
       const messages = await messagesOf({ query });
       skip(!onSimulator && messages.length === 0, 'needs messages with characters beyond ASCII');
       expect(messages.length).toBeGreaterThan(0);
@@ -196,7 +193,7 @@ describe('4.1 create a search job', () => {
   });
 });
 
-describe('7.2 refusals of a search job', () => {
+describe('7.2 rejected search jobs', () => {
   test.each([
     ['invalid.timestamp.from', { from: 'yesterday' }],
     ['invalid.timestamp.to', { to: '2026-13-01T00:00:00' }],
@@ -210,7 +207,7 @@ describe('7.2 refusals of a search job', () => {
     expectError(await requestJob(service, changes), 400, code);
   });
 
-  test('400 to.smaller.than.from where from is later than to', async () => {
+  test('400 to.smaller.than.from if from is later than to', async () => {
     const { fromMs, toMs } = service.logs;
     expectError(await requestJob(service, { from: String(toMs), to: String(fromMs) }), 400, 'to.smaller.than.from');
   });
@@ -225,7 +222,7 @@ describe('7.2 refusals of a search job', () => {
   );
 
   testSimulated(
-    '400 generic for what has no code of its own, as a body that is no JSON in UTF-8 (4.1)',
+    '400 generic for other errors, such as a body that is not UTF-8 JSON (4.1)',
     { why: 'would have to know what has no code of its own' },
     async (simulator) => {
       expectError(await requestJob(simulator, {}, { body: '{' }), 400, 'generic');

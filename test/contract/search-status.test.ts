@@ -58,7 +58,9 @@ describe('4.2 status of a search job', () => {
     });
   });
 
-  test('counts of messages and bytes only grow while it runs, and buckets have what 2.3 says', async ({ skip }) => {
+  test('counts of messages and bytes only grow while a job runs, and buckets have the members of 2.3', async ({
+    skip,
+  }) => {
     const statuses = await (await startJob(service)).pollUntilDone();
     expectGrowing(statuses);
     for (const { histogramBuckets, pendingErrors, pendingWarnings, state } of statuses) {
@@ -72,7 +74,7 @@ describe('4.2 status of a search job', () => {
     expectThere(skip, (statuses.at(-1) as JobStatus).messageCount > 0, 'messages');
   });
 
-  test('buckets are told once, newest first, and count every message (2.3)', async ({ skip }) => {
+  test('buckets are returned once, newest first, and count every message (2.3)', async ({ skip }) => {
     const statuses = await (await startJob(service)).pollUntilDone();
     const buckets = statuses.flatMap(({ histogramBuckets }) => histogramBuckets);
     expectThere(skip, buckets.length > 1, 'messages of several times');
@@ -87,19 +89,19 @@ describe('4.2 status of a search job', () => {
     }
   });
 
-  test('without an aggregation messages alone are reported (2.3)', async ({ skip }) => {
+  test('without an aggregation only messages are counted (2.3)', async ({ skip }) => {
     const [, { messageCount, recordCount }] = await finishedJob(service);
     expectThere(skip, messageCount > 0, 'messages');
     expect(recordCount).toBe(0);
   });
 
-  test('with an aggregation records are reported, too (2.3)', async ({ skip }) => {
+  test('with an aggregation records are counted, too (2.3)', async ({ skip }) => {
     const [, status] = await finishedJob(service, aggregation());
     expectThere(skip, status.messageCount > 0, 'messages');
     expect(status.recordCount).toBeGreaterThan(0);
   });
 
-  test('bytes scanned (2.3) are there once something was found', async ({ skip }) => {
+  test('scanned bytes (2.3) are returned after the first messages', async ({ skip }) => {
     const [job, { messageCount }] = await finishedJob(service);
     const { usageDetails } = (await job.status()).json;
     expectThere(skip, messageCount > 0, 'messages');
@@ -116,7 +118,7 @@ describe('4.2 status of a search job', () => {
   ] as const;
   for (const [member, kind] of notices) {
     testSimulated(
-      `${member} are those since the last status call (2.3)`,
+      `${member} contains the new entries since the last status (2.3)`,
       {
         why: 'needs searches that go wrong',
         scenario: { faults: { trouble: { kind, message: 'Trouble.', operations: ['getJob'], nth: [2, 3] } } },
@@ -131,7 +133,7 @@ describe('4.2 status of a search job', () => {
   }
 
   testSimulated(
-    'works from the end of the range towards its beginning: buckets and messages (2.3)',
+    'a job works from the end of the range to its beginning: buckets and messages (2.3)',
     { why: 'needs a search of known pace', scenario: { search: { duration: '10s', notStartedFor: '0s' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -154,7 +156,7 @@ describe('4.2 status of a search job', () => {
 });
 
 describe('3.1 states of a search job', () => {
-  test('it gathers, and is done when the whole range is covered', async () => {
+  test('a job gathers results, and is done when the whole range is covered', async () => {
     const statuses = await (await startJob(service)).pollUntilDone();
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
@@ -181,7 +183,7 @@ describe('3.1 states of a search job', () => {
   }
 
   testSimulated(
-    'CANCELLED is reached by deletion, spelled with two L',
+    'a deletion leads to CANCELLED, with two L',
     { why: 'needs a job that is seen after its end', scenario: { search: { cancelledFor: '1m' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -191,7 +193,7 @@ describe('3.1 states of a search job', () => {
   );
 
   testSimulated(
-    'counts of messages and bytes stay what they were when a job is CANCELLED (2.3)',
+    'counts of messages and bytes stay when a job is CANCELLED (2.3)',
     { why: 'needs a job that is seen after its end', scenario: { search: { cancelledFor: '1m' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -203,7 +205,7 @@ describe('3.1 states of a search job', () => {
   );
 
   testSimulated(
-    'results may be there already while it gathers, and are all there when it is done',
+    'some results are readable while a job gathers, and all when it is done',
     { why: 'needs searches of known pace' },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -215,7 +217,7 @@ describe('3.1 states of a search job', () => {
   );
 
   testSimulated(
-    'the histogram is done before the results are, with all its buckets (2.3)',
+    'the histogram is done before the results, with all its buckets (2.3)',
     { why: 'needs searches of known pace', scenario: { search: { histogramFirst: true, duration: '10s' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -229,7 +231,7 @@ describe('3.1 states of a search job', () => {
   );
 
   testSimulated(
-    'FORCE PAUSED is for queries without aggregation alone',
+    'only queries without an aggregation become FORCE PAUSED',
     { why: 'needs to exceed the message limit', scenario: { search: { messageLimit: 1_000 } } },
     async (simulator) => {
       const [, plain] = await finishedJob(simulator);
@@ -247,7 +249,7 @@ describe('3.1 the end of a search job', () => {
     ['its messages', (job) => job.messages()],
     ['its records', (job) => job.records()],
   ];
-  test.each(asked)('whoever asks for %s within 20 s keeps it alive (4.2)', async (_, ask) => {
+  test.each(asked)('a request for %s every 20 s keeps a job alive (4.2)', async (_, ask) => {
     const job = await startJob(service, { ...aggregation(), requiresRawMessages: true });
     for (let time = 0; time < (onSimulator ? 10 : 2); time++) {
       await service.pass(19 * secondMs);
@@ -256,7 +258,7 @@ describe('3.1 the end of a search job', () => {
     expect((await job.status()).status).toBe(200);
   });
 
-  test('half a minute of silence cancels it, and what is asked for later is 404 (7.3)', async () => {
+  test('half a minute of silence cancels a job, and later requests are 404 (7.3)', async () => {
     const jobs = [await startJob(service, aggregation()), await startJob(service, aggregation())] as const;
     await service.pass(31 * secondMs);
     for (const job of jobs) {
@@ -267,7 +269,7 @@ describe('3.1 the end of a search job', () => {
   });
 
   testSimulated(
-    'eight hours end it, however often it is asked for (7.3)',
+    'eight hours end a job despite requests (7.3)',
     { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '20m' } } },
     async (simulator) => {
       const job = await startJob(simulator);
@@ -283,7 +285,7 @@ describe('3.1 the end of a search job', () => {
 });
 
 describe('4.5 delete a search job', () => {
-  test('succeeds, and cancels the job: 404 from then on (3.1, 7.3)', async () => {
+  test('a deletion cancels the job: later requests are 404 (3.1, 7.3)', async () => {
     const job = await startJob(service);
     const deleted = await job.delete();
     expect(deleted.status).toBeGreaterThanOrEqual(200);
@@ -291,28 +293,32 @@ describe('4.5 delete a search job', () => {
     expectError(await job.status(), 404, 'jobid.invalid');
   });
 
-  test('the reply has the id, as a sample reads it', async ({ skip }) => {
+  test('the answer contains the id', async ({ skip }) => {
     const job = await startJob(service);
     const { json } = await job.delete();
     skip(!onSimulator && json?.id === undefined, 'has a reply without an id, which is not specified');
     expect(json.id).toBe(job.id);
   });
 
-  test('there is nothing to delete where there is no job (7.1)', async () => {
+  test('the deletion of an unknown job is rejected (7.1)', async () => {
     expect((await service.send('DELETE', `${jobsPath}/0000000000000000`)).status).toBe(404);
   });
 
-  testSimulated('lowers the number of active jobs', { why: 'needs to know that number' }, async (simulator) => {
-    const activeJobs = async ({ state }: SimulatedDeployment) => (await state()).counters.jobsActive;
-    const job = await startJob(simulator);
-    expect(await activeJobs(simulator)).toBe(1);
-    await job.delete();
-    expect(await activeJobs(simulator)).toBe(0);
-  });
+  testSimulated(
+    'a deletion reduces the number of active jobs',
+    { why: 'needs to know that number' },
+    async (simulator) => {
+      const activeJobs = async ({ state }: SimulatedDeployment) => (await state()).counters.jobsActive;
+      const job = await startJob(simulator);
+      expect(await activeJobs(simulator)).toBe(1);
+      await job.delete();
+      expect(await activeJobs(simulator)).toBe(0);
+    },
+  );
 });
 
-describe('4.10 how a search goes', () => {
-  test('created, polled until it is done, read to the last row, deleted', async ({ skip }) => {
+describe('4.10 the course of a search', () => {
+  test('a job is created, polled to its end, read completely, and deleted', async ({ skip }) => {
     const job = await startJob(service);
     const statuses = await job.pollUntilDone();
     const { messageCount } = statuses.at(-1) as JobStatus;
