@@ -133,8 +133,8 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code', handling } = cause;
-  const what = `The service refuses the query with "| count" behind it (${serviceCode}), by which an interval is proven whose search was cut or lost an answer`;
-  const advice = 'nothing is wrong with the query alone; export with one that can be counted';
+  const what = `The service refuses the query with "| count" appended (${serviceCode}), although it accepts the query itself. An interval whose search was cut, or lost an answer, needs this count`;
+  const advice = 'export with a query that can be counted';
   return new LogfleetError({
     ...{ code: 'export.countRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',

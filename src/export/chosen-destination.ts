@@ -101,7 +101,7 @@ export class DestinationChoice {
   #ambient(): 'ambient' {
     if (this.#options.places.allowAmbientCredentials) return 'ambient';
     const message =
-      'spec.destination.s3 names no credentials, and the operator does not lend its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.';
+      'spec.destination.s3 names no credentials, and the operator does not share its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.';
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 

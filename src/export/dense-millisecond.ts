@@ -119,7 +119,8 @@ class DenseSearch implements DenseFiles {
       // Classes that were certainly cut come first. With their rows, doubtful classes may turn out to be complete.
       const next = cut.length > 0 || this.#isAsCounted ? cut : await this.#giveUpDoubtful();
       const tooLong = next.find((ending) => ending.length === mostDigits);
-      if (tooLong !== undefined) return { kind: 'tooDense', reason: `so have those whose ids end in ${tooLong}` };
+      if (tooLong !== undefined)
+        return { kind: 'tooDense', reason: `even the rows whose ids end in ${tooLong} are more than a search returns` };
       endings = next.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();
@@ -192,7 +193,11 @@ class DenseSearch implements DenseFiles {
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
     // A late row also causes a difference, and so does an error in a lost status (E5).
-    return { kind: 'again', isFailure: !isTainted, message: isTainted ? `${message}, and one lost a status` : message };
+    return {
+      kind: 'again',
+      isFailure: !isTainted,
+      message: isTainted ? `${message}, and the answer to a status request was lost` : message,
+    };
   }
 
   #record(): RecordFigures {
@@ -283,14 +288,18 @@ class DenseSearch implements DenseFiles {
     const figures = tally.figures(true);
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
-      return again(`a search of it counts ${messageCount} rows, and its pages have ${received}`);
+      return again(`a search by id counts ${messageCount} rows, but its pages have ${received}`);
     }
-    if (strays({ isEndMoved }, figures) > 0) return again('a search of it has rows of another time');
+    if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
     // As many other rows may be missing (E5).
-    if (isTainted) return { ...again('a search of it lost a status, and had rows twice'), isFailure: false };
+    if (isTainted)
+      return {
+        ...again('a search by id returned rows twice, and the answer to a status request was lost'),
+        isFailure: false,
+      };
     if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
-    return again('pages of a search of it had other rows when they were read again');
+    return again('the pages of a search by id had other rows in a second reading');
   }
 
   /**
@@ -331,7 +340,7 @@ async function readAll(pages: JobPages, messageCount: number, receiver: PageRece
 }
 
 function broughtErrors(job: SearchJob): ClassFailure {
-  return again(`a search of it brought errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
+  return again(`a search by id reported errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
 }
 
 function again(message: string): Extract<ClassFailure, { kind: 'again' }> {

@@ -14,7 +14,7 @@ import type { Outcome } from '../service/requests/outcome.ts';
 import type { Wait } from './export-decision.ts';
 import type { Unproven } from './export-delays.ts';
 import type { ExportWording } from './export-wording.ts';
-import { amountText, percentText } from './figure-text.ts';
+import { amountText, percentText, rangeText } from './figure-text.ts';
 import type { Shortcoming } from './proof.ts';
 import type { StoredManifest, WorkLimits, WorkView } from './work-view.ts';
 
@@ -78,7 +78,7 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
   const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
-  const advice = `Set it to Keep to accept them, or move the folder ${view.location} away and ${againText(wording)}: the export then begins anew`;
+  const advice = `Set it to Keep to accept them, or move the folder ${view.location} away and ${againText(wording)}: the export then starts again`;
   const message = `${state}. ${advice}.`;
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
@@ -90,7 +90,7 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
   if (view.manifest.manifest.complete) {
-    const proven = wording.rowsGoTo === 'stdout' ? 'all rows are proven' : 'the manifest proves that these are all';
+    const proven = wording.rowsGoTo === 'stdout' ? 'no row is missing' : 'the manifest proves that no row is missing';
     return { ...done, reason: reasons.exported, message: `${written}, and ${proven}.${undescribed}` };
   }
   const message = `${written}${flaggedText(view.manifest, wording)}.${undescribed}`;
@@ -116,7 +116,7 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
-  return startedAs === 'process' ? `${flagged}, as listed below` : `${flagged}, which status.incomplete names`;
+  return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
 /** Instruction that makes logfleet check the whole export again. */
@@ -127,22 +127,22 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   // The deadline of a process counts from its start.
-  const advice = wording.startedAs === 'process' ? 'Run it again to go on.' : raiseText(wording);
+  const advice = wording.startedAs === 'process' ? 'Run it again to continue.' : raiseText(wording);
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  const message = `${deadline} is over: nothing more is searched.${kept(view, wording)} ${advice}`;
+  const message = `${deadline} has passed: no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
 }
 
 function raiseText({ rowsGoTo }: ExportWording): string {
-  return rowsGoTo === 'stdout' ? 'Raise it, and the export begins anew.' : 'Raise it to go on.';
+  return rowsGoTo === 'stdout' ? 'Raise it, and the export starts again.' : 'Raise it to continue.';
 }
 
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
   if (pausedBy === undefined || view?.stage === 'finishing') return undefined;
   const running = view?.searches ?? 0;
   const rest =
-    running === 0 ? '' : ` ${counted(running, 'search', 'searches')} that began before will be read to the end.`;
-  const message = `Paused by ${pausedBy}: nothing new is searched.${rest}`;
+    running === 0 ? '' : ` ${counted(running, 'running search', 'running searches')} will be read to the end.`;
+  const message = `Paused by ${pausedBy}: no new search starts.${rest}`;
   return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
 }
 
@@ -169,7 +169,7 @@ const needsAnother: ReadonlySet<string> = new Set([
   ).map((outcome) => `service.${outcome}`),
 ]);
 
-const unchangeable = 'A SearchExport cannot change what its files hold: write a new one, with another name.';
+const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
 
 /** Stays while nothing has succeeded since the failure, so that the condition does not change with each retry. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
@@ -196,7 +196,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   if (wait?.kind !== 'disorder') return undefined;
   const [stray] = wait.strays;
   const which = stray ? ` (segment ${stray.segment}, up to ${iso(stray.toMs)})` : '';
-  const message = `Records at the destination do not fit together${which}: somebody has changed or removed some. Put them back, or move the folder ${view?.location} away, and the export begins anew.`;
+  const message = `Records at the destination contradict each other${which}, because some were changed or removed. Restore them, or move the folder ${view?.location} away to start the export again.`;
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
@@ -208,11 +208,11 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   const limit = wording.fieldName(`limits.${kind}`);
   const rest = `${kept(view, wording)} ${raiseText(wording)}`;
   if (kind === 'maxMessages') {
-    const message = `${limit}, ${groupedText(limits.maxMessages ?? 0)}, is reached: nothing more is searched.${rest}`;
+    const message = `${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
   const scanned = amountText(view.progress?.scannedBytes ?? 0);
-  const message = `${limit} is reached: ${scanned} bytes are scanned, and nothing more is searched.${rest}`;
+  const message = `${limit} is reached: ${scanned} bytes are scanned, and no more searches start.${rest}`;
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
@@ -221,21 +221,21 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
   const [first, ...others] = view.unproven;
-  const list = wording.startedAs === 'process' ? 'as listed below' : 'which status.incomplete names';
-  const which = others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')}, ${list}`;
+  const list = wording.startedAs === 'process' ? 'listed below' : 'see status.incomplete';
+  const which = others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')} (${list})`;
   const advice = adviceFor(view.unproven, wording);
-  const message = `Not all rows can be proven: ${first?.message ?? 'an interval'}${which}. ${advice}`;
+  const message = `Not all rows can be proven: ${first ? `${rangeText(first.order)} ${first.message}` : 'an interval'}${which}. ${advice}`;
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
-  const uncovered = isKept ? ` ${policy} keeps nothing of a search that brought errors.` : '';
-  const rest = wait.isRest ? '' : ' What is left besides is searched once it is past.';
+  const uncovered = isKept ? ` ${policy} does not apply to a search with errors.` : '';
+  const rest = wait.isRest ? '' : ' The other intervals are searched once they are settled.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
 function adviceFor(intervals: readonly Unproven[], wording: ExportWording): string {
   const again = `${againText(wording)} to search again`;
-  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to keep what was found, flagged`;
+  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows found and flag the interval`;
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
@@ -255,18 +255,19 @@ function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | un
 
 function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   if (!view || view.stage === 'loading') {
-    return { ...atWork, reason: reasons.progressing, message: 'Reading what stands at the destination.' };
+    return { ...atWork, reason: reasons.progressing, message: 'Reading the destination.' };
   }
   if (view.stage === 'proving' && !view.waitsFor) {
-    const message = 'All is searched; an aggregation of the service is compared with the rows that were written.';
+    const message =
+      'All intervals are searched. An aggregation of the service is being compared with the written rows.';
     return { ...atWork, reason: reasons.exporting, message };
   }
   if (view.stage === 'finishing') {
     return { ...atWork, reason: reasons.exporting, message: 'All rows are in files; the manifest is being written.' };
   }
   if (view.stage !== 'planning' || view.waitsFor) return undefined;
-  const jobs = view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job')} at work`;
-  const message = `Finding out where to cut the range${jobs}.`;
+  const jobs = view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job runs', 'search jobs run')}`;
+  const message = `Determining how to divide the range${jobs}.`;
   return { ...atWork, reason: reasons.exporting, message };
 }
 
@@ -277,9 +278,9 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const clocks =
     behindMs < noteworthyBehindMs
       ? ''
-      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and now is what it says.`;
+      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and its time counts.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `What is left is newer than now minus ${delay}: the next of it is searched at ${iso(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the range is newer than now minus ${delay}. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
@@ -287,7 +288,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
     ? `${percentText(progress.coveredRatio)} of the range is done, ${rowsText(progress.rows)}`
-    : 'It begins';
+    : 'No interval is searched yet';
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
   const missing = view ? fieldsText(view, wording) : '';
@@ -304,27 +305,27 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
-  const waiting = counted(searches, 'search waits for its', 'searches wait for their');
-  return `; ${waiting} turn, since all search jobs of one user share what the service allows`;
+  const waiting = counted(searches, 'search waits', 'searches wait');
+  return `; ${waiting} for a search job, because all exports of one user share the number that the service allows`;
 }
 
 /** Reason why no search starts, without a full stop; empty if there is none. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
-      return `it is tried again soon after: ${withoutStop(error?.message ?? 'a failure')}`;
+      return `a retry follows soon after a failure: ${withoutStop(error?.message ?? 'a failure')}`;
     case 'retry':
-      return `it is tried again soon after: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
+      return `a retry follows soon after a failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
-      return `nothing more begins, since ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
+      return `no more searches start, because ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
     default:
       return '';
   }
 }
 
 function triedAgain({ message }: LogfleetError): string {
-  return `${withoutStop(message)}. It is tried again.`;
+  return `${withoutStop(message)}. logfleet retries.`;
 }
 
 function withoutStop(message: string): string {
@@ -336,7 +337,7 @@ function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';
   const { rows } = progress;
-  return rows > 0 ? ` What is done stays: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
+  return rows > 0 ? ` The rows so far stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {

@@ -16,7 +16,6 @@ import type { ExportHealth } from './export-health.ts';
 import type { Pace } from './export-pace.ts';
 import type { ExportTask } from './export-task.ts';
 import { amountText, percentOf, percentText } from './figure-text.ts';
-import type { Interval } from './message-limit.ts';
 import type { JobView } from './search-tools.ts';
 import type { StoredManifest, WorkView } from './work-view.ts';
 
@@ -166,7 +165,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order, message, figures }) => ({
     ...order,
-    reason: withoutRange(message, order),
+    reason: message,
     ...figures,
   }));
   const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
@@ -188,12 +187,6 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
         ...(expected === undefined ? {} : { expected }),
       };
     });
-}
-
-/** Removes the range from a message shown beside its interval. */
-function withoutRange(message: string, { fromMs, toMs }: Interval): string {
-  const range = `from ${isoExact(fromMs)} to ${isoExact(toMs)} `;
-  return message.startsWith(range) ? message.slice(range.length) : message;
 }
 
 /** ISO time with milliseconds, the precision of intervals. */

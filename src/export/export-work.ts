@@ -23,7 +23,7 @@ import {
   type Wait,
 } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
-import { figuresText, slicesText } from './figure-text.ts';
+import { figuresText, rangeText, slicesText } from './figure-text.ts';
 import {
   delayBeforePlan,
   type Plan,
@@ -337,12 +337,11 @@ export class ExportWork {
   /** Records ranges whose digest still differs after the last round. A user must decide. */
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
-      const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `from ${from} to ${to} an aggregation of the service has ${figuresText(counted)}, and the files have ${figuresText(written)}${slicesText(inSlices)}`;
+      const message = `an aggregation of the service has ${figuresText(counted)}, but the files have ${figuresText(written)}${slicesText(inSlices)}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
-      this.#messages.tell(message, recordKey(order));
+      this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
     }
   }
 

@@ -2,6 +2,7 @@
 import { groupedText } from '../base/number-text.ts';
 import type { RangeFigures } from '../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../destination/slice-figures.ts';
+import type { Interval } from './message-limit.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
@@ -49,4 +50,9 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
 /** Ending of a sentence for figures that differ only within slices: `; some slices differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
+}
+
+/** Interval in messages: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
+export function rangeText({ fromMs, toMs }: Interval): string {
+  return `from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`;
 }

@@ -43,7 +43,7 @@ import { type BegunSearch, settlingMs } from './service-quirks.ts';
 /** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
-const tooNew = 'by the clock of the service the end of the interval is too new';
+const tooNew = 'the end of the interval is too new by the clock of the service';
 
 /** A judged job and the knowledge about it. */
 interface Judged {
@@ -284,9 +284,9 @@ export class IntervalSearch implements RunningSearch {
       case 'searchAgain':
         return this.#again(verdict.isFailure, verdict.message);
       case 'endsInclusive':
-        return this.#again(false, 'the service takes the end of a range for a part of it');
+        return this.#again(false, 'the service includes the end of a range');
       case 'bisect':
-        if (verdict.atMs <= fromMs) return this.#again(false, 'the search was cut before its interval');
+        if (verdict.atMs <= fromMs) return this.#again(false, 'the search was cut before the start of its interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);

@@ -97,7 +97,7 @@ export type Verdict =
       readonly message: string;
     };
 
-const statusLost = 'the answer to a status was lost, and maybe an error with it';
+const statusLost = 'the answer to a status request was lost, and may have contained an error';
 
 /** Number of repeated searches after differing figures or errors. */
 export const searchesAgain = 1;
@@ -111,7 +111,12 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
-    return again(run, 'PendingErrors', undefined, `the search brought errors: ${pendingErrors.slice(0, 3).join('; ')}`);
+    return again(
+      run,
+      'PendingErrors',
+      undefined,
+      `the search reported errors: ${pendingErrors.slice(0, 3).join('; ')}`,
+    );
   }
   const cut = sign !== undefined && isSplittable ? cutOfRun(run) : undefined;
   if (!figures) return judgeUnread(run, cut);
@@ -128,7 +133,7 @@ export function judge(run: SearchFacts): Verdict {
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
-    const problem = `the job counts ${run.jobCount} rows, and its pages have ${received - figures.overlapping}`;
+    const problem = `the job counts ${run.jobCount} rows, but its pages have ${received - figures.overlapping}`;
     return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
   }
   if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
@@ -146,7 +151,7 @@ function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
-  const problem = `${count} of ${figures.received} rows have ${time} outside of that, such as ${timeText(strayMs)}`;
+  const problem = `${count} of ${figures.received} rows have ${time} outside this range, such as ${timeText(strayMs)}`;
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
@@ -214,11 +219,11 @@ function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): V
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
-      return 'the search was not done after eight hours, when the service ends it';
+      return 'the search was not done after eight hours, the maximum of the service';
     case 'roundCount':
-      return `the search found ${jobCount} rows, as many as a limit of the service may be (where the query itself ends with so many, as by limit ${jobCount}, another number there shows that it is none)`;
+      return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself contains limit ${jobCount}, write another number there)`;
     case 'smallestLimit':
-      return `the search found ${jobCount} rows, and the service has cut one before at so many or fewer`;
+      return `the search found ${jobCount} rows, and the service has cut an earlier search at that number or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }
@@ -234,7 +239,7 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   // A search can return this number of rows, so others took their place.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
-  const message = `the millisecond ${moment} has ${counted.rows} rows, and a search returns ${figures.written} of them`;
+  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
@@ -272,7 +277,7 @@ function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): bo
 }
 
 function differenceOf(counted: number, { written }: RunFigures): string {
-  return `${counted} rows were counted, and ${written} were found`;
+  return `the service counts ${counted} rows, but the search found ${written}`;
 }
 
 /** Count from this time on by a source whose errors are known. The histogram of a job with a lost status does not qualify (E5). */
@@ -282,11 +287,8 @@ function countOf({ counted, interval, isTainted }: SearchFacts, fromMs: number):
 }
 
 function again(run: SearchFacts, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {
-  const { fromMs, toMs } = run.interval;
-  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
-  const message = `from ${from} to ${to} ${problem}`;
-  if (run.failedBefore < searchesAgain) return searchAgain(true, message);
-  return { kind: 'incomplete', reason, record: record && flagged(record, reason), message };
+  if (run.failedBefore < searchesAgain) return searchAgain(true, problem);
+  return { kind: 'incomplete', reason, record: record && flagged(record, reason), message: problem };
 }
 
 function searchAgain(isFailure: boolean, message: string): Verdict {

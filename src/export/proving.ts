@@ -209,8 +209,8 @@ function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
 
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code', handling } = cause;
-  const what = `The service refuses the aggregation by which the rows are proven (${serviceCode})`;
-  const advice = 'set proof to Count, and the manifest says that only the counts of searches prove them';
+  const what = `The service refuses the aggregation that proves the rows (${serviceCode})`;
+  const advice = 'set proof to Count, and the counts of searches alone prove them';
   return new LogfleetError({
     ...{ code: 'export.digestRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',
@@ -221,7 +221,7 @@ function digestErrors(errors: readonly string[]): LogfleetError {
   const found = errors.slice(0, 3).join('; ');
   return new LogfleetError({
     code: 'export.digestErrors',
-    message: `The aggregation by which the rows are proven brought errors: ${found}.`,
+    message: `The aggregation that proves the rows reported errors: ${found}.`,
     handling: { kind: 'backoff' },
     reason: 'CountMissing',
   });

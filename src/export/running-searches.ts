@@ -9,6 +9,7 @@ import { type CommitRecord, recordKey } from '../destination/commit-record.ts';
 import type { Histogram } from '../service/jobs/job-gathering.ts';
 import type { RunningSearch, SearchOrder, StopReason } from './export-decision.ts';
 import type { ExportDelays } from './export-delays.ts';
+import { rangeText } from './figure-text.ts';
 import type { Interval } from './message-limit.ts';
 import { RowHistogram } from './row-histogram.ts';
 import type { JobView, OpenedJob, SearchOutcome, SearchStart } from './search-tools.ts';
@@ -129,7 +130,7 @@ export class RunningSearches {
   }
 
   #learn(order: SearchOrder, outcome: SearchOutcome): void {
-    const { delays, messages, onOthers } = this.#options;
+    const { delays, onOthers } = this.#options;
     switch (outcome.kind) {
       case 'committed':
         this.#written++;
@@ -145,13 +146,13 @@ export class RunningSearches {
         break;
       case 'again':
         if (outcome.isFailure) delays.provedNothing(order);
-        delays.again(order, outcome.message);
-        if (outcome.isFailure) messages.tell(outcome.message, recordKey(order));
+        delays.again(order, `${rangeText(order)} ${outcome.message}`);
+        if (outcome.isFailure) this.#tell(order, outcome.message);
         break;
       case 'incomplete': {
         const { reason, message, figures } = outcome;
         delays.incomplete({ order, reason, message, figures });
-        messages.tell(message, recordKey(order));
+        this.#tell(order, message);
         break;
       }
       case 'failed':
@@ -160,6 +161,11 @@ export class RunningSearches {
       case 'stopped':
         break;
     }
+  }
+
+  /** Shows a message about an interval until the interval is committed. */
+  #tell(order: SearchOrder, message: string): void {
+    this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
 
   #committed(record: CommitRecord): void {

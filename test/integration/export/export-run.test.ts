@@ -44,7 +44,7 @@ describe('an export', () => {
     expect(await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 5 * minuteMs)).toBe(true);
     expect(world.condition('Reconciling')).toMatchObject({ status: 'True', reason: 'Exporting' });
     const message = () => world.condition('Ready')?.message ?? '';
-    expect(message()).toBe('Finding out where to cut the range: 2 search jobs at work.');
+    expect(message()).toBe('Determining how to divide the range: 2 search jobs run.');
     expect(await world.world.until(() => /^\d+% of the range is done, /.test(message()), 10 * minuteMs)).toBe(true);
     expect(message()).toMatch(/; 4 searches run\.$/);
     expect(await world.untilReason('Exported')).toBe(true);
@@ -78,7 +78,7 @@ describe('an export', () => {
     expect(await world.world.until(isTold, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
-      /these are all\. No page of the service describes "srcHost" of spec\.output\.fields: check/,
+      /no row is missing\. No page of the service describes "srcHost" of spec\.output\.fields: check/,
     );
   });
 
@@ -90,7 +90,7 @@ describe('an export', () => {
     first.kill();
     world.start();
     expect(await world.untilReason('Exported')).toBe(true);
-    expect(world.condition('Ready')?.message).toMatch(/these are all\.$/);
+    expect(world.condition('Ready')?.message).toMatch(/no row is missing\.$/);
   });
 
   test('figures are written at most every ten seconds', async () => {
@@ -226,7 +226,7 @@ describe('a pause', () => {
     pause(world, true);
     expect(await world.untilReason('Paused', 5_000)).toBe(true);
     const { jobsCreated } = world;
-    expect(world.condition('Ready')?.message).toContain(`Paused by ${by}: nothing new is searched.`);
+    expect(world.condition('Ready')?.message).toContain(`Paused by ${by}: no new search starts.`);
     await world.world.clock.advance(5 * minuteMs);
     expect(world.jobsActive()).toBe(0);
     expect(world.jobsCreated - jobsCreated).toBeLessThan(5);
@@ -389,7 +389,7 @@ describe('what cannot be proven', () => {
     world.start();
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Ready')?.message).toMatch(
-      /the search brought errors: .*Correct the query in another SearchExport/,
+      /the search reported errors: .*Correct the query in another SearchExport/,
     );
     expect(world.status?.pendingErrors).not.toEqual([]);
     const { jobsCreated } = world;
@@ -404,7 +404,7 @@ describe('what cannot be proven', () => {
     expect(await world.untilReason('QueryRefused')).toBe(true);
     expect(world.condition('Stalled')?.status).toBe('True');
     expect(world.condition('Ready')?.message).toMatch(
-      /; correct the query\. A SearchExport cannot change what its files hold: write a new one/,
+      /; correct the query\. These fields of a SearchExport cannot change: create another one/,
     );
     const before = world.world.journal.length;
     await world.world.clock.advance(10 * minuteMs);

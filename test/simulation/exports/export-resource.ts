@@ -106,7 +106,7 @@ export class ExportResource {
 
 /** Returns the reason behind a message. */
 function reasonOf(message: string): string {
-  if (/^the millisecond .* has .* rows, and a search returns /.test(message)) return 'MillisecondTooDense';
+  if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;
 }
 

@@ -116,7 +116,7 @@ test('what cannot be proven waits for a person, whatever succeeds meanwhile', ()
   const unproven = {
     order,
     reason: 'CountDiffers',
-    message: '3 rows were counted, and 2 were found',
+    message: 'the service counts 3 rows, but the search found 2',
     figures: undefined,
   } as const;
   delays.incomplete(unproven);

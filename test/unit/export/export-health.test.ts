@@ -22,7 +22,7 @@ const order = { segment: 0, fromMs: 0, toMs: 100 };
 const unproven = {
   order,
   reason: 'CountDiffers',
-  message: '3 rows were counted, and 2 were found',
+  message: 'the service counts 3 rows, but the search found 2',
   figures: undefined,
 } as const;
 const people = {
@@ -169,7 +169,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ searches: 2, waitingSearches: 2 }) }),
-      '42% of the range is done, 1.2M rows are written; 2 searches wait for their turn, since all search jobs of one user share what the service allows.',
+      '42% of the range is done, 1.2M rows are written; 2 searches wait for a search job, because all exports of one user share the number that the service allows.',
     ],
     [
       input({ view: viewOf({ undescribedFields: ['a', 'b', 'c', 'd'] }) }),
@@ -177,50 +177,50 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
-      '42% of the range is done, 1.2M rows are written; it is tried again soon after: The store does not answer.',
+      '42% of the range is done, 1.2M rows are written; a retry follows soon after a failure: The store does not answer.',
     ],
     [
       input({
         view: viewOf({ waitsFor: { kind: 'retry', delays: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
       }),
-      '42% of the range is done, 1.2M rows are written; it is tried again soon after: A count differs.',
+      '42% of the range is done, 1.2M rows are written; a retry follows soon after a failure: A count differs.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 1 }) }),
-      '42% of the range is done, 1.2M rows are written; 1 search runs; nothing more begins, since spec.limits.maxMessages is reached.',
+      '42% of the range is done, 1.2M rows are written; 1 search runs; no more searches start, because spec.limits.maxMessages is reached.',
     ],
     [
       input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
-      'Paused by spec.paused: nothing new is searched. 1 search that began before will be read to the end.',
+      'Paused by spec.paused: no new search starts. 1 running search will be read to the end.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
-      'spec.limits.maxMessages, 5,000, is reached: nothing more is searched. What is done stays: 1,234,567 rows are written. Raise it to go on.',
+      'spec.limits.maxMessages (5,000) is reached: no more searches start. The rows so far stay: 1,234,567 rows are written. Raise it to continue.',
     ],
     [
       input({
         view: viewOf({ waitsFor: people, unproven: [unproven, { ...unproven, order: { ...order, toMs: 50 } }] }),
       }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found; and 1 more interval, which status.incomplete names. Set spec.incompletePolicy to Keep to keep what was found, flagged, or set the annotation logfleet.dev/requestedAt to search again.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2; and 1 more interval (see status.incomplete). Set spec.incompletePolicy to Keep to write the rows found and flag the interval, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input(
         { view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) },
         { incompletePolicy: 'Keep' },
       ),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy keeps nothing of a search that brought errors.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy does not apply to a search with errors.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Set spec.incompletePolicy to Keep to keep what was found, flagged, or export a smaller range in another SearchExport.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Set spec.incompletePolicy to Keep to write the rows found and flag the interval, or export a smaller range in another SearchExport.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'TimeOver' }] }) }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Export a smaller range in another SearchExport.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Export a smaller range in another SearchExport.',
     ],
     [
       input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
@@ -228,26 +228,26 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []) }) }),
-      '1 row is in 3 files, and the manifest proves that these are all.',
+      '1 row is in 3 files, and the manifest proves that no row is missing.',
     ],
     [
       input(
         { view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) },
         { incompletePolicy: 'Keep' },
       ),
-      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names.',
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete).',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
-      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete, which status.incomplete names, and spec.incompletePolicy is Fail. Set it to Keep to accept them, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt: the export then begins anew.',
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete), and spec.incompletePolicy is Fail. Set it to Keep to accept them, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt: the export then starts again.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
-      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and now is what it says.',
+      'The rest of the range is newer than now minus spec.settleDelay. The next search starts at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and its time counts.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
-      'What is left is newer than now minus spec.settleDelay: the next of it is searched at 1970-01-01T00:00:00.000Z.',
+      'The rest of the range is newer than now minus spec.settleDelay. The next search starts at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# says it in a sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
@@ -274,38 +274,38 @@ describe('the wording of an export as a process', () => {
     [
       'a manifest: deadline',
       input({ wording: byManifest, view: over }),
-      'spec.activeDeadlineSeconds is over: nothing more is searched. Run it again to go on.',
+      'spec.activeDeadlineSeconds has passed: no more searches start. Run it again to continue.',
     ],
     [
       'a manifest: incomplete intervals',
       input({ wording: byManifest, view: kept }, keep),
-      '5 rows are in 3 files; the manifest flags 1 interval as incomplete, as listed below.',
+      '5 rows are in 3 files; the manifest flags 1 interval as incomplete (listed below).',
     ],
     [
       'flags: deadline',
       input({ wording: byFlags, view: over }),
-      '--active-deadline-seconds is over: nothing more is searched. Run it again to go on.',
+      '--active-deadline-seconds has passed: no more searches start. Run it again to continue.',
     ],
     [
       'flags: limit',
       input({ wording: byFlags, view: limited }),
-      '--max-messages, 5,000, is reached: nothing more is searched. What is done stays: 1,234,567 rows are written. Raise it to go on.',
+      '--max-messages (5,000) is reached: no more searches start. The rows so far stay: 1,234,567 rows are written. Raise it to continue.',
     ],
     [
       'flags: rows that cannot be proven',
       input({ wording: byFlags, view: open }),
-      'Not all rows can be proven: 3 rows were counted, and 2 were found. Set --incomplete-policy to Keep to keep what was found, flagged, or run it again to search again.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Set --incomplete-policy to Keep to write the rows found and flag the interval, or run it again to search again.',
     ],
     [
       'stdout: limit',
       input({ wording: toStdout, view: limited }),
-      '--max-messages, 5,000, is reached: nothing more is searched. No row has gone to stdout: rows go there once all are proven. Raise it, and the export begins anew.',
+      '--max-messages (5,000) is reached: no more searches start. No row has gone to stdout: rows go there once all are proven. Raise it, and the export starts again.',
     ],
-    ['stdout: complete', input({ wording: toStdout, view: complete }), '5 rows go to stdout, and all rows are proven.'],
+    ['stdout: complete', input({ wording: toStdout, view: complete }), '5 rows go to stdout, and no row is missing.'],
     [
       'stdout: incomplete intervals',
       input({ wording: toStdout, view: kept }, keep),
-      '5 rows go to stdout, with 1 interval incomplete, as listed below.',
+      '5 rows go to stdout, with 1 interval incomplete (listed below).',
     ],
   ])('%s', (_, given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
@@ -320,7 +320,7 @@ describe('the wording of an export as a process', () => {
       (wording) => exportHealth(input({ wording, view: viewOf({ lastError }) })).message,
     );
     expect(messages).toEqual([
-      'the service answered 400; correct the query. A SearchExport cannot change what its files hold: write a new one, with another name.',
+      'the service answered 400; correct the query. These fields of a SearchExport cannot change: create another one with another name.',
       'the service answered 400; correct the query',
     ]);
   });

@@ -11,6 +11,7 @@ import { Writer } from '../../../src/destination/writer.ts';
 import type { PlannedExport, PlanningView, PlanOptions } from '../../../src/export/export-planning.ts';
 import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
 import { ExportWork } from '../../../src/export/export-work.ts';
+import { rangeText } from '../../../src/export/figure-text.ts';
 import type { SearchTools } from '../../../src/export/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work-view.ts';
@@ -466,8 +467,11 @@ describe('a search', () => {
     world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
     await world.advance();
     expect(world.search(0).start.failedBefore).toBe(0);
-    world.search(0).end({ kind: 'again', isFailure: true, message: '3 rows were counted, and 2 were found' });
-    expect(await world.advance()).toMatchObject({ messages: ['3 rows were counted, and 2 were found'] });
+    world
+      .search(0)
+      .end({ kind: 'again', isFailure: true, message: 'the service counts 3 rows, but the search found 2' });
+    const message = `${rangeText(order(0))} the service counts 3 rows, but the search found 2`;
+    expect(await world.advance()).toMatchObject({ messages: [message] });
     expect(world.search(0).start.failedBefore).toBe(1);
     expect(await world.commit(0)).toMatchObject({ messages: [] });
   });
@@ -475,7 +479,7 @@ describe('a search', () => {
   test('that cannot be proven waits for a person, who may have it tried anew', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
-    const message = '3 rows were counted, and 2 were found';
+    const message = 'the service counts 3 rows, but the search found 2';
     world.search(0).end({ kind: 'incomplete', reason: 'CountDiffers', message, figures: undefined });
     await world.advance();
     await world.commit(1);
@@ -489,7 +493,9 @@ describe('a search', () => {
   test('that runs while a person has all tried anew is the first one again', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
-    world.search(0).end({ kind: 'again', isFailure: true, message: '3 rows were counted, and 2 were found' });
+    world
+      .search(0)
+      .end({ kind: 'again', isFailure: true, message: 'the service counts 3 rows, but the search found 2' });
     await world.advance();
     expect(world.search(0).start.failedBefore).toBe(1);
     world.work.tryAgain();

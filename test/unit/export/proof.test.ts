@@ -175,7 +175,7 @@ describe('a whole interval', () => {
       kind: 'incomplete',
       reason: 'PendingErrors',
       record: undefined,
-      message: 'from 1970-01-01T00:00:00.100Z to 1970-01-01T00:00:00.200Z the search brought errors: a; b; c',
+      message: 'the search reported errors: a; b; c',
     });
   });
 
@@ -183,7 +183,7 @@ describe('a whole interval', () => {
     const verdict = judge(run({ jobCount: 11, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       record: { written: 10, count: { rows: 11, source: 'Job' }, incomplete: { reason: 'CountDiffers' } },
-      message: expect.stringContaining('the job counts 11 rows, and its pages have 10'),
+      message: expect.stringContaining('the job counts 11 rows, but its pages have 10'),
     });
   });
 });
@@ -359,7 +359,7 @@ describe('a cut interval (E4)', () => {
       cutRun({ sign: 'smallestLimit', jobCount: 300_000, isSplittable: false, figures: undefined }),
       {
         kind: 'incomplete',
-        message: expect.stringContaining('found 300000 rows, and the service has cut one') as string,
+        message: expect.stringContaining('found 300000 rows, and the service has cut an earlier search') as string,
       },
     ],
     [
@@ -449,7 +449,7 @@ describe('a dense millisecond (E4)', () => {
         count: { rows: 13 },
         incomplete: { reason: 'MillisecondTooDense' },
       },
-      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, and a search returns 12 of them',
+      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, but a search returns only 12 of them',
     });
   });
 });
