@@ -8,6 +8,7 @@ import type {
   PersonAction,
   ReasonCount,
   StageStatus,
+  TaskSample,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
@@ -26,6 +27,8 @@ export interface ViewOptions {
   readonly nowMs: number;
   readonly steps?: NextSteps;
 }
+
+type RolloutRecord = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /** Maximum number of rows in a table. The status has more. */
 const maxRows = 10;
@@ -110,18 +113,15 @@ function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint
 }
 
 function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
-  if (all.length === 0) return [];
   const { nowMs, steps: { approve } = {}, width } = options;
-  const rows = all.map((stage) => [
-    stage.name,
-    renderStageState(stage, nowMs),
-    `${stage.updated}/${stage.members}`,
-    failedOf(stage),
-    stage.startTime === undefined ? '' : `${renderAgeSince(stage.startTime, nowMs)} ago`,
-  ]);
-  const headings = ['stage', 'state', 'updated', 'failed', 'started'];
-  const how = approve === undefined ? [] : wrap(`to approve: ${approve}`, Math.max(20, width - 2));
-  return [...renderTable(headings, rows, width - 2).map((line) => clip(line, width - 2)), ...how];
+  const lines = tableOf(all, options, {
+    stage: ({ name }) => name,
+    state: (stage) => renderStageState(stage, nowMs),
+    updated: ({ updated, members }) => `${updated}/${members}`,
+    failed: failedOf,
+    started: ({ startTime }) => (startTime === undefined ? '' : `${renderAgeSince(startTime, nowMs)} ago`),
+  });
+  return approve === undefined ? lines : [...lines, ...wrap(`to approve: ${approve}`, Math.max(20, width - 2))];
 }
 
 /** `0 (3 attempts)`: collectors that failed and were retried or upgraded since count only as attempts. */
@@ -129,17 +129,12 @@ function failedOf({ failed, failedAttempts = 0 }: StageStatus): string {
   return failedAttempts > failed ? `${failed} (${counted(failedAttempts, 'attempt')})` : `${failed}`;
 }
 
-function versions(
-  { versions: counts = [], targetVersion }: CollectorVersionPolicyStatus,
-  options: ViewOptions,
-): readonly string[] {
-  if (counts.length === 0) return [];
-  const rows = counts.map(({ version, count }) => [
-    version || '(none)',
-    String(count),
-    version === targetVersion ? 'target' : '',
-  ]);
-  return shortened(['version', 'collectors', ''], rows, rows.length, options);
+function versions({ versions: counts = [], targetVersion }: CollectorVersionPolicyStatus, options: ViewOptions) {
+  return shortened(counts, counts.length, options, {
+    version: ({ version }) => version || '(none)',
+    collectors: ({ count }) => String(count),
+    '': ({ version }) => (version === targetVersion ? 'target' : ''),
+  });
 }
 
 function reasons(all: readonly ReasonCount[], width: number): readonly string[] {
@@ -150,45 +145,47 @@ function reasons(all: readonly ReasonCount[], width: number): readonly string[] 
   );
 }
 
+/** Columns of all upgrades. */
+const ofTask = {
+  collector: ({ collector }: TaskSample) => collector,
+  from: ({ from = '' }: TaskSample) => from,
+  to: ({ to }: TaskSample) => to,
+  state: ({ state }: TaskSample) => state,
+};
+
 function inFlight({ tasks = [], collectors }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
-  if (open.length === 0) return [];
-  const rows = open.map((task) => [
-    task.collector,
-    task.from ?? '',
-    task.to,
-    task.state,
-    renderAgeSince(task.startTime, options.nowMs),
-    task.id ?? '',
-  ]);
-  const headings = ['collector', 'from', 'to', 'state', 'for', 'task'];
-  return shortened(headings, rows, Math.max(open.length, collectors?.inProgress ?? 0), options);
+  return shortened(open, Math.max(open.length, collectors?.inProgress ?? 0), options, {
+    ...ofTask,
+    for: ({ startTime }) => renderAgeSince(startTime, options.nowMs),
+    task: ({ id = '' }) => id,
+  });
 }
 
 function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   const over = tasks.filter(({ endTime }) => endTime !== undefined);
-  if (over.length === 0) return [];
-  const rows = over.map((task) => [
-    task.collector,
-    task.from ?? '',
-    task.to,
-    task.state,
-    `${renderAgeSince(task.endTime, options.nowMs)} ago`,
-    task.message ?? '',
-  ]);
-  return shortened(['collector', 'from', 'to', 'state', 'ended', 'message'], rows, over.length, options);
+  return shortened(over, over.length, options, {
+    ...ofTask,
+    ended: ({ endTime }) => `${renderAgeSince(endTime, options.nowMs)} ago`,
+    message: ({ message = '' }) => message,
+  });
 }
 
-/** Table of the first rows, cut to the width of the window, and the number of rows that are left out. */
-function shortened(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-  total: number,
-  { width }: ViewOptions,
-): readonly string[] {
-  const lines = renderTable(headings, rows.slice(0, maxRows)).map((line) => clip(line, width - 2));
-  const more = total - Math.min(rows.length, maxRows);
-  return more > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
+/** Cells of a table by heading. */
+type Columns<T> = Readonly<Record<string, (item: T) => string>>;
+
+/** Table that fits the window. Empty without items. */
+function tableOf<T>(items: readonly T[], { width }: ViewOptions, columns: Columns<T>): readonly string[] {
+  if (items.length === 0) return [];
+  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)));
+  return renderTable(Object.keys(columns), rows, width - 2).map((line) => clip(line, width - 2));
+}
+
+/** Table of the first items, and the number of items that are left out. */
+function shortened<T>(items: readonly T[], total: number, options: ViewOptions, columns: Columns<T>) {
+  const lines = tableOf(items.slice(0, maxRows), options, columns);
+  const more = total - Math.min(items.length, maxRows);
+  return more > 0 && lines.length > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
 }
 
 function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): readonly string[] {
@@ -197,20 +194,18 @@ function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): r
 
 /** Former rollouts, each with the actions of people below it. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
-  if (records.length === 0) return [];
-  const rows = records.map((record) => [
-    record.id,
-    record.outcome,
-    String(record.updated),
-    String(record.failed),
-    renderDuration(Math.max(0, Date.parse(record.completionTime) - Date.parse(record.startTime))),
-    `${renderAgeSince(record.completionTime, options.nowMs)} ago`,
-  ]);
-  const [headings = '', ...lines] = renderTable(
-    ['rollout', 'outcome', 'updated', 'failed', 'took', 'ended'],
-    rows,
-    options.width - 2,
-  ).map((line) => clip(line, options.width - 2));
-  const done = (index: number) => actions(records[index]?.actions ?? [], { ...options, width: options.width - 2 });
-  return [headings, ...lines.flatMap((line, index) => [line, ...done(index).map((action) => `  ${action}`)])];
+  const took = ({ startTime, completionTime }: RolloutRecord) =>
+    renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));
+  const lines = tableOf(records, options, {
+    rollout: ({ id }) => id,
+    outcome: ({ outcome }) => outcome,
+    updated: ({ updated }) => String(updated),
+    failed: ({ failed }) => String(failed),
+    took,
+    ended: ({ completionTime }) => `${renderAgeSince(completionTime, options.nowMs)} ago`,
+  });
+  return lines.flatMap((line, index) => {
+    const done = actions(records[index - 1]?.actions ?? [], { ...options, width: options.width - 2 });
+    return [line, ...done.map((action) => `  ${action}`)];
+  });
 }
