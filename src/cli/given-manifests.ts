@@ -91,9 +91,9 @@ export async function secretsOf(
     get: async (key): Promise<ReadonlyMap<string, SecretText> | undefined> => {
       const members = given.get(keyText(key))?.members;
       if (members) return members;
-      const standing = await place.secrets.get(key);
-      if (standing) placed.add(keyText(key));
-      return standing ?? variables;
+      const existing = await place.secrets.get(key);
+      if (existing) placed.add(keyText(key));
+      return existing ?? variables;
     },
     takesVariables: (key) => place.takesVariables && !given.has(keyText(key)) && !placed.has(keyText(key)),
   };

@@ -7,7 +7,7 @@ import type { Output } from './context.ts';
 import type { LogOptions } from './options.ts';
 
 /** True if warnings of the log appeared on stderr as text. */
-export function tellsWarnings({ logFormat, logLevel }: LogOptions, { isTTY }: Output): boolean {
+export function showsWarnings({ logFormat, logLevel }: LogOptions, { isTTY }: Output): boolean {
   return isText(logFormat, isTTY) && logLevel !== 'error';
 }
 

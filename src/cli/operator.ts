@@ -33,7 +33,7 @@ export interface OperatorOptions {
 
 /** Maximum time that a shutdown waits for answers to requests in flight. */
 const drainMs = 5_000;
-const drainLookMs = 50;
+const drainPollMs = 50;
 const policyWorkers = 16;
 const exportWorkers = 16;
 
@@ -110,7 +110,7 @@ export class Operator {
     const reconcilers = [this.#policyReconciler, this.#exportReconciler];
     for (const reconciler of reconcilers) reconciler.drain();
     while (!reconcilers.every((reconciler) => reconciler.drained()) && clock.monotonic() < deadlineMs) {
-      await sleep(clock, drainLookMs);
+      await sleep(clock, drainPollMs);
     }
     await this.kill();
   }

@@ -126,17 +126,17 @@ async function work(
   if (signal.aborted) {
     const nothing = 'interrupted; no row was printed';
     const flags = sink === undefined ? '' : fixedRangeFlags(options, ended);
-    const said = sink?.kind === 'stdout' ? nothing : renderInterruption([ended], flags);
-    stderr.write(`logfleet export: ${said}\n`);
+    const text = sink?.kind === 'stdout' ? nothing : renderInterruption([ended], flags);
+    stderr.write(`logfleet export: ${text}\n`);
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
   // No status remains for later, so everything is printed here.
-  const said = [
+  const text = [
     renderOutcome(ended, stepOptions, undefined),
     ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY),
   ];
-  stderr.write(said.map((line) => `${line}\n`).join(''));
+  stderr.write(text.map((line) => `${line}\n`).join(''));
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   if (signal.aborted) return exitStatus.interrupted;

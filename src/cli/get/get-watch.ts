@@ -147,8 +147,8 @@ class ScreenPresenter implements Presenter {
   /** Lines above the resources, since the resources can be old. */
   #notes(nowMs: number): readonly string[] {
     const { message, sinceMs = nowMs } = this.#trouble ?? {};
-    const told = `Not up to date for ${renderAge(nowMs - sinceMs)}, trying again: ${message}`;
-    return [...(message === undefined ? [] : [told]), ...(this.#idle === undefined ? [] : [this.#idle])].map(printable);
+    const text = `Not up to date for ${renderAge(nowMs - sinceMs)}, trying again: ${message}`;
+    return [...(message === undefined ? [] : [text]), ...(this.#idle === undefined ? [] : [this.#idle])].map(printable);
   }
 }
 

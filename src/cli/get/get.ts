@@ -79,11 +79,11 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
         });
   const all = parkedLines.length === 0 ? lines : [...lines, '', ...parkedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));
-  await tellIdle(resources, reader, context);
+  await reportIdle(resources, reader, context);
 }
 
 /** Warns if no process works on the directory. The status of a killed process does not change, and would look current. */
-async function tellIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
+async function reportIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
   if (resources.every(isComplete)) return;
   const note = await reader.idleNote?.();
   if (note !== undefined) stderr.write(`${note}\n`);
@@ -111,7 +111,7 @@ async function follow(
   if (name !== undefined) namespace = first[0]?.metadata.namespace;
   const presenter = createPresenter(request, showsNamespace(request, reader), context, clock);
   const byKind = new Map<KindName, readonly AnyResource[]>();
-  const lookWhetherIdle = async () => {
+  const checkIdle = async () => {
     const shown = byKind.size === 0 ? first : [...byKind.values()].flat();
     presenter.idle(shown.every(isComplete) ? undefined : await reader.idleNote?.());
   };
@@ -123,10 +123,10 @@ async function follow(
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   try {
-    const tellsIdle = reader.idleNote && options.output !== 'json' && options.output !== 'yaml';
-    if (tellsIdle) await lookWhetherIdle();
+    const reportsIdle = reader.idleNote && options.output !== 'json' && options.output !== 'yaml';
+    if (reportsIdle) await checkIdle();
     await Promise.all([
-      ...(tellsIdle ? [everyNowAndThen(lookWhetherIdle, clock, signal)] : []),
+      ...(reportsIdle ? [repeat(checkIdle, clock, signal)] : []),
       ...request.kinds.map(async (kind) => {
         try {
           await reader.follow(
@@ -152,11 +152,11 @@ async function follow(
 }
 
 /** Interval of the checks whether a process works on the directory. */
-const idleLookMs = 5_000;
+const idleCheckMs = 5_000;
 
-async function everyNowAndThen(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await sleep(clock, idleLookMs, signal).catch(() => {});
+    await sleep(clock, idleCheckMs, signal).catch(() => {});
     if (!signal.aborted) await look();
   }
 }

@@ -26,7 +26,7 @@ export interface LiveViewOptions {
 const shortestRedrawMs = 250;
 /** Interval of redraws without changes, for ages and rates. */
 const idleRedrawMs = 1_000;
-const keptEvents = 20;
+const maxEvents = 20;
 /** Without a terminal: time after which a resource that stands still reports its reason. The time doubles with each report. */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -98,7 +98,7 @@ export class LiveView {
     const shown = this.#shown.get(keyOf(key));
     if (!shown) return;
     shown.events.push({ ...event, atMs: this.#clock.now() });
-    if (shown.events.length > keptEvents) shown.events.shift();
+    if (shown.events.length > maxEvents) shown.events.shift();
     if (this.#screen) this.#drawSoon();
   }
 
@@ -170,17 +170,17 @@ export class LiveView {
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
       // A resource that was at work at its last line can be waiting now, with the same key.
-      if (shown.quiet === undefined) this.#tellWhy(shown, firstQuietMs);
+      if (shown.quiet === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
     shown.lineKey = line.key;
     this.#write(line.line);
     shown.message = line.message;
-    this.#tellWhy(shown, firstQuietMs);
+    this.#scheduleReason(shown, firstQuietMs);
   }
 
   /** Schedules a report of the reason after this time without a line. */
-  #tellWhy(shown: Shown, quietMs: number): void {
+  #scheduleReason(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
     shown.quiet = undefined;
     if (this.#ended || this.#reasonOf(shown) === undefined) return;
@@ -191,7 +191,7 @@ export class LiveView {
         this.#write(`${why.name}: ${why.message}${renderNextStep(this.#stepsOf(shown.resource))}`);
         shown.message = why.message;
       }
-      this.#tellWhy(shown, Math.min(2 * quietMs, longestQuietMs));
+      this.#scheduleReason(shown, Math.min(2 * quietMs, longestQuietMs));
     });
   }
 

@@ -26,7 +26,7 @@ export function approveCommand(
     const rollout = rolloutOf(resource, 'approve');
     const stages = resource.status?.stages ?? [];
     const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
-    const unheard = unheardBefore(resource, rollout, stages, wanted);
+    const unheard = unreadApprovalBefore(resource, rollout, stages, wanted);
     if (unheard !== undefined) {
       const first = `the operator has not read the approval of stage ${unheard} yet`;
       throw nothingToDo(
@@ -52,7 +52,7 @@ function awaiting(resource: CollectorVersionPolicy, { id }: Rollout, stages: rea
 }
 
 /** Stage whose approval the operator has not read yet. The annotation holds one approval, so another one would replace it. */
-function unheardBefore(
+function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
   { id, actions = [] }: Rollout,
   stages: readonly StageStatus[],
@@ -91,15 +91,15 @@ function approve(
   const { name, state } = stage;
   const value = `${id}/${name}${markOf(rollout, name)}`;
   if (resource.metadata.annotations[annotations.approve] === value) {
-    return { annotation: undefined, said: `stage ${name} of rollout ${id} is already approved.` };
+    return { annotation: undefined, report: `stage ${name} of rollout ${id} is already approved.` };
   }
   const annotation = { name: annotations.approve, value };
   const paused = resumeStep(resource, options);
   const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
   switch (state) {
     case 'AwaitingApproval': {
-      const said = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded now${renderOffline(resource)}.${also}`;
-      return { annotation, said };
+      const report = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded now${renderOffline(resource)}.${also}`;
+      return { annotation, report };
     }
     case 'Pending':
       if (!needsApproval(resource, name)) {
@@ -107,7 +107,7 @@ function approve(
       }
       return {
         annotation,
-        said: `approved stage ${name} of rollout ${id} in advance: it starts after the stages before it.${also}`,
+        report: `approved stage ${name} of rollout ${id} in advance: it starts after the stages before it.${also}`,
       };
     case 'Stopped': {
       const retry = commandLine('retry', resource, options);

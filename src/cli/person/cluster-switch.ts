@@ -49,7 +49,7 @@ export async function findSwitch(
     ...(contextName === undefined ? {} : { context: contextName }),
   });
   return {
-    whose: `of the operator in namespace ${namespace}`,
+    scope: `of the operator in namespace ${namespace}`,
     flags: `${cluster} --operator-namespace ${shellWord(namespace)}`,
     pausedBy: () => pausedBy(client, namespace),
     set: (paused) => write(client, namespace, paused),
@@ -128,7 +128,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
  */
 export interface OperatorSwitch {
   /** The paused resources, as a clause after "everything": `in ./policies`. */
-  readonly whose: string;
+  readonly scope: string;
   /** Flags with which another command finds the same switch, each after a blank. */
   readonly flags: string;
   /** Cause of the pause, as a clause after "paused by". Undefined if nothing pauses. */

@@ -1,5 +1,5 @@
 /**
- * `logfleet forget`: discards the state of a resource whose manifest was deleted from a directory (D4). The command writes a request. The
+ * `logfleet forget`: discards the state of a resource scope manifest was deleted from a directory (D4). The command writes a request. The
  * process that works on the directory, or the next one, carries it out.
  */
 import { kinds } from '../../api/kinds.ts';
@@ -29,8 +29,8 @@ export async function forgetCommand(
   const view = await DirectoryView.open({ directories: [directory], clock, random: systemRandom });
   const isMeant = ({ metadata }: ResourceRecord['resource']) =>
     metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
-  const standing = [...view.resources(kind).list()].find(isMeant);
-  if (standing) throw stillThere(target, dir);
+  const existing = [...view.resources(kind).list()].find(isMeant);
+  if (existing) throw stillThere(target, dir);
   const parked = view.parked().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = parked;
   if (!one) throw nothingParked(target, dir);

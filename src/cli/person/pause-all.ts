@@ -21,8 +21,8 @@ export async function pauseAllCommand(
 ): Promise<number> {
   const operator = await open(options, context);
   try {
-    const { said, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
-    context.stdout.write(`everything ${operator.whose}: ${said}\n`);
+    const { report, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
+    context.stdout.write(`everything ${operator.scope}: ${report}\n`);
     const idle = await operator.idleNote?.();
     if (idle !== undefined) context.stderr.write(`${idle}\n`);
     return status;
@@ -33,7 +33,7 @@ export async function pauseAllCommand(
 
 interface Outcome {
   /** Clause after "everything of …: ". */
-  readonly said: string;
+  readonly report: string;
   readonly status: number;
 }
 
@@ -41,17 +41,17 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `was already paused by ${before}`;
-  const said = `${state}; upgrades and searches in flight end by themselves. To resume: logfleet resume --all${operator.flags}`;
-  return { said, status: exitStatus.ok };
+  const report = `${state}; upgrades and searches in flight end by themselves. To resume: logfleet resume --all${operator.flags}`;
+  return { report, status: exitStatus.ok };
 }
 
 /** Resumes everything. A pause in a manifest stays, since Git owns the manifest; the command then fails. */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
-  if ((await operator.pausedBy()) === undefined) return { said: 'was not paused.', status: exitStatus.ok };
+  if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);
   const still = await operator.pausedBy();
-  if (still === undefined) return { said: 'resumed.', status: exitStatus.ok };
-  return { said: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
+  if (still === undefined) return { report: 'resumed.', status: exitStatus.ok };
+  return { report: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
 }
 
 type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
@@ -79,7 +79,7 @@ async function openDirectorySwitch(
   const directory = await existingDirectory(dir, context);
   const view = await DirectoryView.open({ directories: [directory], clock, random });
   return {
-    whose: `in ${dir}`,
+    scope: `in ${dir}`,
     flags: targetFlags({ dir }),
     pausedBy: async () => {
       await view.refresh();

@@ -24,7 +24,7 @@ export function pauseCommand(
     if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
     const already = isPausedByAnnotation(resource);
     const annotation = already ? undefined : { name: annotations.paused, value: 'true' };
-    return { annotation, said: renderPause(resource, already, options) };
+    return { annotation, report: renderPause(resource, already, options) };
   });
 }
 
@@ -38,8 +38,8 @@ export function resumeCommand(
     const already = !isPausedByAnnotation(resource);
     const annotation = already ? undefined : { name: annotations.paused, value: undefined };
     const everything = pauseOfAll(resource, reader);
-    const isInVain = resource.spec.paused || everything !== undefined;
-    return { annotation, said: renderResumption(resource, already, everything, options), isInVain };
+    const isIneffective = resource.spec.paused || everything !== undefined;
+    return { annotation, report: renderResumption(resource, already, everything, options), isIneffective };
   });
 }
 

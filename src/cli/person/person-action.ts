@@ -17,9 +17,9 @@ export interface PersonAction {
   /** Undefined if the resource has the annotation already. */
   readonly annotation: Annotation | undefined;
   /** Result, as a clause after "cvp/production in namespace logging: ". */
-  readonly said: string;
+  readonly report: string;
   /** True if the action has not the wanted effect, so that the command ends with 1. */
-  readonly isInVain?: boolean;
+  readonly isIneffective?: boolean;
 }
 
 /** Applies `decide` to the resource that `target` names. If `decide` throws, nothing changes. */
@@ -34,14 +34,14 @@ export async function act(
   const reader = await open(options, context);
   try {
     const resource = await findResource(reader, kind, name, options);
-    const { annotation, said, isInVain = false } = decide(resource, reader);
+    const { annotation, report, isIneffective = false } = decide(resource, reader);
     if (annotation) await reader.annotate(kind, resource.metadata, annotation);
     context.stdout.write(
-      `${referenceOf(resource.kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${said}\n`,
+      `${referenceOf(resource.kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${report}\n`,
     );
     const idle = await reader.idleNote?.();
     if (idle !== undefined) context.stderr.write(`${idle}\n`);
-    return isInVain ? exitStatus.failed : exitStatus.ok;
+    return isIneffective ? exitStatus.failed : exitStatus.ok;
   } finally {
     await reader.close();
   }

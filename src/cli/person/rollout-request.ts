@@ -29,7 +29,7 @@ export function retryCommand(
     if (!isStopped(resource) && !hasFailures(resource)) {
       throw nothingToDo(resource, `rollout ${id} is not stopped and has no failures`);
     }
-    return { annotation: request(annotations.retry, id, clock), said: renderRetry(resource, id, failed, options) };
+    return { annotation: request(annotations.retry, id, clock), report: renderRetry(resource, id, failed, options) };
   });
 }
 
@@ -54,8 +54,8 @@ export function abortCommand(
         throw nothingToDo(resource, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
       }
       const running = renderInProgress(resource);
-      const said = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
-      return { annotation: request(annotations.abort, id, clock), said };
+      const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+      return { annotation: request(annotations.abort, id, clock), report };
     },
   );
 }

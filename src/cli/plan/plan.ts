@@ -139,8 +139,8 @@ async function exportsAmong(
 ): Promise<readonly SearchExport[]> {
   const given = decoded.flatMap(({ resources }) => resources.filter(({ kind }) => kind === 'SearchExport'));
   const found = await Promise.all(given.map(({ key }) => place.findExport(key)));
-  const standing = new Map(found.flatMap((each) => (each ? [[keyText(each.metadata), each] as const] : [])));
-  return resourcesIn('SearchExport', decoded, ports, standing);
+  const existing = new Map(found.flatMap((each) => (each ? [[keyText(each.metadata), each] as const] : [])));
+  return resourcesIn('SearchExport', decoded, ports, existing);
 }
 
 function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {

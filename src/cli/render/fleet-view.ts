@@ -51,7 +51,7 @@ export function renderFleet(live: FleetView, options: LiveViewOptions): readonly
     const newest = status?.rollout?.actions?.slice(-detail.actions || Number.POSITIVE_INFINITY) ?? [];
     return {
       headline: headlineOf(view),
-      figures: [...fleet(status?.collectors, width, paint), ...pace(view), ...course(view, width)],
+      figures: [...fleet(status?.collectors, width, paint), ...pace(view), ...rolloutAndWindow(view, width)],
       wait: waiting(view),
       blocks: [
         ['Stages', stages(view, detail.stages, width - 2, paint)],
@@ -133,7 +133,7 @@ function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView)
 }
 
 /** Id of the rollout, for commands, and the maintenance window. */
-function course({ status, nowMs }: FleetView, width: number): readonly string[] {
+function rolloutAndWindow({ status, nowMs }: FleetView, width: number): readonly string[] {
   if (!status) return [];
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
@@ -211,8 +211,8 @@ function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string
   const nameWidth = Math.max(0, ...names.map(widthOf));
   return shown.map(({ from, to, state, startTime }, index) => {
     const name = names[index] ?? '';
-    const way = printable(`${from ?? '?'} → ${to}`);
-    return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${way}  ${printable(state)}, ${renderAgeSince(startTime, nowMs)}`;
+    const versions = printable(`${from ?? '?'} → ${to}`);
+    return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${versions}  ${printable(state)}, ${renderAgeSince(startTime, nowMs)}`;
   });
 }
 

@@ -69,7 +69,7 @@ export function renderLiveView<D extends { readonly events: number }>(
       headline(parts.headline, width, paint),
       ...yellow(behind),
       ...parts.figures,
-      ...standstill(status, steps, width, paint),
+      ...renderStall(status, steps, width, paint),
       ...yellow(parts.wait),
       ...parts.blocks.flatMap(([title, inner]) => block(title, inner, paint)),
       ...block('Latest', eventLines(events, detail.events, width - 2, paint), paint),
@@ -102,16 +102,16 @@ function headline(parts: Headline, width: number, paint: Paint): string {
 }
 
 /** Why the resource stands still, and the step that ends a pause or a stop. Empty while the resource is ready or at work. */
-function standstill(
+function renderStall(
   status: WithConditions | undefined,
   { approve: _, ...steps }: NextSteps | undefined = {},
   width: number,
   paint: Paint,
 ): readonly string[] {
-  const stands = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
-  if (!stands || holds(status, 'Ready') || holds(status, 'Reconciling')) return [];
-  const colour = stands.type === 'Stalled' ? 'red' : 'yellow';
-  return wrap(printable(stands.message + renderNextStep(steps)), width).map((line) => paint(colour, line));
+  const cause = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
+  if (!cause || holds(status, 'Ready') || holds(status, 'Reconciling')) return [];
+  const colour = cause.type === 'Stalled' ? 'red' : 'yellow';
+  return wrap(printable(cause.message + renderNextStep(steps)), width).map((line) => paint(colour, line));
 }
 
 /** `done in about 5m`. Undefined without an estimate, or if the estimate has passed. */
@@ -131,9 +131,9 @@ const maxEventLines = 2;
 function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);
-    const [head, said] = [printable(name), printable(message)];
+    const [head, text] = [printable(name), printable(message)];
     const room = Math.max(20, width - timeWidth);
-    const [first = '', ...rest] = wrap(`${head}  ${said}`, room);
+    const [first = '', ...rest] = wrap(`${head}  ${text}`, room);
     const colour = type === 'Warning' ? 'yellow' : 'bold';
     const lines = [`${at}  ${paint(colour, head)}${first.slice(head.length)}`];
     if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), (maxEventLines - 1) * room));

@@ -49,12 +49,12 @@ export function renderStages(
   const room = Math.min(widestBar, width - taken);
   const lines = shown.flatMap((stage, index) => {
     const { state } = stage;
-    const told = (counts[index] ?? '').trimEnd();
+    const figures = (counts[index] ?? '').trimEnd();
     const cells = [
       names[index] ?? '',
       paint(stageColours[state], states[index] ?? ''),
       ...(room < shortestBar ? [] : [renderStageBar(stage, room, paint)]),
-      renderFailures(stage) === undefined ? told : paint('red', told),
+      renderFailures(stage) === undefined ? figures : paint('red', figures),
     ];
     const isAwaited = state === 'AwaitingApproval' && approve !== undefined;
     const how = isAwaited ? wrap(`to approve: ${approve}`, width - gap.length) : [];

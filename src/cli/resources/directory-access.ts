@@ -14,7 +14,7 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
-import { keptUntil } from '../../host/directory/resource-records.ts';
+import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
@@ -126,7 +126,7 @@ class DirectoryReader implements ResourceReader {
       const { resource, directory, manifest, parkedSince = '' } = record;
       const { namespace, name } = resource.metadata;
       const file = join(directory === this.#directory ? this.place : directory, manifest);
-      const times = { sinceMs: Date.parse(parkedSince), untilMs: keptUntil(record) };
+      const times = { sinceMs: Date.parse(parkedSince), untilMs: retainedUntil(record) };
       return { kind: resource.kind, key: { namespace, name }, file, ...times };
     });
   }

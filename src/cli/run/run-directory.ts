@@ -13,7 +13,7 @@ import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { secretFromVariables } from '../given-manifests.ts';
 import { LiveOperator } from '../live/live-operator.ts';
-import { tellsWarnings } from '../logging.ts';
+import { showsWarnings } from '../logging.ts';
 import type { RunOptions } from '../options.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
@@ -86,7 +86,7 @@ async function runUntilEnd(
 /** Reports problems and notices that the log has not reported. Returns whether a manifest has an error. */
 function reportProblems(host: DirectoryHost, options: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
-  const isLogged = tellsWarnings(options, stderr);
+  const isLogged = showsWarnings(options, stderr);
   if (!isLogged) {
     for (const problem of problems) stderr.write(`${renderFinding(problem)}\n`);
     for (const notice of host.notices()) stderr.write(`logfleet run: ${notice}\n`);

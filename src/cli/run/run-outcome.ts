@@ -91,8 +91,8 @@ export function renderInterruption(resources: readonly AnyResource[], flags = ''
     return `interrupted; ${counted(running, 'upgrade')} ${goOn} at the service, and the next start follows ${them}`;
   }
   const areExports = resources.length > 0 && resources.every(({ kind }) => kind === 'SearchExport');
-  const stands = areExports ? 'committed intervals stay' : 'no upgrade is in flight';
-  return `interrupted; ${stands}, and the next start${flags === '' ? '' : ` with ${flags}`} continues from here`;
+  const state = areExports ? 'committed intervals stay' : 'no upgrade is in flight';
+  return `interrupted; ${state}, and the next start${flags === '' ? '' : ` with ${flags}`} continues from here`;
 }
 
 function inProgressOf(resource: AnyResource): number {

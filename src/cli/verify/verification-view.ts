@@ -16,7 +16,7 @@ interface VerificationViewOptions {
 }
 
 /** Maximum number of listed differences and of listed incomplete intervals. `-o json` lists all. */
-const toldOneByOne = 20;
+const maxListed = 20;
 
 /** Lines of the view. `url` is the address of the manifest. */
 export function renderVerification(
@@ -235,10 +235,10 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
 
 function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow', paint: Paint): readonly string[] {
   const lines = texts
-    .slice(0, toldOneByOne)
+    .slice(0, maxListed)
     .flatMap((text) => wrap(printable(text), Math.max(20, width)))
     .map((line) => paint(colour, line));
-  const more = texts.length - toldOneByOne;
+  const more = texts.length - maxListed;
   return more > 0 ? [...lines, `and ${groupedText(more)} more; -o json has all of them`] : lines;
 }
 

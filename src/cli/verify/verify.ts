@@ -77,14 +77,14 @@ async function proofOf(place: DestinationSettings, context: CommandContext): Pro
  */
 function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): Proof {
   if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-  if (isOne && !tellsOfExport.has(error.code)) throw error;
+  if (isOne && !exportErrorCodes.has(error.code)) throw error;
   const url = `${urlOf(place)}/${layout.manifest}`;
   // Errors name files relative to the folder of the export.
   return { kind: 'problem', url, message: `${url}: ${error.message}` };
 }
 
 /** Codes of errors about the export itself, not about the arguments. */
-const tellsOfExport: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
+const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 /** Address of the folder of an export. */
 function urlOf(place: DestinationSettings): string {
@@ -138,24 +138,24 @@ class VerifyView {
   readonly #output: Output;
   readonly #clock: Clock;
   readonly #screen: Screen | undefined;
-  #toldAtMs: number;
+  #reportedAtMs: number;
 
   constructor(output: Output, clock: Clock) {
     this.#output = output;
     this.#clock = clock;
     this.#screen = output.isTTY ? new Screen(output) : undefined;
-    this.#toldAtMs = clock.monotonic();
+    this.#reportedAtMs = clock.monotonic();
   }
 
   show({ files, bytes, totalFiles, totalBytes }: VerifyProgress): void {
-    const said = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
+    const text = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
     if (this.#screen) {
       const paint = paintWith(this.#output.colour);
-      const width = Math.min(widestBar, this.#output.columns() - said.length - 3);
-      this.#screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${said}`]);
-    } else if (this.#clock.monotonic() - this.#toldAtMs >= lineIntervalMs) {
-      this.#toldAtMs = this.#clock.monotonic();
-      this.#output.write(`${said}\n`);
+      const width = Math.min(widestBar, this.#output.columns() - text.length - 3);
+      this.#screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${text}`]);
+    } else if (this.#clock.monotonic() - this.#reportedAtMs >= lineIntervalMs) {
+      this.#reportedAtMs = this.#clock.monotonic();
+      this.#output.write(`${text}\n`);
     }
   }
 

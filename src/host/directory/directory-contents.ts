@@ -33,12 +33,12 @@ import { type Found, ManifestReader, quietMs, type Reading } from './manifest-re
 import type { Request } from './requests.ts';
 import { identify, ResourceCache } from './resource-cache.ts';
 import {
-  keptUntil,
   type Notice,
   type RecordStore,
   type ResourceRecord,
   readOnlyRecords,
   recordFiles,
+  retainedUntil,
 } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -78,7 +78,7 @@ export class DirectoryContents {
   #recordProblems: readonly PlacedFinding[] = [];
   #problems: readonly PlacedFinding[] = [];
   #folders: readonly string[] = [];
-  #lookAgain: { readonly atMs: number; readonly timer: Timer } | undefined;
+  #nextReading: { readonly atMs: number; readonly timer: Timer } | undefined;
   #closed = false;
 
   constructor(options: DirectoryContentsOptions) {
@@ -180,7 +180,7 @@ export class DirectoryContents {
   /** Stops reading and writing. Resolves when the last task has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#lookAgain?.timer.cancel();
+    this.#nextReading?.timer.cancel();
     await this.#tasks.drained();
   }
 
@@ -195,14 +195,14 @@ export class DirectoryContents {
     for (const directory of directories) {
       const loaded = await this.#records.load(directory);
       problems.push(...loaded.problems);
-      for (const record of loaded.records) await this.#takeUp(record);
+      for (const record of loaded.records) await this.#addRecord(record);
       this.#reader.remember(directory, await this.#records.loadFiles(directory));
     }
     this.#recordProblems = problems;
   }
 
   /** Takes over a loaded record. An interrupted move leaves two records with one identity: the newer record counts. */
-  async #takeUp(record: ResourceRecord): Promise<void> {
+  async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
     if (known && known.directory !== record.directory && versionOf(known) > versionOf(record)) {
@@ -227,7 +227,7 @@ export class DirectoryContents {
     if (this.#closed) return;
     const reading = await this.#read(takesUnfinished);
     this.#folders = reading.folders;
-    if (reading.isUnfinished) this.#lookAgainAfter(quietMs);
+    if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     // Settings come before resources, so that no controller starts work that is on hold.
     this.settings.adopt(reading, { isGone: (id) => this.#isGone(id), isPresent: (id) => this.#absences.end(id) });
     this.#adoptSecrets(reading);
@@ -315,7 +315,7 @@ export class DirectoryContents {
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
-    if (reading.isKept(resource.kind, resource.metadata, record)) {
+    if (reading.mayExist(resource.kind, resource.metadata, record)) {
       this.#absences.end(id);
       const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, asked);
@@ -334,7 +334,7 @@ export class DirectoryContents {
   #isGone(id: string): boolean {
     const { clock, isOperator } = this.#options;
     if (isOperator && this.#absences.lastsMs(id, clock.monotonic()) < deletionDelayMs) {
-      this.#lookAgainAfter(deletionDelayMs);
+      this.#readAgainAfter(deletionDelayMs);
       return false;
     }
     this.#absences.end(id);
@@ -343,7 +343,7 @@ export class DirectoryContents {
 
   async #discardIfDue(record: ResourceRecord, { requests }: Reading): Promise<void> {
     const isAsked = requests.get(identifyRecord(record))?.forget === true;
-    if (isAsked || this.#options.clock.now() >= keptUntil(record)) await this.#discard(record);
+    if (isAsked || this.#options.clock.now() >= retainedUntil(record)) await this.#discard(record);
   }
 
   async #discard(record: ResourceRecord): Promise<void> {
@@ -394,22 +394,22 @@ export class DirectoryContents {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
     const kept = [...this.#secrets].filter(
       ([id, found]) =>
-        !reading.secrets.has(id) && (reading.isKept('Secret', found.decoded.key, found) || !this.#isGone(id)),
+        !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key, found) || !this.#isGone(id)),
     );
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }
 
   /** Schedules a reading of the manifests after this delay, unless an earlier reading is scheduled. */
-  #lookAgainAfter(delayMs: number): void {
+  #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
-    if (this.#lookAgain && this.#lookAgain.atMs <= atMs) return;
-    this.#lookAgain?.timer.cancel();
+    if (this.#nextReading && this.#nextReading.atMs <= atMs) return;
+    this.#nextReading?.timer.cancel();
     const look = () => {
-      this.#lookAgain = undefined;
+      this.#nextReading = undefined;
       void this.refresh();
     };
-    this.#lookAgain = { atMs, timer: clock.after(delayMs, look) };
+    this.#nextReading = { atMs, timer: clock.after(delayMs, look) };
   }
 
   #tell(notice: Notice): void {

@@ -86,7 +86,7 @@ class OpenDirectoryHost implements DirectoryHost {
   readonly #ledgerTasks = new SerialTasks();
   readonly #log: Logger;
   readonly #notices: string[] = [];
-  #told = runningSettings;
+  #reported = runningSettings;
 
   constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
     const { clock, random, log, secretsFromEnvironment } = options;
@@ -187,8 +187,8 @@ class OpenDirectoryHost implements DirectoryHost {
 
   #logSettings(): void {
     const { paused, pausedBy, policiesHold } = this.settings();
-    const before = this.#told;
-    this.#told = this.settings();
+    const before = this.#reported;
+    this.#reported = this.settings();
     if (policiesHold !== undefined && policiesHold !== before.policiesHold) this.#log.warn(policiesHold);
     if (policiesHold === undefined && before.policiesHold !== undefined) {
       this.#log.info('every manifest can be used: upgrades may start again');

@@ -10,7 +10,7 @@ import { DirectoryContents, type DirectoryContentsOptions } from './directory-co
 import { LedgerFiles } from './ledger-files.ts';
 import { SerialTasks } from './serial-tasks.ts';
 
-const lookEveryMs = 500;
+const pollIntervalMs = 500;
 
 /** A resource that no operator has read yet has no status and a temporary identity. */
 export class DirectoryView extends DirectoryContents {
@@ -36,7 +36,7 @@ export class DirectoryView extends DirectoryContents {
       const resources = [...this.resources(kind).list()];
       if (!signal.aborted && !sameValue(resources, shown)) onChange(resources);
       shown = resources;
-      await sleep(this.clock, lookEveryMs, signal).catch(() => {});
+      await sleep(this.clock, pollIntervalMs, signal).catch(() => {});
     }
   }
 }

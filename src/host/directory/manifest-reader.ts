@@ -3,7 +3,7 @@
  * once.
  *
  * Invariants:
- * - An unreadable file removes nothing: `isKept` is true for everything that was read from the file before (D2).
+ * - An unreadable file removes nothing: `mayExist` is true for everything that was read from the file before (D2).
  * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely written (D2).
  * - A resource with manifests in two places is refused in both (D5).
  * - Unusable content without a former version is a hold (D1).
@@ -52,7 +52,7 @@ export interface Reading {
   /** True if a file changed so recently that it must be read again soon. */
   readonly isUnfinished: boolean;
   /** True if an object last read at `place` may still exist, although this reading did not find it. */
-  isKept(kind: string, key: ResourceKey, place: Place): boolean;
+  mayExist(kind: string, key: ResourceKey, place: Place): boolean;
   /** True if the file at `place` could not be read, so that it may contain any object. */
   isUnclear(place: Place): boolean;
 }
@@ -71,7 +71,7 @@ interface ManifestReaderOptions {
   readonly isOperator: boolean;
 }
 
-interface Draft {
+interface Gathering {
   readonly known: KnownBefore;
   readonly takesUnfinished: boolean;
   readonly resources: Map<string, Found<DecodedResource>[]>;
@@ -121,7 +121,7 @@ export class ManifestReader {
    * unreadable.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
-    const draft: Draft = {
+    const gathered: Gathering = {
       ...{ known, takesUnfinished, isUnfinished: false },
       ...{ resources: new Map(), secrets: new Map(), settings: [], requests: new Map() },
       ...{ problems: [], folders: [], refused: [], unclear: [] },
@@ -129,35 +129,35 @@ export class ManifestReader {
     const before = this.#decoded;
     this.#decoded = new Map();
     for (const directory of this.#options.directories) {
-      const scan = await this.#scan(directory, draft);
-      draft.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
+      const scan = await this.#scan(directory, gathered);
+      gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
       for (const file of scan?.files ?? []) {
-        const decoded = this.#decode(directory, file, before.get(join(directory, file.path)), draft);
-        if (decoded) gather(draft, directory, file.path, decoded);
+        const decoded = this.#decode(directory, file, before.get(join(directory, file.path)), gathered);
+        if (decoded) gather(gathered, directory, file.path, decoded);
       }
       if (scan) this.#forgetFiles(directory, scan.files, known);
-      await gatherRequests(draft, directory);
+      await gatherRequests(gathered, directory);
     }
-    return this.#conclude(draft);
+    return this.#conclude(gathered);
   }
 
-  #conclude(draft: Draft): Reading {
-    refuseDoubles(draft, draft.resources);
-    refuseDoubles(draft, draft.secrets);
-    const refused = new Set(draft.refused.map(({ kind, key }) => identify(kind, key)));
-    const isUnclear = (place: Place) => draft.unclear.some((unclear) => isAtOrBelow(place, unclear));
-    const { settings, requests, problems, folders, isUnfinished } = draft;
-    const resources = singles(draft.resources);
-    const secrets = singles(draft.secrets);
+  #conclude(gathered: Gathering): Reading {
+    refuseDoubles(gathered, gathered.resources);
+    refuseDoubles(gathered, gathered.secrets);
+    const refused = new Set(gathered.refused.map(({ kind, key }) => identify(kind, key)));
+    const isUnclear = (place: Place) => gathered.unclear.some((unclear) => isAtOrBelow(place, unclear));
+    const { settings, requests, problems, folders, isUnfinished } = gathered;
+    const resources = singles(gathered.resources);
+    const secrets = singles(gathered.secrets);
     const found = new Set([...resources.keys(), ...secrets.keys(), ...settings.map(identifySettings)]);
     return {
       ...{ resources, secrets, settings, requests, problems, folders, isUnfinished, isUnclear },
-      holds: this.#holdsOf(draft, found),
-      isKept: (kind, key, place) => refused.has(identify(kind, key)) || isUnclear(place),
+      holds: this.#holdsOf(gathered, found),
+      mayExist: (kind, key, place) => refused.has(identify(kind, key)) || isUnclear(place),
     };
   }
 
-  #holdsOf({ refused, unclear, known }: Draft, found: ReadonlySet<string>): readonly Hold[] {
+  #holdsOf({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly Hold[] {
     const unknown = refused.filter(({ kind, key }) => known.placeOf(identify(kind, key)) === undefined);
     const ofDocuments = unknown.flatMap(({ directory, manifest, problem }): readonly Hold[] =>
       problem ? [{ directory, manifest, problem, mayPause: false }] : [],
@@ -176,14 +176,14 @@ export class ManifestReader {
     ];
   }
 
-  async #scan(directory: string, draft: Draft) {
+  async #scan(directory: string, gathered: Gathering) {
     try {
       // An unmounted volume leaves an empty folder without state. Its manifests were not removed.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
       const problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
-      refuseWhole(draft, { directory, manifest: '' }, unusable(directory, problem, 'mount it or make it readable'));
+      refuseWhole(gathered, { directory, manifest: '' }, unusable(directory, problem, 'mount it or make it readable'));
       return undefined;
     }
   }
@@ -192,7 +192,7 @@ export class ManifestReader {
     directory: string,
     { path, content }: ScannedFile,
     before: KnownFile | undefined,
-    draft: Draft,
+    gathered: Gathering,
   ): DecodedFile | undefined {
     const file = join(directory, path);
     if ('failure' in content) {
@@ -201,16 +201,16 @@ export class ManifestReader {
     }
     const isQuiet = this.#isQuiet(file, content);
     if (before && (!isQuiet || Buffer.compare(before.bytes, content.bytes) === 0)) {
-      draft.isUnfinished ||= !isQuiet;
+      gathered.isUnfinished ||= !isQuiet;
       this.#decoded.set(file, before);
       return before.file;
     }
     if (!isQuiet) {
-      draft.isUnfinished = true;
-      if (!draft.takesUnfinished) return undefined;
+      gathered.isUnfinished = true;
+      if (!gathered.takesUnfinished) return undefined;
       return unreadable(unusable(file, 'keeps changing while it is read', 'wait until it is written'));
     }
-    const decoded = this.#decodeText(directory, path, content.bytes, draft.known.previousOf);
+    const decoded = this.#decodeText(directory, path, content.bytes, gathered.known.previousOf);
     this.#decoded.set(file, { bytes: content.bytes, file: decoded });
     return decoded;
   }
@@ -291,23 +291,23 @@ function idsIn(file: DecodedFile, directory: string, manifest: string): Pick<Fil
   return { ids: all.filter((id) => !refused.includes(id)), refused };
 }
 
-function gather(draft: Draft, directory: string, manifest: string, decoded: DecodedFile): void {
+function gather(gathered: Gathering, directory: string, manifest: string, decoded: DecodedFile): void {
   const place = { directory, manifest };
-  draft.problems.push(...decoded.problems);
+  gathered.problems.push(...decoded.problems);
   const problem = decoded.problems.find(({ severity }) => severity === 'error');
   if (decoded.unclear !== undefined && problem) {
-    draft.unclear.push({ ...place, problem, isWhole: decoded.unclear === 'whole' });
+    gathered.unclear.push({ ...place, problem, isWhole: decoded.unclear === 'whole' });
   }
-  for (const refused of decoded.refused) draft.refused.push({ ...refused, ...place });
+  for (const refused of decoded.refused) gathered.refused.push({ ...refused, ...place });
   for (const resource of decoded.resources)
-    add(draft.resources, identify(resource.kind, resource.key), { decoded: resource, ...place });
+    add(gathered.resources, identify(resource.kind, resource.key), { decoded: resource, ...place });
   for (const secret of decoded.secrets)
-    add(draft.secrets, identify('Secret', secret.key), { decoded: secret, ...place });
+    add(gathered.secrets, identify('Secret', secret.key), { decoded: secret, ...place });
   for (const { paused } of decoded.settings) {
     const pause = readPause(paused);
     const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
     const pausedBy = pause && `the ConfigMap ${settingsName} in ${join(directory, manifest)}${odd}`;
-    draft.settings.push({ ...place, pausedBy, source: 'manifest' });
+    gathered.settings.push({ ...place, pausedBy, source: 'manifest' });
   }
 }
 
@@ -320,8 +320,11 @@ function singles<D>(found: ReadonlyMap<string, readonly D[]>): ReadonlyMap<strin
 }
 
 /** Refuses objects that have manifests in two places, valid or not. */
-function refuseDoubles<D extends DecodedResource | DecodedSecret>(draft: Draft, found: Map<string, Found<D>[]>): void {
-  const refused = new Map(draft.refused.map((each) => [identify(each.kind, each.key), each]));
+function refuseDoubles<D extends DecodedResource | DecodedSecret>(
+  gathered: Gathering,
+  found: Map<string, Found<D>[]>,
+): void {
+  const refused = new Map(gathered.refused.map((each) => [identify(each.kind, each.key), each]));
   for (const [id, entries] of found) {
     const bad = refused.get(id);
     const [first, ...others] = entries;
@@ -330,8 +333,8 @@ function refuseDoubles<D extends DecodedResource | DecodedSecret>(draft: Draft, 
     for (const entry of others.length > 0 ? others : entries) {
       const other = others.length > 0 ? describe(first) : join(bad?.directory ?? '', bad?.manifest ?? '');
       const problem = doubled(id, entry, other);
-      draft.problems.push(problem);
-      draft.refused.push({
+      gathered.problems.push(problem);
+      gathered.refused.push({
         ...kindAndKey(entry.decoded),
         directory: entry.directory,
         manifest: entry.manifest,
@@ -360,12 +363,12 @@ function describe({ directory, manifest, decoded: { position } }: Found<DecodedR
   return `${join(directory, manifest)}:${position.line}`;
 }
 
-async function gatherRequests(draft: Draft, directory: string): Promise<void> {
+async function gatherRequests(gathered: Gathering, directory: string): Promise<void> {
   const { requests, settings, unreadable: bad } = await readRequests(directory);
-  for (const request of requests) draft.requests.set(identify(request.kind, request), request);
-  if (settings) draft.settings.push(foundRequest(directory, settings));
+  for (const request of requests) gathered.requests.set(identify(request.kind, request), request);
+  if (settings) gathered.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
-    draft.problems.push(
+    gathered.problems.push(
       unusable(
         file,
         'is not a valid request',
@@ -376,14 +379,14 @@ async function gatherRequests(draft: Draft, directory: string): Promise<void> {
 }
 
 function foundRequest(directory: string, { paused, writer }: SettingsRequest): FoundSettings {
-  const who = `${writer.by ?? 'a person'} (logfleet pause --all)`;
+  const author = `${writer.by ?? 'a person'} (logfleet pause --all)`;
   const manifest = relative(directory, new StateDirectory(directory).settingsRequestFile);
-  return { directory, manifest, pausedBy: paused ? who : undefined, source: 'request' };
+  return { directory, manifest, pausedBy: paused ? author : undefined, source: 'request' };
 }
 
-function refuseWhole(draft: Draft, place: Place, problem: PlacedFinding): void {
-  draft.problems.push(problem);
-  draft.unclear.push({ ...place, problem, isWhole: true });
+function refuseWhole(gathered: Gathering, place: Place, problem: PlacedFinding): void {
+  gathered.problems.push(problem);
+  gathered.unclear.push({ ...place, problem, isWhole: true });
 }
 
 function unreadable(problem: PlacedFinding): DecodedFile {

@@ -25,7 +25,7 @@ import { createUid } from './uid.ts';
 
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
-const lookEveryMs = 2_000;
+const pollIntervalMs = 2_000;
 /** Each attempt ends with the lock, a refusal, or the lock of another process that was faster. The limit bounds the last case. */
 const maxAttempts = 10;
 
@@ -183,15 +183,15 @@ async function moveAside(path: string, dead: Holder | 'unreadable', token: strin
 }
 
 async function isAlive(path: string, other: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {
-  if (other === 'unreadable' || other.scope !== us.scope) return movesBeforeOurEyes(path, clock);
+  if (other === 'unreadable' || other.scope !== us.scope) return showsHeartbeat(path, clock);
   return isRunning(other);
 }
 
-async function movesBeforeOurEyes(path: string, clock: Clock): Promise<boolean> {
+async function showsHeartbeat(path: string, clock: Clock): Promise<boolean> {
   const first = await changeTime(path);
   const untilMs = clock.monotonic() + silenceMs;
   while (clock.monotonic() < untilMs) {
-    await sleep(clock, lookEveryMs);
+    await sleep(clock, pollIntervalMs);
     if ((await changeTime(path)) !== first) return true;
   }
   return false;
@@ -228,14 +228,14 @@ function isSame(left: Holder | 'unreadable' | 'absent', right: Holder | 'unreada
 }
 
 function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): LogfleetError {
-  const who =
+  const holderName =
     typeof holder === 'string'
       ? 'another process'
       : `process ${holder.pid} on ${holder.hostname}, since ${holder.since},`;
   return failure(
     'stall',
     'host.locked',
-    `${who} uses this directory (${path}): stop that process or wait until it ends, then start again`,
+    `${holderName} uses this directory (${path}): stop that process or wait until it ends, then start again`,
     { reason: 'DirectoryLocked' },
   );
 }
@@ -250,7 +250,7 @@ export class DirectoryLeadership implements Leadership {
   constructor(locks: readonly ProcessLock[]) {
     this.#locks = locks;
     this.#tookOver = locks.some(({ tookOver }) => tookOver);
-    for (const lock of locks) lock.subscribe(() => this.#look());
+    for (const lock of locks) lock.subscribe(() => this.#check());
   }
 
   isLeader(): boolean {
@@ -277,7 +277,7 @@ export class DirectoryLeadership implements Leadership {
    * Updates the term when a lock changes. A lock also reports that it is held again after it had expired by the clock: that starts a new
    * term.
    */
-  #look(): void {
+  #check(): void {
     const leads = this.isLeader();
     if (leads) this.#term++;
     if (!leads && !this.#led) return;

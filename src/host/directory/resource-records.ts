@@ -168,7 +168,7 @@ export interface Notice {
 }
 
 /** Wall time at which a parked record is discarded. */
-export function keptUntil({ parkedSince = '' }: ResourceRecord): number {
+export function retainedUntil({ parkedSince = '' }: ResourceRecord): number {
   return Date.parse(parkedSince) + retentionDays * dayMs;
 }
 
@@ -179,7 +179,7 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
   const file = join(directory, manifest);
   if (kind === 'continued')
     return `${name} has a manifest again and continues where it was; it was parked since ${parkedSince}`;
-  const until = new Date(keptUntil(record)).toISOString().slice(0, 10);
+  const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
     `${name} is no longer in ${file}: it counts as deleted, and starts nothing more. Its state is kept until ${until}: restore the ` +
     `manifest to continue, or discard the state: ${forget}`

@@ -35,12 +35,12 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
 /** Error for an unsuccessful answer. `what` names the request for users: `PUT /apis/…`. */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
-  const said = messageOf(answer.body);
+  const answered = messageOf(answer.body);
   const make = (code: string, handling: Handling, advice: string, reason?: string) =>
     new LogfleetError({
       code,
       handling,
-      message: `the API server answered ${what} with ${status}${said === '' ? '' : ` (${said})`}: ${advice}`,
+      message: `the API server answered ${what} with ${status}${answered === '' ? '' : ` (${answered})`}: ${advice}`,
       ...(reason === undefined ? {} : { reason }),
     });
   switch (status) {
@@ -73,8 +73,8 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
 
 /** Error for a missing or unreadable answer. It is unknown whether the request took effect. */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
-  const said = cause instanceof Error ? cause.message : String(cause);
-  return failure('backoff', 'host.unreachable', `no answer from the API server to ${what}: ${said}`, { cause });
+  const answered = cause instanceof Error ? cause.message : String(cause);
+  return failure('backoff', 'host.unreachable', `no answer from the API server to ${what}: ${answered}`, { cause });
 }
 
 function patience(answer: KubeResponse): Handling {

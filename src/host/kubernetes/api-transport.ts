@@ -58,14 +58,14 @@ export class UndiciKubeApi implements KubeApi {
   async request(request: KubeRequest): Promise<KubeResponse> {
     const { dispatcher, options } = await this.#prepared(request);
     const { status, headers, text } = await wholeAnswer(dispatcher, options, request.signal);
-    this.#heed(status);
+    this.#discardRefused(status);
     return { status, headers: plainHeaders(headers), body: decodeBody(text) };
   }
 
   async watch(request: WatchRequest): Promise<WatchResponse> {
     const { dispatcher, options } = await this.#prepared({ ...request, method: 'GET' });
     const answer = await dispatcher.request({ ...options, signal: request.signal });
-    this.#heed(answer.statusCode);
+    this.#discardRefused(answer.statusCode);
     const headers = plainHeaders(answer.headers);
     if (answer.statusCode === 200) return { status: 200, headers, body: undefined, lines: readLines(answer.body) };
     return { status: answer.statusCode, headers, body: decodeBody(await answer.body.text()), lines: noLines() };
@@ -96,7 +96,7 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   /** Discards refused credentials, so that the next request reads them again. */
-  #heed(status: number): void {
+  #discardRefused(status: number): void {
     if (status === 401) this.#credentials = undefined;
   }
 

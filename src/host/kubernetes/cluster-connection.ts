@@ -72,11 +72,11 @@ function noCluster(): LogfleetError {
 
 function unreadable(path: string | undefined, cause: unknown): LogfleetError {
   const { code, message } = cause as NodeJS.ErrnoException;
-  const said = path !== undefined && code !== undefined ? code : message;
+  const answered = path !== undefined && code !== undefined ? code : message;
   return failure(
     'stall',
     'host.misconfigured',
-    `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${said}`,
+    `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${answered}`,
     { reason: 'KubeconfigInvalid', cause },
   );
 }

@@ -132,7 +132,7 @@ class ClusterHost implements KubernetesHost {
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
     const place = { client: this.#client, cache, decode: (value: unknown) => this.#decode(kind, value) };
-    const written = this.#writes.take(() => writeStatus(place, kind, this.#marks.putOn(resource)));
+    const written = this.#writes.take(() => writeStatus(place, kind, this.#marks.addMarks(resource)));
     written.catch((error) => {
       if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
     });
@@ -222,7 +222,7 @@ class ClusterHost implements KubernetesHost {
 
   #decode<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
     const resource = decodeResource(kind, value);
-    return resource && this.#marks.takeOff(resource, this.#follow(kind).cache.get(resource.metadata));
+    return resource && this.#marks.removeMarks(resource, this.#follow(kind).cache.get(resource.metadata));
   }
 
   *#known(): Iterable<ResourceOf<KindName>> {

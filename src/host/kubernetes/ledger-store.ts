@@ -171,7 +171,7 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
   });
 }
 
-const keptForMs = 600_000;
+const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
 /** Maximum length of a kept shard in characters. Larger shards are read by name. */
 const maxKeptLength = 64 * 1024;
@@ -261,7 +261,7 @@ export class LedgerStartList {
   #begin(scope: string | undefined, term: number): Listing {
     const listing: Listing = {
       term,
-      endsAtMs: this.#options.clock.monotonic() + keptForMs,
+      endsAtMs: this.#options.clock.monotonic() + retentionMs,
       shards: this.#list(scope),
       taken: new Set(),
       outdated: new Set(),
@@ -278,9 +278,9 @@ export class LedgerStartList {
     const shards: Shards = new Map();
     let room = maxKeptTotal;
     for await (const ledger of this.#pages(scope)) {
-      const isKept = ledger.content.length <= Math.min(room, maxKeptLength);
-      if (isKept) room -= ledger.content.length;
-      shards.set(pathOf(ledger), isKept ? decodeLedger(ledger) : 'tooLarge');
+      const mayExist = ledger.content.length <= Math.min(room, maxKeptLength);
+      if (mayExist) room -= ledger.content.length;
+      shards.set(pathOf(ledger), mayExist ? decodeLedger(ledger) : 'tooLarge');
     }
     return shards;
   }

@@ -40,7 +40,7 @@ interface Other {
   /** `unknown` until one of its marks changes. */
   state: 'unknown' | 'alive' | 'gone';
   /** Monotonic time of its first mark, or of the last change of its marks. */
-  heardMs: number;
+  lastSignMs: number;
   /** Monotonic time of our open question. Undefined without one. */
   askedMs: number | undefined;
 }
@@ -49,7 +49,7 @@ interface Other {
 export const answerMs = 60_000;
 /** Silence in ms after which an operator asks again. The operator that acts waits for `answerMs` longer, so that one of the two asks. */
 export const askAgainMs = 600_000;
-const lookMs = 5_000;
+const checkIntervalMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
 
 interface OperatorMarksOptions {
@@ -64,7 +64,7 @@ interface OperatorMarksOptions {
   readonly resources: () => Iterable<AnyResource>;
   /** The latest known version of a resource. */
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource, with marks added by `putOn`. */
+  /** Writes the status of a resource, with marks added by `addMarks`. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
@@ -77,7 +77,7 @@ export class OperatorMarks {
   readonly #due = new Map<string, { readonly resource: AnyResource; readonly isQuestion: boolean }>();
   readonly #gauge: Gauge;
   #writing = false;
-  #nextLook: Timer | undefined;
+  #nextCheck: Timer | undefined;
   #isClosed = false;
 
   constructor(options: OperatorMarksOptions) {
@@ -85,16 +85,16 @@ export class OperatorMarks {
     const help = 'Operators of other namespaces that follow resources of this one.';
     this.#gauge = options.metrics.gauge('logfleet_other_operators', help, []);
     this.#gauge.set({}, 0);
-    options.leadership.subscribe(() => this.#look());
+    options.leadership.subscribe(() => this.#check());
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#nextLook?.cancel();
+    this.#nextCheck?.cancel();
   }
 
   /** Removes the marks from a resource that the API server sent. `before` is its last known version. */
-  takeOff<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
+  removeMarks<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
     if (operators.length === 0) return resource;
     const condition = findCondition(all, 'OtherOperator');
@@ -106,7 +106,7 @@ export class OperatorMarks {
   }
 
   /** Returns the resource with marks in its status: ours, and those of operators that are not gone. */
-  putOn<R extends AnyResource>(resource: R): R {
+  addMarks<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#notedOf(known);
     const foreign = this.#foreign(known).filter(({ name }) => !this.#isGone(name));
@@ -178,18 +178,18 @@ export class OperatorMarks {
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const known = this.#foreign(before);
     for (const { name, seen } of this.#foreign(resource)) {
-      if (!this.#others.has(name)) this.#meet(name);
-      if (before && known.find((mark) => mark.name === name)?.seen !== seen) this.#hear(name, resource);
+      if (!this.#others.has(name)) this.#addOther(name);
+      if (before && known.find((mark) => mark.name === name)?.seen !== seen) this.#noteAlive(name, resource);
     }
     this.#consider(resource);
   }
 
-  #meet(name: string): void {
-    this.#others.set(name, { state: 'unknown', heardMs: this.#options.clock.monotonic(), askedMs: undefined });
-    this.#lookLater();
+  #addOther(name: string): void {
+    this.#others.set(name, { state: 'unknown', lastSignMs: this.#options.clock.monotonic(), askedMs: undefined });
+    this.#checkLater();
   }
 
-  #hear(name: string, resource: AnyResource): void {
+  #noteAlive(name: string, resource: AnyResource): void {
     const { log, events, self } = this.#options;
     const { kind, metadata } = resource;
     if (this.#others.get(name)?.state !== 'alive') {
@@ -202,7 +202,7 @@ export class OperatorMarks {
 
   #enter(name: string, state: 'alive' | 'gone'): void {
     const wasGone = this.#isGone(name);
-    this.#others.set(name, { state, heardMs: this.#options.clock.monotonic(), askedMs: undefined });
+    this.#others.set(name, { state, lastSignMs: this.#options.clock.monotonic(), askedMs: undefined });
     this.#gauge.set({}, [...this.#others.values()].filter((other) => other.state === 'alive').length);
     if (wasGone !== (state === 'gone')) this.#announce();
   }
@@ -261,25 +261,25 @@ export class OperatorMarks {
     }
   }
 
-  #lookLater(): void {
+  #checkLater(): void {
     if (this.#isClosed) return;
-    this.#nextLook ??= this.#options.clock.after(lookMs, () => {
-      this.#nextLook = undefined;
-      this.#look();
+    this.#nextCheck ??= this.#options.clock.after(checkIntervalMs, () => {
+      this.#nextCheck = undefined;
+      this.#check();
     });
   }
 
   /** Checks the operators that were asked or have been silent for long. */
-  #look(): void {
+  #check(): void {
     if (this.#others.size === 0 || this.#isClosed) return;
     const nowMs = this.#options.clock.monotonic();
-    for (const [name, { state, heardMs, askedMs }] of this.#others) {
+    for (const [name, { state, lastSignMs, askedMs }] of this.#others) {
       if (askedMs !== undefined && nowMs - askedMs >= answerMs) this.#enter(name, 'gone');
-      else if (askedMs === undefined && state === 'alive') this.#askIfSilent(name, nowMs - heardMs);
+      else if (askedMs === undefined && state === 'alive') this.#askIfSilent(name, nowMs - lastSignMs);
     }
     for (const resource of this.#options.resources()) this.#consider(resource);
     void this.#writeAll();
-    this.#lookLater();
+    this.#checkLater();
   }
 
   /** Asks another operator through one of its resources, if it has been silent for long. */

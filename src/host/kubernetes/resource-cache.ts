@@ -35,7 +35,7 @@ interface Entry<R> {
   /** Number of our writes in flight. */
   writes: number;
   /** Versions that arrived during writes in flight and were not reported to listeners. Absent if there are none. */
-  unheard?: Set<string>;
+  unreported?: Set<string>;
 }
 
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
@@ -89,8 +89,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
       this.#notify(metadata);
       return;
     }
-    entry.unheard ??= new Set();
-    entry.unheard.add(metadata.resourceVersion);
+    entry.unreported ??= new Set();
+    entry.unreported.add(metadata.resourceVersion);
   }
 
   /** Applies a deletion of the resource with this uid. A newer resource with its name stays. */
@@ -118,7 +118,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
       return await send();
     } finally {
       entry.writes--;
-      if (entry.writes === 0) this.#hearOf(entry);
+      if (entry.writes === 0) this.#reportDelayed(entry);
     }
   }
 
@@ -126,7 +126,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   adopt(written: R, basedOn: string): void {
     const entry = this.#entries.get(keyText(written.metadata));
     if (entry?.resource.metadata.uid !== written.metadata.uid) return;
-    entry.unheard?.delete(written.metadata.resourceVersion);
+    entry.unreported?.delete(written.metadata.resourceVersion);
     if (entry.resource.metadata.resourceVersion !== basedOn) return;
     if (written.metadata.resourceVersion === basedOn) return;
     entry.superseded.push(basedOn);
@@ -135,11 +135,11 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /** Calls the listeners for delayed changes. The removal of an entry was already reported. */
-  #hearOf(entry: Entry<R>): void {
-    const { unheard, resource } = entry;
-    delete entry.unheard;
+  #reportDelayed(entry: Entry<R>): void {
+    const { unreported, resource } = entry;
+    delete entry.unreported;
     const isKnown = this.#entries.get(keyText(resource.metadata)) === entry;
-    if (isKnown && unheard && unheard.size > 0) this.#notify(resource.metadata);
+    if (isKnown && unreported && unreported.size > 0) this.#notify(resource.metadata);
   }
 
   #remove(key: ResourceKey): void {

@@ -52,7 +52,7 @@ describe('RequestPace', () => {
   it('B1: never shows more than four if no second has more', () => {
     const gaps = fc.array(fc.double({ min: 1_000.001, max: 1_500, noNaN: true }), { minLength: 1, maxLength: 30 });
     fc.assert(
-      fc.property(gaps, fc.double({ min: 0, max: 9_000, noNaN: true }), (gapsMs, lookMs) => {
+      fc.property(gaps, fc.double({ min: 0, max: 9_000, noNaN: true }), (gapsMs, checkIntervalMs) => {
         const pace = new RequestPace();
         let atMs = 0;
         for (const gapMs of gapsMs) {
@@ -60,7 +60,7 @@ describe('RequestPace', () => {
           expect(pace.perSecond(atMs)).toBeLessThanOrEqual(4);
           atMs += gapMs;
         }
-        expect(pace.perSecond(atMs + lookMs)).toBeLessThanOrEqual(4);
+        expect(pace.perSecond(atMs + checkIntervalMs)).toBeLessThanOrEqual(4);
       }),
     );
   });

@@ -78,8 +78,8 @@ async function run(name: keyof typeof commands, resource: CollectorVersionPolicy
     (error: { readonly code: string; readonly message: string }) => `${error.code} ${error.message}`,
   );
   expect(reader.closed).toBe(true);
-  const said = context.stdout.text.replace(/^cvp\/production in namespace logging: /, '').trimEnd();
-  return { failure, said, annotated: reader.annotated };
+  const report = context.stdout.text.replace(/^cvp\/production in namespace logging: /, '').trimEnd();
+  return { failure, report, annotated: reader.annotated };
 }
 
 const written = (name: string, value: string) => [
@@ -99,8 +99,8 @@ it.each([
 
 describe('approve', () => {
   it('approves the waiting stage', async () => {
-    const { said, annotated } = await run('approve', policy({ stages: waiting }));
-    expect(said).toBe(`approved stage linux of rollout ${id}: its 120 collectors are upgraded now.`);
+    const { report, annotated } = await run('approve', policy({ stages: waiting }));
+    expect(report).toBe(`approved stage linux of rollout ${id}: its 120 collectors are upgraded now.`);
     expect(annotated).toEqual(written('approve', `${id}/linux`));
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
@@ -108,8 +108,8 @@ describe('approve', () => {
   it('uses singular forms, and reports a pause', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
     const one = policy({ stages: [stage('linux', 'AwaitingApproval', 1)] }, 'Paused', paused);
-    const { said } = await run('approve', one, { dir: 'policies' });
-    expect(said).toBe(
+    const { report } = await run('approve', one, { dir: 'policies' });
+    expect(report).toBe(
       `approved stage linux of rollout ${id}: its 1 collector is upgraded now. ` +
         'It is paused. To resume: logfleet resume cvp/production --dir policies',
     );
@@ -119,14 +119,14 @@ describe('approve', () => {
     [5, '15 of its 20 collectors are'],
     [19, '1 of its 20 collectors is'],
   ])('leaves out %d updated collectors', async (updated, who) => {
-    const { said } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
-    expect(said).toBe(`approved stage linux of rollout ${id}: ${who} upgraded now.`);
+    const { report } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
+    expect(report).toBe(`approved stage linux of rollout ${id}: ${who} upgraded now.`);
   });
 
   it('mentions offline collectors', async () => {
     const collectors = { ...rollingStatus.collectors!, offline: 6 };
-    const { said } = await run('approve', policy({ stages: waiting, collectors }));
-    expect(said).toBe(
+    const { report } = await run('approve', policy({ stages: waiting, collectors }));
+    expect(report).toBe(
       `approved stage linux of rollout ${id}: its 120 collectors are upgraded now, offline collectors when they are back (6 in the whole policy).`,
     );
   });
@@ -134,8 +134,8 @@ describe('approve', () => {
   it('approves a named stage, also in advance', async () => {
     expect((await run('approve', policy({ stages: waiting }), { stage: 'linux' })).annotated).toHaveLength(1);
     const early = [stage('canary', 'Soaking', 2), stage('linux', 'Pending')];
-    const { said, annotated } = await run('approve', policy({ stages: early }), { stage: 'linux' });
-    expect(said).toBe(`approved stage linux of rollout ${id} in advance: it starts after the stages before it.`);
+    const { report, annotated } = await run('approve', policy({ stages: early }), { stage: 'linux' });
+    expect(report).toBe(`approved stage linux of rollout ${id} in advance: it starts after the stages before it.`);
     expect(annotated).toEqual(written('approve', `${id}/linux`));
   });
 
@@ -171,7 +171,7 @@ describe('approve', () => {
     const approved = (value: string) =>
       policy({ stages: waiting }, 'x', { annotations: { 'logfleet.dev/approve': value } });
     const again = await run('approve', approved(`${id}/linux`));
-    expect(again).toMatchObject({ said: `stage linux of rollout ${id} is already approved.`, annotated: [] });
+    expect(again).toMatchObject({ report: `stage linux of rollout ${id} is already approved.`, annotated: [] });
     expect((await run('approve', approved('2-19.400-1/linux'))).annotated).toHaveLength(1);
   });
 
@@ -211,7 +211,7 @@ describe('approve', () => {
     ],
   ])('refuses and offers an alternative: %s', async (_, all, name, failure) => {
     const outcome = await run('approve', policy({ stages: all }), name === undefined ? {} : { stage: name });
-    expect(outcome).toEqual({ failure, said: '', annotated: [] });
+    expect(outcome).toEqual({ failure, report: '', annotated: [] });
   });
 });
 
@@ -223,17 +223,17 @@ describe('retry', () => {
     ['RollingBack', 0, `rollout ${id} continues.`],
     ['CollectorsFailed', 2, `2 failed collectors are retried in rollout ${id}.`],
     ['CollectorsRefused', 0, `failed collectors are retried in rollout ${id}.`],
-  ])('after %s with %d failed', async (reason, failed, said) => {
+  ])('after %s with %d failed', async (reason, failed, report) => {
     const outcome = await run('retry', policy(failing(failed), reason));
-    expect(outcome).toEqual({ failure: undefined, said, annotated: written('retry', `${id}/${now}`) });
+    expect(outcome).toEqual({ failure: undefined, report, annotated: written('retry', `${id}/${now}`) });
     expect(parseRolloutRequest(outcome.annotated[0]?.annotation.value)?.rolloutId).toBe(id);
   });
 
   it('uses the failures of stages', async () => {
     const stopped = policy({ ...failing(0), stages: [stage('canary', 'Stopped')] });
-    expect((await run('retry', stopped)).said).toBe(`rollout ${id} continues.`);
+    expect((await run('retry', stopped)).report).toBe(`rollout ${id} continues.`);
     const failed = policy({ ...failing(0), stages: [stage('canary', 'Soaking', 20, 1)] });
-    expect((await run('retry', failed)).said).toBe(`failed collectors are retried in rollout ${id}.`);
+    expect((await run('retry', failed)).report).toBe(`failed collectors are retried in rollout ${id}.`);
   });
 
   it.each(['RefusedByService: too old', 'RefusedByService', 'NotPermitted', 'Contested'])(
@@ -252,15 +252,15 @@ describe('retry', () => {
   it('uses the stop of the rollout if Ready shows a pause', async () => {
     const stopped = { reason: 'RolloutStopped', time: now, message: 'Too many failed.' } as const;
     const paused = policy({ ...failing(0), rollout: { ...rollout, stopped } }, 'Paused');
-    expect((await run('retry', paused)).said).toBe(`rollout ${id} continues.`);
+    expect((await run('retry', paused)).report).toBe(`rollout ${id} continues.`);
     const aborted = policy({ rollout: { ...rollout, stopped: { ...stopped, reason: 'Aborted' } } }, 'Paused');
     expect((await run('abort', aborted)).failure).toContain('is already aborted');
   });
 
   it('reports a pause', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
-    const { said } = await run('retry', policy(failing(1), 'Paused', paused));
-    expect(said).toMatch(/ It is paused. To resume: logfleet resume cvp\/production$/);
+    const { report } = await run('retry', policy(failing(1), 'Paused', paused));
+    expect(report).toMatch(/ It is paused. To resume: logfleet resume cvp\/production$/);
   });
 
   it('refuses without failures', async () => {
@@ -276,8 +276,8 @@ describe('abort', () => {
     [1, '; 1 upgrade in flight ends by itself'],
     [0, ''],
   ])('ends a rollout with %d in progress', async (inProgress, ending) => {
-    const { said, annotated } = await run('abort', policy(failing(0, inProgress)), { namespace: 'logging' });
-    expect(said).toBe(
+    const { report, annotated } = await run('abort', policy(failing(0, inProgress)), { namespace: 'logging' });
+    expect(report).toBe(
       `aborted rollout ${id}${ending}. Upgraded collectors stay upgraded. ` +
         'Set another target, or continue with: logfleet retry cvp/production -n logging',
     );

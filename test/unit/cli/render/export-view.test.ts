@@ -100,7 +100,7 @@ describe('an export while it moves', () => {
     expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the range, 2 searches run.');
   });
 
-  test('shows the reason of a standstill and how to resume it', () => {
+  test('shows the reason of a renderStall and how to resume it', () => {
     const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
     const lines = live({ status: { ...exportingStatus, conditions }, steps: { resume: 'logfleet resume sx/errors' } });
     expect(lines).toContain('Paused by alice. To resume: logfleet resume sx/errors');

@@ -131,7 +131,7 @@ describe('renderFleet', () => {
     expect(lines.join('\n')).not.toContain('a minute');
   });
 
-  it('shows the reason of a standstill', () => {
+  it('shows the reason of a renderStall', () => {
     const waiting = { ...rollingStatus, rollout: { id: 'r', startTime: ago(1), waitingFor: 'a retry in 5m' } };
     expect(renderFleet({ ...view, status: waiting }, { width: 80, colour: false })).toContain(
       'waiting for a retry in 5m',

@@ -15,7 +15,7 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 const namespace = 'logfleet-system';
 const path = leasePath(namespace, 'operator');
 /** A follower checks every 2 s ± 10 %, and each request takes a few milliseconds. */
-const lookMs = 2_300;
+const checkIntervalMs = 2_300;
 
 class Candidate {
   readonly api: MemoryApiClient;
@@ -87,7 +87,7 @@ test('a released lease is taken at the next check, and not by force', async () =
   const { world, first, second } = await pair();
   const released = first.election.release();
   expect(first.election.isLeader()).toBe(false);
-  await world.clock.advance(lookMs);
+  await world.clock.advance(checkIntervalMs);
   await released;
   expect(second.election.isLeader()).toBe(true);
   expect(second.election.tookOverByForce()).toBe(false);
@@ -96,9 +96,9 @@ test('a released lease is taken at the next check, and not by force', async () =
 test('a leader that is killed is replaced when its lease has run out, by force', async () => {
   const { world, first, second } = await pair();
   first.kill();
-  await world.clock.advance(leaseDurationMs - lookMs);
+  await world.clock.advance(leaseDurationMs - checkIntervalMs);
   expect(second.election.isLeader()).toBe(false);
-  await world.clock.advance(3 * lookMs);
+  await world.clock.advance(3 * checkIntervalMs);
   expect(second.election.isLeader()).toBe(true);
   expect(second.election.tookOverByForce()).toBe(true);
   expect(second.election.term()).toBe(1);
@@ -128,7 +128,7 @@ test('a leader that was stopped while nobody took over begins a new term', async
   await world.clock.advance(renewDeadlineMs + 1);
   expect(only.election.isLeader()).toBe(false);
   only.wake();
-  await world.clock.advance(lookMs);
+  await world.clock.advance(checkIntervalMs);
   expect(only.election.isLeader()).toBe(true);
   expect(only.election.term()).toBe(2);
   expect(only.election.tookOverByForce()).toBe(false);
