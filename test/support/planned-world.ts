@@ -7,9 +7,7 @@ import { type Planned, planPolicies, withoutTasks } from '../../src/cli/plan/pla
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
-import { connectWith } from '../../src/service/connect.ts';
-import { InProcessTransport } from './in-process-transport.ts';
-import { serviceOrigin, type World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface PlanInWorld {
   /** Policies to plan. */
@@ -38,16 +36,10 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     secrets: new KubernetesSecretReader(client),
     settings: options.settings ?? { paused: false, pausedBy: undefined },
   });
-  const connect = connectWith({
-    clock,
-    metrics: noMetrics,
-    userAgent: 'logfleet/test',
-    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
-  });
   const accounts = new Accounts({
     leadership: alwaysLeading,
     secrets: host.secrets,
-    connect: withoutTasks(connect),
+    connect: withoutTasks(world.connect()),
     clock,
     log: silentLogger,
     metrics: noMetrics,

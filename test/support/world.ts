@@ -25,20 +25,23 @@ export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searc
 export const secretsPath = '/api/v1/namespaces/logging/secrets';
 export const serviceOrigin = 'https://logs.example.com';
 
-export interface WorldOptions {
+export interface ServiceWorldOptions {
   readonly scenario: Scenario;
   readonly seed?: number;
-  readonly settings?: Partial<PolicySettings>;
   /** One-way latency of the service's network in ms. Default: 10. */
   readonly latencyMs?: number;
   readonly jitterMs?: number;
-  readonly log?: Logger;
   readonly logData?: (startMs: number) => LogData;
   /** Creates the service that the operator uses, for example one that lies. */
   readonly service?: ServiceMaker;
+  readonly clock?: VirtualClock;
+}
+
+export interface WorldOptions extends ServiceWorldOptions {
+  readonly settings?: Partial<PolicySettings>;
+  readonly log?: Logger;
   /** Options for exports. */
   readonly exports?: OperatorOptions['exports'];
-  readonly clock?: VirtualClock;
 }
 
 export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
@@ -53,42 +56,78 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-export class World {
+interface ConnectOptions {
+  readonly metrics?: Metrics;
+  readonly isAlive?: () => boolean;
+  /** Collects the transports that are made. */
+  readonly transports?: InProcessTransport[];
+}
+
+/** The simulated service in virtual time, with connections to it. */
+export class ServiceWorld {
   readonly clock: VirtualClock;
   readonly random: Random;
-  readonly api: MemoryApiServer;
   readonly service: InProcessService;
   readonly model: ServiceModel;
   readonly journal: JournalEntry[] = [];
-  readonly replicas: Replica[] = [];
-  readonly #options: WorldOptions;
-  #names = 0;
 
-  constructor(options: WorldOptions) {
-    this.#options = options;
-    this.clock = options.clock ?? new VirtualClock();
-    this.random = seededRandom(options.seed ?? 1);
-    this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
-    const startMs = this.clock.now();
-    this.model = new ServiceModel(options.scenario, {
+  constructor({ scenario, seed = 1, clock = new VirtualClock(), ...options }: ServiceWorldOptions) {
+    this.clock = clock;
+    this.random = seededRandom(seed);
+    const startMs = clock.now();
+    this.model = new ServiceModel(scenario, {
       startMs,
       ...(options.logData === undefined ? {} : { logData: options.logData(startMs) }),
       journal: (entry) => this.journal.push(entry),
     });
     const { latencyMs = 10, jitterMs = 0, service } = options;
     const network = { latencyMs, jitterMs, random: this.random };
-    this.service = service?.(this.model, this.clock, network) ?? new InProcessService(this.model, this.clock, network);
+    this.service = service?.(this.model, clock, network) ?? new InProcessService(this.model, clock, network);
+  }
+
+  /** Members of a Secret for the service. */
+  get secret(): Readonly<Record<string, string>> {
+    return {
+      baseURL: `${serviceOrigin}${this.model.basePath}`,
+      accessId: 'simulator',
+      accessKey: 'simulator-key',
+    };
+  }
+
+  /** Connects to the service. No other host exists, and none at all while `isAlive` returns false. */
+  connect(options: ConnectOptions = {}) {
+    const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
+    const { clock } = this;
+    const find = (origin: string) => (isAlive() && origin === serviceOrigin ? this.service : undefined);
+    const transport = () => {
+      const made = new InProcessTransport(find, clock);
+      transports.push(made);
+      return made;
+    };
+    return connectWith({ clock, metrics, userAgent: 'logfleet/test', transport });
+  }
+
+  /** Lets time pass until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
+  until(done: () => boolean, atMostMs: number): Promise<boolean> {
+    return this.clock.run(done, this.clock.monotonic() + atMostMs);
+  }
+}
+
+export class World extends ServiceWorld {
+  readonly api: MemoryApiServer;
+  readonly replicas: Replica[] = [];
+  readonly #options: WorldOptions;
+  #names = 0;
+
+  constructor(options: WorldOptions) {
+    super(options);
+    this.#options = options;
+    this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
   }
 
   /** Adds a Secret for the service. */
   addSecret(name = 'log-service', members: Readonly<Record<string, string>> = {}): void {
-    const text = {
-      baseURL: `${serviceOrigin}${this.model.basePath}`,
-      accessId: 'simulator',
-      accessKey: 'simulator-key',
-      ...members,
-    };
-    this.api.create(secretsPath, secretManifest(name, text));
+    this.api.create(secretsPath, secretManifest(name, { ...this.secret, ...members }));
   }
 
   addPolicy(name: string, spec: object): void {
@@ -152,17 +191,7 @@ export class World {
       metrics,
       ...(this.#options.settings === undefined ? {} : { settings: this.#options.settings }),
       ...(this.#options.exports === undefined ? {} : { exports: this.#options.exports }),
-      connect: connectWith({
-        clock,
-        metrics,
-        userAgent: 'logfleet/test',
-        transport: () => {
-          const find = (origin: string) => (alive && origin === serviceOrigin ? this.service : undefined);
-          const transport = new InProcessTransport(find, clock);
-          transports.push(transport);
-          return transport;
-        },
-      }),
+      connect: this.connect({ metrics, isAlive: () => alive, transports }),
     });
     const replica: Replica = {
       name,
@@ -185,11 +214,6 @@ export class World {
     host.start();
     operator.start();
     return replica;
-  }
-
-  /** Lets time pass until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
-  until(done: () => boolean, atMostMs: number): Promise<boolean> {
-    return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
 }
 

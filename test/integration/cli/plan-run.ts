@@ -2,13 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario.ts';
-import { noMetrics } from '../../../src/base/metrics.ts';
 import { nowhere, type OpenPlace } from '../../../src/cli/plan/open-place.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
-import { connectWith } from '../../../src/service/connect.ts';
-import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { serviceOrigin, World } from '../../support/world.ts';
+import { ServiceWorld, serviceOrigin } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
 
 export const secret = `
@@ -31,16 +28,10 @@ export interface PlanSetting {
 export async function runPlan(setting: PlanSetting) {
   const { folder, scenario, texts = [], flags = {}, files = [folder], env = {}, open } = setting;
   for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text);
-  const world = new World({ scenario, clock: new VirtualClock(undefined, settleFiles) });
+  const world = new ServiceWorld({ scenario, clock: new VirtualClock(undefined, settleFiles) });
   const { clock, random } = world;
-  const connect = connectWith({
-    clock,
-    metrics: noMetrics,
-    userAgent: 'logfleet/test',
-    transport: () => new InProcessTransport((origin) => (origin === serviceOrigin ? world.service : undefined), clock),
-  });
   const context = { ...recordingContext(), cwd: folder, env };
-  const dependencies = { open: open ?? (async () => nowhere), connect, clock, random };
+  const dependencies = { open: open ?? (async () => nowhere), connect: world.connect(), clock, random };
   const status = await clock.during(planCommand(files, { output: 'table', ...flags }, context, dependencies));
   const { tasks, jobs } = world.model.snapshot(clock.monotonic());
   return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks, jobs, journal: world.journal };

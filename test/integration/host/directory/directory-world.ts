@@ -5,46 +5,27 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { InProcessService } from '../../../../simulator/in-process.ts';
-import type { JournalEntry } from '../../../../simulator/journal.ts';
-import { ServiceModel } from '../../../../simulator/model.ts';
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
-import { seededRandom } from '../../../../src/base/random.ts';
 import { Operator } from '../../../../src/cli/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
-import { connectWith } from '../../../../src/service/connect.ts';
-import { InProcessTransport } from '../../../support/in-process-transport.ts';
 import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
+import { ServiceWorld } from '../../../support/world.ts';
 
-const origin = 'https://logs.example.com';
-
-export class DirectoryWorld {
+export class DirectoryWorld extends ServiceWorld {
   readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-damage-'));
-  readonly clock = new VirtualClock(undefined, settleFiles);
-  readonly model: ServiceModel;
-  readonly journal: JournalEntry[] = [];
-  readonly #random = seededRandom(1);
-  readonly #service: InProcessService;
   #running: { readonly host: DirectoryHost; readonly operator: Operator } | undefined;
 
   constructor(scenario: Scenario) {
-    const { clock } = this;
-    this.model = new ServiceModel(scenario, { startMs: clock.now(), journal: (entry) => this.journal.push(entry) });
-    this.#service = new InProcessService(this.model, clock, { latencyMs: 10, jitterMs: 0, random: this.#random });
+    super({ scenario, clock: new VirtualClock(undefined, settleFiles) });
   }
 
   get host(): DirectoryHost {
     if (!this.#running) throw new Error('no operator runs');
     return this.#running.host;
-  }
-
-  /** Members of a Secret for the simulated service. */
-  get secret(): Readonly<Record<string, string>> {
-    return { baseURL: `${origin}${this.model.basePath}`, accessId: 'simulator', accessKey: 'simulator-key' };
   }
 
   path(file: string): string {
@@ -64,16 +45,14 @@ export class DirectoryWorld {
   }
 
   async start(): Promise<void> {
-    const { clock } = this;
-    const common = { clock, random: this.#random, log: silentLogger, metrics: noMetrics };
+    const { clock, random } = this;
+    const common = { clock, random, log: silentLogger, metrics: noMetrics };
     const host = await this.clock.during(createDirectoryHost({ ...common, directories: [this.directory] }));
-    const find = (name: string) => (name === origin ? this.#service : undefined);
-    const transport = () => new InProcessTransport(find, clock);
     const operator = new Operator({
       ...common,
       host,
       settings: { statusIntervalMs: 1_000 },
-      connect: connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport }),
+      connect: this.connect(),
     });
     this.#running = { host, operator };
     operator.start();
@@ -90,11 +69,6 @@ export class DirectoryWorld {
   async close(): Promise<void> {
     await this.stop();
     rmSync(this.directory, { recursive: true, force: true });
-  }
-
-  /** Lets time pass until `done` returns true, for at most `atMostMs`. Returns whether `done` returned true. */
-  until(done: () => boolean, atMostMs: number): Promise<boolean> {
-    return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
 
   async pass(durationMs: number): Promise<void> {
