@@ -11,12 +11,12 @@ import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
-import { healthOf } from './health.ts';
+import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
 import { recheckMs } from './next-look.ts';
-import { rolloutStarted, stageEvents } from './rollout.ts';
+import type { NextBuild } from './rollout/target.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { staysUntilClaimed, stillHolds } from './shown-verdict.ts';
-import type { Heir } from './target.ts';
+import { healthOf } from './status/health.ts';
+import { staysUntilClaimed, stillHolds } from './status/shown-verdict.ts';
 
 export class Applier {
   readonly #parts: RuntimeParts;
@@ -34,7 +34,7 @@ export class Applier {
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     this.#isOutdated = false;
     const { kept, posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
-    const { bound, ledger, began, heir, heard, input } = gathered;
+    const { bound, ledger, began, nextBuild, heard, input } = gathered;
     const before = ledger.header;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
     if (!decision.needsLedger) kept.note(decision.header);
@@ -68,7 +68,7 @@ export class Applier {
     if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
     // A directory run that ends writes its last figures.
-    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(heir));
+    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
@@ -95,7 +95,7 @@ export class Applier {
     const health = waits ? waitingForAge(tooYoung.message) : found;
     if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
     const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
-    const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.heir));
+    const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
     // A build needs days to reach its minimum age. A directory run may end before that and continue at its next start.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
@@ -107,11 +107,11 @@ export class Applier {
   }
 
   /** Milliseconds until the candidate build is old enough; Infinity when no build has to age. */
-  #untilMs(heir: Heir | undefined): number {
-    return heir ? heir.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
+  #untilMs(nextBuild: NextBuild | undefined): number {
+    return nextBuild ? nextBuild.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
 
-  async #write({ bound: { ownership }, roster }: Ready, decision: Decision): Promise<void> {
+  async #write({ bound: { ownership }, memberIndex }: Ready, decision: Decision): Promise<void> {
     const { changes, post } = decision;
     const { kept, posting, tasks, owner, clock } = this.#parts;
     try {
@@ -126,7 +126,7 @@ export class Applier {
         ownership.ended(collectorId, owner.uid, clock.monotonic());
         tasks.forget(collectorId);
       }
-      roster.place(collectorId);
+      memberIndex.place(collectorId);
     }
     ownership.announce();
   }

@@ -2,12 +2,12 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { Moment, PostOutcome, TaskReading } from './attempt.ts';
-import type { Ledger } from './ledger.ts';
-import type { MaintenanceCalendar } from './maintenance-calendar.ts';
-import type { Roster } from './roster.ts';
+import type { Instant, PostOutcome, TaskReading } from './attempts/attempt.ts';
+import type { TaskReads } from './attempts/watch-plan.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { PolicyMemberIndex } from './members/policy-member-index.ts';
+import type { MaintenanceCalendar } from './schedule/maintenance-calendar.ts';
 import type { PolicySettings } from './settings.ts';
-import type { TaskReads } from './watch-plan.ts';
 
 /** Selected collectors that belong to other policies. */
 export interface Overlap {
@@ -34,7 +34,7 @@ export interface Observation {
   readonly tasks: ReadonlyMap<string, TaskReading>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   /** Collectors with a POST of this process in flight. */
-  readonly flying: ReadonlySet<string>;
+  readonly inFlight: ReadonlySet<string>;
   /** Number of attempts that were written ahead and not sent. They are withdrawn when nothing may start any more. */
   readonly unsent: number;
   /** Number of attempts that may be written ahead now. */
@@ -57,9 +57,9 @@ export interface Observation {
 export interface DecideInput {
   readonly policy: CollectorVersionPolicy;
   readonly ledger: Ledger;
-  readonly roster: Roster;
+  readonly memberIndex: PolicyMemberIndex;
   readonly observation: Observation;
   readonly calendar: MaintenanceCalendar;
-  readonly now: Moment;
+  readonly now: Instant;
   readonly settings: PolicySettings;
 }

@@ -2,39 +2,46 @@
  * The pure function at the centre of a policy. All knowledge goes in as data, and all actions come out as data.
  *
  * The order of its steps:
- * - Settle open attempts by the new evidence (U3 to U7, U10, U11, `settlement.ts`).
- * - Apply the annotations that people set (`people.ts`).
+ * - Settle open attempts by the new evidence (U3 to U7, U10, U11, `evidence.ts`).
+ * - Apply the annotations that people set (`annotation-actions.ts`).
  * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
  * - Admit new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
  * - Plan the next reads (U9, `read-plan.ts`).
  * - Find the verdict on health, and build the status.
  *
- * `decide` does not change `ledger`, `roster` and `listing`. The caller writes the changes to the ledger and then applies them.
+ * `decide` does not change ledger, index of members and listing. The caller writes the changes to the ledger and then applies them.
  */
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
-import { admit, noAdmission } from './admission.ts';
+import { admit, noAdmission } from './attempts/admission.ts';
+import {
+  forgetRefusals,
+  forgetUnselected,
+  forgive,
+  selectionAfter,
+  settleAll,
+  settleByRows,
+} from './attempts/evidence.ts';
+import { planReads, type ReadPlan } from './attempts/read-plan.ts';
+import type { AdmissionInput } from './attempts/start-rules.ts';
+import { refusalOfAll } from './attempts/start-rules.ts';
+import type { DurationSample } from './attempts/upgrade-duration.ts';
 import type { DecideInput } from './decide-input.ts';
-import { describeEssentials, type Essentials } from './describe.ts';
-import { countLeftAlone, describeFigures, type Figures } from './describe-figures.ts';
-import { Draft } from './draft.ts';
-import { healthOf } from './health.ts';
-import type { Entry, LedgerChange, LedgerHeader } from './ledger.ts';
-import { needsLedger } from './ledger-need.ts';
-import { heedPeople } from './people.ts';
-import { planReads, type ReadPlan } from './read-plan.ts';
-import { headerAfter } from './rollout.ts';
-import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout-state.ts';
-import { forgetRefusals, forgetUnselected, forgive, selectionAfter, settleAll, settleByRows } from './settlement.ts';
-import { type Counts, outstanding, withdrawn } from './standing-counts.ts';
-import { isLeftToPeople, nextStartMs, waitOf } from './standstill.ts';
-import type { AdmissionInput } from './start-rules.ts';
-import { refusalOfAll } from './start-rules.ts';
-import { measureThroughput } from './throughput.ts';
-import type { Look } from './upgrade-duration.ts';
+import type { Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
+import { needsLedger } from './ledger/ledger-need.ts';
+import { headerAfter } from './ledger/rollout-header.ts';
+import { PendingChanges } from './members/pending-changes.ts';
+import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
+import { applyAnnotations } from './rollout/annotation-actions.ts';
+import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
+import { isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
+import { describeEssentials, type Essentials } from './status/describe.ts';
+import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
+import { healthOf } from './status/health.ts';
+import { measureThroughput } from './status/throughput.ts';
 
 /** Figures of the status, and the rollout with its estimated end when there is one. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
@@ -52,7 +59,7 @@ export interface Decision extends LedgerChange {
   /** What the collectors of later stages wait for; undefined when they wait for nothing. */
   readonly gate: Gate | undefined;
   /** Observed durations of upgrades. */
-  readonly looks: readonly Look[];
+  readonly looks: readonly DurationSample[];
   readonly health: Health;
   /** Status without its figures. */
   readonly essentials: Essentials;
@@ -73,28 +80,28 @@ export interface Decision extends LedgerChange {
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
-  const { policy, ledger, roster, observation, calendar, now } = input;
-  const draft = new Draft(ledger, roster);
-  const looks = settleAll(input, draft);
-  const heeded = heedPeople(policy, ledger.header, now.wallMs);
-  settleByRows(input, draft);
-  forgetUnselected(input, draft);
-  if (heeded.retried) forgive(input, draft);
-  if (observation.notOffered !== undefined) forgetRefusals(roster, draft);
+  const { policy, ledger, memberIndex, observation, calendar, now } = input;
+  const pendingChanges = new PendingChanges(ledger, memberIndex);
+  const looks = settleAll(input, pendingChanges);
+  const applied = applyAnnotations(policy, ledger.header, now.wallMs);
+  settleByRows(input, pendingChanges);
+  forgetUnselected(input, pendingChanges);
+  if (applied.retried) forgive(input, pendingChanges);
+  if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pendingChanges);
   const known = { observation, stop: undefined, calendar, now };
-  const state = evaluate(input, draft, {
-    header: draft.counted(heeded.header),
-    retried: heeded.retried,
+  const state = evaluate(input, pendingChanges, {
+    header: pendingChanges.counted(applied.header),
+    retried: applied.retried,
     mayStart: refusalOfAll(policy, known) === undefined,
   });
   const { stop } = state.header;
   const refusal = refusalOfAll(policy, { ...known, stop });
-  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, draft, state));
-  const watch = planReads(input, draft, admission, state.sweepFromMs);
+  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, pendingChanges, state));
+  const watch = planReads(input, pendingChanges, admission, state.sweepFromMs);
   const unsent = refusal === undefined && stop === undefined ? 0 : observation.unsent;
-  const [counted, matched] = [draft.counts(), draft.matched];
+  const [counted, matched] = [pendingChanges.counts(), pendingChanges.matched];
   const counts = withdrawn(counted, unsent);
-  const found = { refusal, admission, state, draft, now };
+  const found = { refusal, admission, state, pendingChanges, now };
   const wait = waitOf(found);
   const health = healthOf({
     spec: policy.spec,
@@ -105,12 +112,12 @@ export function decide(input: DecideInput): Decision {
     awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
-    fleet: { counts, matched, leftAlone: countLeftAlone(roster, draft) },
+    fleet: { counts, matched, leftAlone: countLeftAlone(memberIndex, pendingChanges) },
     ledgerFull: observation.ledgerFull,
     wait,
     state,
   });
-  const selection = selectionAfter(input, draft);
+  const selection = selectionAfter(input, pendingChanges);
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
   const isStaged = state.header.stages !== undefined;
@@ -124,8 +131,8 @@ export function decide(input: DecideInput): Decision {
   });
   const { overlap } = observation;
   const { wallMs } = now;
-  const window = calendar.nextWindow(wallMs, roster.timeZones());
-  const changes = draft.changes();
+  const window = calendar.nextWindow(wallMs, memberIndex.timeZones());
+  const changes = pendingChanges.changes();
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const essentials = describeEssentials({
     policy,
@@ -143,7 +150,7 @@ export function decide(input: DecideInput): Decision {
     ? Math.min(wallMs + longestCalendarMs, window?.endMs ?? Infinity)
     : Infinity;
   // A stage has started, or a person has retried: the next decision goes on from there.
-  const isFollowed = state.started !== undefined || heeded.retried;
+  const isFollowed = state.started !== undefined || applied.retried;
   const nextMs = Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs;
   return {
     changes,
@@ -157,13 +164,21 @@ export function decide(input: DecideInput): Decision {
     health,
     essentials,
     figures: () => ({
-      ...describeFigures({ roster, draft, unsent, health, spec: policy.spec, state: { ...state, header } }),
-      ...withEnd(essentials, health.reconciling ? estimateEndMs(input, draft, state) : undefined),
+      ...describeFigures({
+        memberIndex,
+        pendingChanges,
+        unsent,
+        health,
+        spec: policy.spec,
+        state: { ...state, header },
+      }),
+      ...withEnd(essentials, health.reconciling ? estimateEndMs(input, pendingChanges, state) : undefined),
     }),
-    isCurrent: () => draft.matched === matched && sameValue(draft.counts(), counted),
+    isCurrent: () => pendingChanges.matched === matched && sameValue(pendingChanges.counts(), counted),
     requeueAfterMs: isFollowed ? 0 : Math.min(nextMs, calendarMs - wallMs),
-    settled: !isFollowed && (isSettled(input, health, draft.openCount, counts) || isLeftToPeople(found, health)),
-    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, draft, counts, watch),
+    settled:
+      !isFollowed && (isSettled(input, health, pendingChanges.openCount, counts) || isLeftToPeople(found, health)),
+    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pendingChanges, counts, watch),
   };
 }
 
@@ -173,10 +188,15 @@ function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader):
 }
 
 /** Whether no attempt is in flight, none will start, and no page is awaited. */
-function isQuiet({ policy, observation, roster }: DecideInput, draft: Draft, counts: Counts, watch: ReadPlan): boolean {
-  if (observation.problem || observation.notOffered !== undefined || roster.awaitsSweep) return false;
+function isQuiet(
+  { policy, observation, memberIndex }: DecideInput,
+  pendingChanges: PendingChanges,
+  counts: Counts,
+  watch: ReadPlan,
+): boolean {
+  if (observation.problem || observation.notOffered !== undefined || memberIndex.awaitsSweep) return false;
   if (watch.pages.size > 0 || watch.tasks.length > 0 || watch.sweepAfterMs !== undefined) return false;
-  const isOpen = draft.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;
+  const isOpen = pendingChanges.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;
   return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
@@ -187,12 +207,12 @@ function isQuiet({ policy, observation, roster }: DecideInput, draft: Draft, cou
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
-  draft: Draft,
+  pendingChanges: PendingChanges,
   { header, gate }: RolloutState,
 ): number | undefined {
-  const left = outstanding(draft.counts());
+  const left = outstanding(pendingChanges.counts());
   if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
-  const throughput = measureThroughput(draft.entries(), wallMs);
+  const throughput = measureThroughput(pendingChanges.entries(), wallMs);
   if (throughput !== undefined) return Math.round(wallMs + left / throughput);
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
   const shownMs = Date.parse(shown);
@@ -203,18 +223,18 @@ function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essen
   return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
 }
 
-function admissionInput(input: DecideInput, draft: Draft, state: RolloutState): AdmissionInput {
-  const { policy, ledger, roster, observation, calendar, now, settings } = input;
+function admissionInput(input: DecideInput, pendingChanges: PendingChanges, state: RolloutState): AdmissionInput {
+  const { policy, ledger, memberIndex, observation, calendar, now, settings } = input;
   return {
     state,
     calendar,
     spec: policy.spec,
     targetVersion: ledger.header.target,
-    roster,
-    draft,
+    memberIndex,
+    pendingChanges,
     attempts: ledger.header.attempts,
     room: observation.room,
-    flying: observation.flying,
+    inFlight: observation.inFlight,
     now,
     settings,
   };

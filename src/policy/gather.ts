@@ -13,17 +13,17 @@ import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { PostOutcome, TaskReading } from './attempt.ts';
+import type { PostOutcome, TaskReading } from './attempts/attempt.ts';
+import type { ReceivedOutcome } from './attempts/posting.ts';
 import type { DecideInput } from './decide-input.ts';
-import { findOverlap } from './describe.ts';
-import type { Ledger } from './ledger.ts';
-import type { HeardOutcome } from './posting.ts';
-import type { Roster } from './roster.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { PolicyMemberIndex } from './members/policy-member-index.ts';
+import { SeenBuilds } from './rollout/seen-builds.ts';
+import { isCandidate, minAgeMs, type NextBuild, resolveTarget, type TargetVerdict } from './rollout/target.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { SeenBuilds } from './seen-builds.ts';
 import type { Bound } from './service-binding.ts';
-import type { SoFar } from './shown-verdict.ts';
-import { type Heir, isCandidate, minAgeMs, resolveTarget, type TargetVerdict } from './target.ts';
+import { findOverlap } from './status/describe.ts';
+import type { SoFar } from './status/shown-verdict.ts';
 
 /** Result when no decision is possible yet. */
 export interface Unready {
@@ -32,7 +32,7 @@ export interface Unready {
   /** Reason why the target is not available, or undefined. */
   readonly notOffered: string | undefined;
   /** Set when all candidate builds are too young (`minAge`) and the policy never had a target. */
-  readonly tooYoung?: { readonly heir: Heir; readonly message: string };
+  readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /** Partial knowledge; undefined when the Secret or the ledger cannot be used. */
   readonly soFar?: SoFar;
 }
@@ -40,10 +40,10 @@ export interface Unready {
 export interface Ready {
   readonly kind: 'ready';
   /** The next build, which becomes the target when it is old enough (`minAge`), or undefined. */
-  readonly heir: Heir | undefined;
+  readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
   readonly ledger: Ledger;
-  readonly roster: Roster;
+  readonly memberIndex: PolicyMemberIndex;
   /** Whether another rollout begins with this decision. */
   readonly began: boolean;
   /** Whether other policies of the service still have to claim their collectors, so that counts may be wrong (U13). */
@@ -51,12 +51,12 @@ export interface Ready {
   readonly input: DecideInput;
   /** Evidence that the decision uses. It is released after the decision was written. */
   readonly heard: {
-    readonly posted: ReadonlyMap<string, HeardOutcome>;
+    readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, TaskReading>;
   };
 }
 
-type Found = Pick<Ready, 'bound' | 'ledger' | 'roster' | 'began' | 'heir'> &
+type Found = Pick<Ready, 'bound' | 'ledger' | 'memberIndex' | 'began' | 'nextBuild'> &
   Pick<Unready, 'problem' | 'notOffered'> & { readonly awaitsBuild: boolean };
 
 const noAges: ReadonlyMap<string, number> = new Map();
@@ -75,14 +75,14 @@ export class Gatherer {
   }
 
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, roster: keptRoster, turns, owner } = this.#parts;
+    const { binding, kept, memberIndex: keptMembers, turns, owner } = this.#parts;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
     turns.claiming(policy, bound.account.serviceId);
-    if (bound !== before) keptRoster.close();
+    if (bound !== before) keptMembers.close();
     this.#refresh(policy, bound.listing);
     const problem = binding.problem();
     this.#introduce(policy, bound, this.#verdict(policy, bound));
@@ -101,19 +101,19 @@ export class Gatherer {
     if (target === undefined) {
       const wanted = verdict && wantedBy(verdict);
       if (wanted !== undefined) {
-        keptRoster.claim(policy, wanted, bound);
+        keptMembers.claim(policy, wanted, bound);
         turns.claimed(policy, bound.account.serviceId);
       }
       return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
     const began = kept.isBehind(policy, target);
     const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
-    const roster = keptRoster.current(policy, ledger, bound);
+    const memberIndex = keptMembers.current(policy, ledger, bound);
     turns.claimed(policy, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
-    const heir = verdict?.kind === 'notOffered' ? undefined : verdict?.heir;
+    const nextBuild = verdict?.kind === 'notOffered' ? undefined : verdict?.nextBuild;
     const awaitsBuild = verdict?.kind === 'tooYoung';
-    return this.#ready(policy, { bound, ledger, roster, began, heir, awaitsBuild, notOffered, problem });
+    return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
   /**
@@ -159,13 +159,13 @@ export class Gatherer {
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
     const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns } = this.#parts;
-    const { bound, ledger, roster, notOffered, problem } = found;
+    const { bound, ledger, memberIndex, notOffered, problem } = found;
     const claims = turns.heldBy(bound.account.serviceId);
     const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
       ledger,
-      roster,
+      memberIndex,
       observation: {
         listing: bound.listing,
         notOffered,
@@ -173,7 +173,7 @@ export class Gatherer {
         posted: outcomesFor(ledger, heard.posted),
         tasks: heard.tasks,
         reads: tasks.reads,
-        flying: new Set(posting.flying),
+        inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
         room: posting.room(),
         heldBy: this.#heldBy(claims),
@@ -181,7 +181,7 @@ export class Gatherer {
         ledgerFull: kept.full,
         isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
-        overlap: findOverlap(roster, bound.ownership),
+        overlap: findOverlap(memberIndex, bound.ownership),
         pausedForAll: pausedForAll(this.#parts.host),
         policiesHold: policiesHoldOf(this.#parts.host),
       },
@@ -251,12 +251,12 @@ export class Gatherer {
   }
 
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
-    const { kept, roster } = this.#parts;
+    const { kept, memberIndex } = this.#parts;
     const before = kept.known;
     // Counts of the rollout that ends here, also when this process has not evaluated it yet.
-    const last = before && (roster.known ?? roster.current(policy, before, bound));
+    const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
-    roster.forget();
+    memberIndex.forget();
     return ledger;
   }
 }
@@ -285,14 +285,14 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
     case 'notOffered':
       return verdict.wanted;
     case 'tooYoung':
-      return verdict.heir.version;
+      return verdict.nextBuild.version;
     default:
       return unreachable(verdict);
   }
 }
 
 /** Outcomes that belong to the open attempts of the ledger. The ledger may have been read again since their POSTs. */
-function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, HeardOutcome>): ReadonlyMap<string, PostOutcome> {
+function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of heard) {
     if (ledger.entry(id)?.open?.number === entry.open?.number) outcomes.set(id, outcome);

@@ -12,10 +12,10 @@ import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import { ClaimTurns } from './claim-turns.ts';
-import { PolicyMetrics } from './policy-metrics.ts';
+import { ClaimTurns } from './members/claim-turns.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
+import { PolicyMetrics } from './status/policy-metrics.ts';
 
 export interface PolicyReconcilerOptions {
   readonly host: Host;

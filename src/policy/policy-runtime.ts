@@ -15,21 +15,21 @@ import { requeue } from '../controller/reconciler.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { Applier } from './apply.ts';
-import type { ClaimTurns } from './claim-turns.ts';
+import { Posting } from './attempts/posting.ts';
+import { TaskReadings } from './attempts/task-reading.ts';
+import { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import { decide } from './decide.ts';
 import { Gatherer, type Ready, type Unready } from './gather.ts';
-import { KeptCalendar } from './kept-calendar.ts';
-import { KeptLedger } from './kept-ledger.ts';
-import { KeptRoster } from './kept-roster.ts';
-import { type Entry, goesOn, wantedVersion } from './ledger.ts';
-import { asksToAbort } from './people.ts';
-import { Posting } from './posting.ts';
+import { KeptLedger } from './ledger/kept-ledger.ts';
+import { type Entry, goesOn, wantedVersion } from './ledger/ledger.ts';
+import type { ClaimTurns } from './members/claim-turns.ts';
+import { KeptMemberIndex } from './members/kept-member-index.ts';
+import { asksToAbort } from './rollout/annotation-actions.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { KeptCalendar } from './schedule/kept-calendar.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
-import { StatusPublisher } from './status-publisher.ts';
-import { TaskReadings } from './task-reading.ts';
-import { UpgradeDuration } from './upgrade-duration.ts';
+import { StatusPublisher } from './status/status-publisher.ts';
 
 export interface PolicyRuntimeOptions {
   readonly host: Host;
@@ -82,7 +82,7 @@ export class PolicyRuntime {
       draining,
       binding,
       kept: new KeptLedger({ store: host.ledgers, clock, owner }),
-      roster: new KeptRoster({ policy: uid, clock, settings }),
+      memberIndex: new KeptMemberIndex({ policy: uid, clock, settings }),
       posting: new Posting({
         clock,
         settings,
@@ -123,25 +123,25 @@ export class PolicyRuntime {
    * Marks copies of host data as possibly stale, so that they are read again. Attempts that wait to be sent are withdrawn first.
    */
   doubt(): void {
-    const { kept, roster } = this.#parts;
+    const { kept, memberIndex } = this.#parts;
     kept.forget();
-    roster.forget();
+    memberIndex.forget();
   }
 
   /** Whether every POST was answered and its outcome is written to ledger and status. */
   quiet(): boolean {
     const { posting, publisher } = this.#parts;
-    return posting.flying.size === 0 && posting.heard.size === 0 && !publisher.heldBack && !this.#applier.isOutdated;
+    return posting.inFlight.size === 0 && posting.heard.size === 0 && !publisher.heldBack && !this.#applier.isOutdated;
   }
 
   /** Stops the runtime. Ownership still knows its attempts in flight, and releases attempts that were never sent (U13). */
   close(): void {
-    const { posting, tasks, binding, roster } = this.#parts;
+    const { posting, tasks, binding, memberIndex } = this.#parts;
     this.#closed = true;
     for (const id of posting.neverSent()) binding.bound?.ownership.ended(id, this.uid);
     posting.close();
     tasks.close();
-    roster.close();
+    memberIndex.close();
     this.#newsTimer?.cancel();
     binding.close();
   }

@@ -1,16 +1,16 @@
 /** Parts of one policy's runtime that gathering and applying share. */
 import type { Clock } from '../base/clock.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import type { ClaimTurns } from './claim-turns.ts';
-import type { KeptCalendar } from './kept-calendar.ts';
-import type { KeptLedger } from './kept-ledger.ts';
-import type { KeptRoster } from './kept-roster.ts';
-import type { Posting } from './posting.ts';
+import type { Posting } from './attempts/posting.ts';
+import type { TaskReadings } from './attempts/task-reading.ts';
+import type { UpgradeDuration } from './attempts/upgrade-duration.ts';
+import type { KeptLedger } from './ledger/kept-ledger.ts';
+import type { ClaimTurns } from './members/claim-turns.ts';
+import type { KeptMemberIndex } from './members/kept-member-index.ts';
+import type { KeptCalendar } from './schedule/kept-calendar.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
-import type { StatusPublisher } from './status-publisher.ts';
-import type { TaskReadings } from './task-reading.ts';
-import type { UpgradeDuration } from './upgrade-duration.ts';
+import type { StatusPublisher } from './status/status-publisher.ts';
 
 /** Shared parts of a runtime. */
 export interface RuntimeParts {
@@ -22,7 +22,7 @@ export interface RuntimeParts {
   readonly draining: () => boolean;
   readonly binding: ServiceBinding;
   readonly kept: KeptLedger;
-  readonly roster: KeptRoster;
+  readonly memberIndex: KeptMemberIndex;
   readonly posting: Posting;
   readonly tasks: TaskReadings;
   readonly publisher: StatusPublisher;

@@ -1,8 +1,8 @@
 /** Plans as documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
 import { renderDuration } from '../../base/duration.ts';
-import type { Forecast } from '../../policy/forecast.ts';
-import type { LeftOut, PlannedCollector } from '../../policy/planned-members.ts';
-import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
+import type { Forecast } from '../../policy/plan/forecast.ts';
+import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
+import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { renderMoment } from '../render/text.ts';
 import { type ExportOutlook, hasSearches, type PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
@@ -53,8 +53,8 @@ function describeOutlook(outlook: Outlook): object {
     case 'plan':
       return { namespace, name, ...describePlan(outlook.plan) };
     case 'waiting': {
-      const { heir, message } = outlook;
-      return { namespace, name, nextTarget: describeHeir(heir), upgrades: 0, notes: [message] };
+      const { nextBuild, message } = outlook;
+      return { namespace, name, nextTarget: describeHeir(nextBuild), upgrades: 0, notes: [message] };
     }
     case 'problem': {
       const { reason, message } = outlook;
@@ -67,7 +67,7 @@ function describePlan(plan: RolloutPlan): object {
   const { ms, source } = plan.upgrade;
   return {
     targetVersion: plan.target,
-    ...(plan.heir && { nextTarget: describeHeir(plan.heir) }),
+    ...(plan.nextBuild && { nextTarget: describeHeir(plan.nextBuild) }),
     rollout: { id: plan.rolloutId, begins: plan.begins },
     matched: plan.matched,
     upgrades: countUpgrades(plan),

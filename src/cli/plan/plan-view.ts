@@ -2,8 +2,8 @@
 
 import { renderDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
-import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/planned-members.ts';
-import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/rollout-plan.ts';
+import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
+import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
 import { type Paint, paintWith, printable, renderAge, renderMinute, wrap } from '../render/text.ts';
 import type { Outlook } from './planner.ts';
@@ -73,7 +73,7 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
     ],
     ['Windows', describeWindows(plan)],
     ['Approvals', approvals === '' ? undefined : `of ${approvals}; times assume that they are given at once`],
-    ['Later', plan.heir && `${plan.heir.version} becomes the target at ${renderMinute(plan.heir.atMs)}`],
+    ['Later', plan.nextBuild && `${plan.nextBuild.version} becomes the target at ${renderMinute(plan.nextBuild.atMs)}`],
   ];
 }
 

@@ -16,7 +16,7 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { pausedForAll } from '../../controller/pauses.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
-import { countUpgrades } from '../../policy/rollout-plan.ts';
+import { countUpgrades } from '../../policy/plan/rollout-plan.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';

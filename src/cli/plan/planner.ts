@@ -19,9 +19,9 @@ import { Controller } from '../../controller/controller.ts';
 import type { Reconciler } from '../../controller/reconciler.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import type { Ready, Unready } from '../../policy/gather.ts';
+import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
-import { planRollout, type RolloutPlan } from '../../policy/rollout-plan.ts';
-import type { Heir } from '../../policy/target.ts';
+import type { NextBuild } from '../../policy/rollout/target.ts';
 import type { Connect } from '../../service/connect.ts';
 
 export interface PlanningOptions {
@@ -48,7 +48,7 @@ export type Outlook =
   | {
       readonly kind: 'waiting';
       readonly policy: CollectorVersionPolicy;
-      readonly heir: Heir;
+      readonly nextBuild: NextBuild;
       readonly message: string;
     }
   | {
@@ -152,7 +152,7 @@ class Planning {
     }
     const { problem, notOffered, tooYoung } = gathered;
     if (problem) return this.#inTrouble(policy, problem);
-    if (tooYoung) return { kind: 'waiting', policy, heir: tooYoung.heir, message: tooYoung.message };
+    if (tooYoung) return { kind: 'waiting', policy, nextBuild: tooYoung.nextBuild, message: tooYoung.message };
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 

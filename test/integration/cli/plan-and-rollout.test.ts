@@ -1,7 +1,7 @@
 /** Compares a plan with the rollout that follows, on a service without failures: same members in each stage, and about the planned time. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
-import type { RolloutPlan } from '../../../src/policy/rollout-plan.ts';
+import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
 import { planInWorld } from '../../support/planned-world.ts';
 import { World } from '../../support/world.ts';
 

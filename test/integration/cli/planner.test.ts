@@ -4,7 +4,7 @@ import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { type KnownOutlook, renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';
-import { countUpgrades, type RolloutPlan } from '../../../src/policy/rollout-plan.ts';
+import { countUpgrades, type RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
 import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
 import { policiesPath, World } from '../../support/world.ts';
 
@@ -243,7 +243,7 @@ describe('trouble', () => {
 
   test('does not include builds that are too young', async () => {
     const world = fleet({}, { target: { channel: 'Latest', minAge: '24h' } });
-    expect(await problem(world)).toMatchObject({ kind: 'waiting', heir: { version: beyond } });
+    expect(await problem(world)).toMatchObject({ kind: 'waiting', nextBuild: { version: beyond } });
     expect(world.api.get(`${policiesPath}/fleet`)).not.toHaveProperty('status');
   });
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
-import { type Forecast, type ForecastInput, type ForecastStage, forecast } from '../../../src/policy/forecast.ts';
-import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
+import { type Forecast, type ForecastInput, type ForecastStage, forecast } from '../../../src/policy/plan/forecast.ts';
+import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 

@@ -1,8 +1,8 @@
 /** A policy has no ledger as long as its status shows everything that must be remembered, and nothing is lost without it (U1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
-import type { LedgerHeader } from '../../../src/policy/ledger.ts';
-import { headerFromStatus, needsLedger } from '../../../src/policy/ledger-need.ts';
+import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { headerFromStatus, needsLedger } from '../../../src/policy/ledger/ledger-need.ts';
 import { policiesPath, secretsPath } from '../../support/world.ts';
 import { epochMs, header, target as headerTarget, minuteMs, stageRecord } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';

@@ -1,8 +1,8 @@
 /** The cost of policies grows linearly with their collectors, and policies at rest share one sweep (U9). */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MemberIndex } from '../../../src/fleet/member-index.ts';
+import { PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import { PolicyReconciler } from '../../../src/policy/policy-reconciler.ts';
-import { Roster } from '../../../src/policy/roster.ts';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 
@@ -13,7 +13,7 @@ const scenario = (count: number) => ({
 });
 
 const { reconcile } = PolicyReconciler.prototype;
-const { place } = Roster.prototype;
+const { place } = PolicyMemberIndex.prototype;
 const { enter } = MemberIndex.prototype;
 
 /** A world with one policy for each collector, and the cost of its policies so far. */
@@ -28,7 +28,7 @@ function world(count: number) {
     cost.reconciles++;
     return reconcile.call(this, key);
   });
-  vi.spyOn(Roster.prototype, 'place').mockImplementation(function (this: Roster, id) {
+  vi.spyOn(PolicyMemberIndex.prototype, 'place').mockImplementation(function (this: PolicyMemberIndex, id) {
     cost.looks++;
     place.call(this, id);
   });

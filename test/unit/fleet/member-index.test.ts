@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
-import { anchorOf, compileSelection } from '../../../src/policy/selector.ts';
+import { anchorOf, compileSelection } from '../../../src/policy/members/selector.ts';
 import { collector } from '../policy/builders.ts';
 
 function entered(rows: FleetRows, policy: string, selector: CollectorSelector, onMatch = () => {}): void {

@@ -1,7 +1,7 @@
 /** Limits of attempts in flight (U1, U2), and attempts that a deleted policy left in flight (U13). */
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/policy/admission.ts';
-import { maxInProgressOf } from '../../../src/policy/start-rules.ts';
+import type { Admission } from '../../../src/policy/attempts/admission.ts';
+import { maxInProgressOf } from '../../../src/policy/attempts/start-rules.ts';
 import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, stageRecord, target } from './builders.ts';
 import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
 
@@ -82,7 +82,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   function orphaned(taskId: string | undefined, toVersion = target): PolicyBench {
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     bench.ownership.began('1', { policy: 'gone', toVersion, taskId, sinceMs: 50 });
-    bench.roster = bench.freshRoster();
+    bench.memberIndex = bench.freshMemberIndex();
     return bench;
   }
 
@@ -90,7 +90,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     const admission = admitted(orphaned('88'), 500, { attempts: 10 });
     expect(ids(admission)).toEqual(['2']);
     expect(admission.attempts).toBe(12);
-    expect(admission.draft.entry('1')).toEqual({
+    expect(admission.pendingChanges.entry('1')).toEqual({
       collectorId: '1',
       before: oldVersion,
       used: 1,
@@ -116,9 +116,9 @@ describe('U13: what a policy that is gone left in flight', () => {
     bench.listing.show(50 + graceMs, fleetOf(2));
     const takeover = admitted(bench, 51 + graceMs);
     expect(ids(takeover)).toEqual(['2']);
-    expect(takeover.draft.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
-    bench.ledger.apply(takeover.draft.changes());
-    bench.roster.place('1');
+    expect(takeover.pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
+    bench.ledger.apply(takeover.pendingChanges.changes());
+    bench.memberIndex.place('1');
     bench.listing.show(51 + 2 * graceMs, fleetOf(2));
     const [probe] = admitted(bench, 51 + 2 * graceMs).post;
     expect(probe).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
@@ -134,20 +134,20 @@ describe('U13: what a policy that is gone left in flight', () => {
         collectors: fleetOf(2),
       });
       bench.ownership.began('1', { policy: 'gone', toVersion: target, taskId, sinceMs: 50 });
-      bench.roster = bench.freshRoster();
+      bench.memberIndex = bench.freshMemberIndex();
       return bench;
     };
     const state = { ...quietState, gate, isLastStarted: false };
 
     test('without a task id is left alone until it has: a probe might begin it now', () => {
       const bench = later(undefined);
-      expect(admitted(bench, 500, { state }).draft.changes()).toEqual([]);
-      expect(bench.roster.counts).toMatchObject({ inProgress: 1, pending: 1 });
+      expect(admitted(bench, 500, { state }).pendingChanges.changes()).toEqual([]);
+      expect(bench.memberIndex.counts).toMatchObject({ inProgress: 1, pending: 1 });
       const started = { ...bench.ledger.header, stages: [stageRecord('rest')] };
       bench.ledger.setHeader(started);
-      bench.roster.sync();
-      const { draft } = admitted(bench, 500, { state: { ...quietState, header: started } });
-      expect(draft.entry('1')?.open).toMatchObject({ state: 'unknown' });
+      bench.memberIndex.sync();
+      const { pendingChanges } = admitted(bench, 500, { state: { ...quietState, header: started } });
+      expect(pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
 
     test('is not probed before, where it is of a former rollout to the same target (U3)', () => {
@@ -156,14 +156,14 @@ describe('U13: what a policy that is gone left in flight', () => {
       const bench = new PolicyBench({ spec, collectors: fleetOf(2), entries, seenAtMs: graceMs });
       expect(admitted(bench, graceMs, { state }).post).toEqual([]);
       bench.ledger.setHeader({ ...bench.ledger.header, stages: [stageRecord('rest')] });
-      bench.roster.sync();
+      bench.memberIndex.sync();
       const started = { ...quietState, header: bench.ledger.header };
       expect(ids(admitted(bench, graceMs, { state: started }))).toContain('1');
     });
 
     test('is taken over with its task, which is read and never posted', () => {
-      const { draft, post } = admitted(later('88'), 500, { state });
-      expect(draft.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
+      const { pendingChanges, post } = admitted(later('88'), 500, { state });
+      expect(pendingChanges.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
       expect(post).toEqual([]);
     });
   });
@@ -171,7 +171,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   test('towards another version is waited for', () => {
     const admission = admitted(orphaned('88', newerVersion), 500);
     expect(ids(admission)).toEqual(['2']);
-    expect(admission.draft.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
+    expect(admission.pendingChanges.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
   });
 
   test('takes up places', () => {
@@ -182,7 +182,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   test('of a policy that is there is its own', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
     expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
-    const { draft } = admitted(bench, 500);
-    expect(draft.changes()).toEqual([]);
+    const { pendingChanges } = admitted(bench, 500);
+    expect(pendingChanges.changes()).toEqual([]);
   });
 });

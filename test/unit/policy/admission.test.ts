@@ -1,8 +1,8 @@
 /** Selection and order of written-ahead attempts, and the reasons why other collectors wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/policy/admission.ts';
-import type { Entry } from '../../../src/policy/ledger.ts';
-import { backOffMs } from '../../../src/policy/start-rules.ts';
+import type { Admission } from '../../../src/policy/attempts/admission.ts';
+import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
   collector,
   endedEntry,
@@ -27,7 +27,7 @@ const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => ({ ...end
 describe('U2: a first attempt', () => {
   test('is written ahead as intended, numbered, with the version before', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1) });
-    const { post, attempts, draft } = admitted(bench, 500, { attempts: 41 });
+    const { post, attempts, pendingChanges } = admitted(bench, 500, { attempts: 41 });
     expect(post).toEqual([
       {
         collectorId: '1',
@@ -50,13 +50,13 @@ describe('U2: a first attempt', () => {
       },
     ]);
     expect(attempts).toBe(42);
-    expect(draft.entry('1')).toEqual(post[0]);
+    expect(pendingChanges.entry('1')).toEqual(post[0]);
   });
 
   test('U7: of who was seen at the target before needs listings sent G later', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     bench.listing.show(10, fleetOf(1));
-    bench.roster = bench.freshRoster();
+    bench.memberIndex = bench.freshMemberIndex();
     const [entry] = admitted(bench, 500).post;
     expect(entry?.open?.needsGrace).toBe(true);
   });
@@ -71,13 +71,13 @@ describe('U2: a first attempt', () => {
       10,
       fleetOf(1, () => ({ lastSeenAliveMs: 1 })),
     );
-    bench.roster.sync();
+    bench.memberIndex.sync();
     expect(admitted(bench, 500).post[0]?.before).toBeUndefined();
   });
 
   test('waits while a POST of its collector has not been answered', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
-    expect(ids(admitted(bench, 0, { flying: new Set(['1']) }))).toEqual(['2', '3']);
+    expect(ids(admitted(bench, 0, { inFlight: new Set(['1']) }))).toEqual(['2', '3']);
   });
 });
 
@@ -90,9 +90,9 @@ describe('the order', () => {
       entries: [open('4', { state: 'unknown', sinceMs: 0 }), ended('2', 'failed', { sinceMs: 0 })],
     });
     bench.listing.show(nowMs - driftConfirmMs, fleetOf(4));
-    bench.roster.sync();
+    bench.memberIndex.sync();
     bench.listing.show(nowMs, fleetOf(4));
-    bench.roster.sync();
+    bench.memberIndex.sync();
     return bench;
   }
 
@@ -150,7 +150,7 @@ describe('U3: a probe', () => {
 
   test('is not posted while its POST is on its way', () => {
     const bench = new PolicyBench({ ...unknown(0), seenAtMs: graceMs });
-    expect(admitted(bench, graceMs, { flying: new Set(['1']) }).post).toEqual([]);
+    expect(admitted(bench, graceMs, { inFlight: new Set(['1']) }).post).toEqual([]);
   });
 });
 
@@ -194,7 +194,7 @@ describe('U6: a retry', () => {
       1_000 + graceMs,
       fleetOf(1, () => ({ collectorVersion: target })),
     );
-    bench.roster.sync();
+    bench.memberIndex.sync();
     expect(admitted(bench, 1_000 + backOff)).toMatchObject({ post: [], nextMs: Infinity });
   });
 
@@ -217,7 +217,7 @@ describe('U8: a drift', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     for (const seenAtMs of [firstMs, thenMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.roster.sync();
+      bench.memberIndex.sync();
     }
     return bench;
   }
@@ -246,7 +246,7 @@ describe('U8: a drift', () => {
     });
     for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.roster.sync();
+      bench.memberIndex.sync();
     }
     expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({ used: 1, drifts: 1, before: oldVersion });
   });
@@ -258,7 +258,7 @@ describe('U8: a drift', () => {
     });
     for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.roster.sync();
+      bench.memberIndex.sync();
     }
     expect(admitted(bench, graceMs + driftConfirmMs).post).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Transitions of an attempt for each piece of evidence, state by state (U3 to U7). Refusals have a table of their own. */
 import { describe, expect, test } from 'vitest';
-import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempt.ts';
-import type { AttemptState, Entry } from '../../../src/policy/ledger.ts';
+import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
+import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
   attempt,
   endedEntry,
@@ -34,7 +34,7 @@ describe('intended', () => {
   const before = openEntry({ state: 'intended', sinceMs: 5 });
 
   test('U2: stays while its POST is on its way', () => {
-    expect(settle(before, { flying: true }, 10)).toBe(before);
+    expect(settle(before, { inFlight: true }, 10)).toBe(before);
   });
 
   test('U3: is unknown when a process that is no more wrote it, from now on', () => {
@@ -70,7 +70,7 @@ describe('intended', () => {
   );
 
   test('U7: no listing ends it, since it may not have been sent', () => {
-    expect(settle(before, { flying: true, row: row(target, 100) }, 200)).toBe(before);
+    expect(settle(before, { inFlight: true, row: row(target, 100) }, 200)).toBe(before);
   });
 });
 

@@ -6,10 +6,17 @@ import type {
 import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Claimant } from '../../../src/fleet/ownership.ts';
-import type { Evidence, Moment } from '../../../src/policy/attempt.ts';
-import type { Attempt, Ending, EndingKind, Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
+import type { Evidence, Instant } from '../../../src/policy/attempts/attempt.ts';
+import type {
+  Attempt,
+  Ending,
+  EndingKind,
+  Entry,
+  LedgerHeader,
+  StageRecord,
+} from '../../../src/policy/ledger/ledger.ts';
+import { type Counts, emptyCounts } from '../../../src/policy/members/state-counts.ts';
 import { policySettings } from '../../../src/policy/settings.ts';
-import { type Counts, emptyCounts } from '../../../src/policy/standing-counts.ts';
 import type { Collector, UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 
 export const settings = policySettings;
@@ -23,7 +30,7 @@ export const newerVersion = '19.300-1';
 /** Wall time of monotonic 0. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-export function moment(monotonicMs: number): Moment {
+export function moment(monotonicMs: number): Instant {
   return { monotonicMs, wallMs: epochMs + monotonicMs };
 }
 
@@ -112,7 +119,7 @@ export function evidence(more: Partial<Evidence> = {}): Evidence {
     row: undefined,
     posted: undefined,
     task: undefined,
-    flying: false,
+    inFlight: false,
     observable: true,
     showsOrigin: true,
     sweptSinceMs: 0,

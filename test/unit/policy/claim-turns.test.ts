@@ -1,7 +1,7 @@
 /** No policy of a service starts an upgrade before all its policies that can claim have claimed their collectors (U13). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
-import { ClaimTurns } from '../../../src/policy/claim-turns.ts';
+import { ClaimTurns } from '../../../src/policy/members/claim-turns.ts';
 import { policy } from './builders.ts';
 
 const service = 'https://logs.test/api';

@@ -33,7 +33,7 @@ test('a rollout begins: attempts are written ahead, then posted', () => {
   const decision = decided(bench);
   expect(posts(decision)).toEqual(['1', '2', '3']);
   expect(decision.changes).toEqual(decision.post.map((entry) => ({ collectorId: entry.collectorId, entry })));
-  expect(decision.header).toEqual({ ...bench.ledger.header, attempts: 3, selection: bench.roster.selection });
+  expect(decision.header).toEqual({ ...bench.ledger.header, attempts: 3, selection: bench.memberIndex.selection });
   expect(decision.health.reason).toBe('RollingOut');
   expect(decision.figures().collectors).toMatchObject({ matched: 3, inProgress: 3, pending: 0 });
 });
@@ -42,7 +42,7 @@ test('it changes nothing by itself', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
   decided(bench);
   expect(bench.ledger.size).toBe(0);
-  expect(bench.roster.counts.pending).toBe(3);
+  expect(bench.memberIndex.counts.pending).toBe(3);
   expect(posts(decided(bench))).toEqual(['1', '2', '3']);
 });
 
@@ -124,7 +124,7 @@ describe('a new target in mid-rollout', () => {
       entry: undefined,
     });
     bench.ledger.apply(decision.changes);
-    for (const { collectorId } of decision.changes) bench.roster.place(collectorId);
+    for (const { collectorId } of decision.changes) bench.memberIndex.place(collectorId);
     expect(posts(decided(bench))).toEqual(['1']);
   });
 
@@ -149,11 +149,11 @@ test('U12: a selector on the version loses nobody at the moment of success', () 
   const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
   const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(1), entries: [openEntry()] });
   bench.listing.show(500, updatedFleet(1));
-  bench.roster.sync();
+  bench.memberIndex.sync();
   const decision = decided(bench);
   expect(decision.changes[0]?.entry?.ending?.kind).toBe('updated');
   bench.ledger.apply(decision.changes);
-  bench.roster.place('1');
+  bench.memberIndex.place('1');
   const later = decided(bench);
   expect(later.figures()).toMatchObject({ summary: { updated: '1/1' }, collectors: { matched: 1, updated: 1 } });
   expect(later.health.ready).toBe('True');
@@ -172,7 +172,7 @@ describe('U12: another selection', () => {
     const bench = excluding(endedEntry('failed', {}, { used: 9 }));
     const decision = decided(bench);
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
-    expect(decision.header.selection).toBe(bench.roster.selection);
+    expect(decision.header.selection).toBe(bench.memberIndex.selection);
     expect(decision.health).toMatchObject({ ready: 'True', message: `1 of 1 collectors run ${target}.` });
   });
 
@@ -184,7 +184,7 @@ describe('U12: another selection', () => {
     const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
     const decision = decided(bench, { tasks });
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
-    expect(decision.header.selection).toBe(bench.roster.selection);
+    expect(decision.header.selection).toBe(bench.memberIndex.selection);
     expect(decision.health.ready).toBe('True');
     expect(decision.figures().collectors).toMatchObject({ matched: 1, updated: 1 });
   });
@@ -249,7 +249,7 @@ describe('the end of a rollout', () => {
     const bench = done();
     bench.ledger.setHeader(decided(bench).header);
     bench.listing.show(2_000, [...updatedFleet(2), ...fleetOf(3).slice(2)]);
-    bench.roster.sync();
+    bench.memberIndex.sync();
     const decision = decided(bench, { nowMs: 2_000 });
     expect(posts(decision)).toEqual(['3']);
     expect(decision.essentials.rollout?.id).toBe(`1-${target}`);
@@ -259,18 +259,18 @@ describe('the end of a rollout', () => {
 
 describe('settled: whether a run on a directory may end', () => {
   const pending = () => new PolicyBench({ collectors: fleetOf(1) });
-  const flying = () => new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
+  const inFlight = () => new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
 
   test.each<[string, PolicyBench, Seen, boolean]>([
     ['all updated', new PolicyBench({ collectors: updatedFleet(1) }), {}, true],
     ['rolling', pending(), {}, false],
-    ['in flight', flying(), {}, false],
+    ['in flight', inFlight(), {}, false],
     ['paused with nothing in flight', pending(), { policy: { spec: { paused: true } } }, true],
-    ['paused with one in flight', flying(), { policy: { spec: { paused: true } } }, false],
+    ['paused with one in flight', inFlight(), { policy: { spec: { paused: true } } }, false],
     ['observing', pending(), { policy: { spec: { mode: 'Observe' } } }, true],
     ['not offered', pending(), { notOffered: 'x' }, true],
-    ['not offered, with one in flight', flying(), { notOffered: 'x' }, false],
-    ['a problem for a person, whatever is in flight', flying(), { problem: problem('stall') }, true],
+    ['not offered, with one in flight', inFlight(), { notOffered: 'x' }, false],
+    ['a problem for a person, whatever is in flight', inFlight(), { problem: problem('stall') }, true],
     ['a problem that may pass', pending(), { problem: problem('backoff') }, false],
     [
       'failed for good',
@@ -302,7 +302,7 @@ describe('what it waits for, in words', () => {
   test('a second look at a drift, until when', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
-    bench.roster.sync();
+    bench.memberIndex.sync();
     expect(waiting(bench)).toBe('a second listing that confirms the drift (1 collector) until 2026-11-01T00:10:00Z');
   });
 
@@ -352,7 +352,7 @@ test('U8: a drift is corrected, once', () => {
       seenAtMs,
       fleetOf(1, () => ({ collectorVersion: oldVersion })),
     );
-    bench.roster.sync();
+    bench.memberIndex.sync();
   }
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });

@@ -1,7 +1,7 @@
 /** Rollout in status: stages, stop, actions of people, and the next window. */
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
-import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
+import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 

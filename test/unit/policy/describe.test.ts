@@ -7,10 +7,10 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { bounded } from '../../../src/controller/status-text.ts';
-import { describeVerdict, findOverlap } from '../../../src/policy/describe.ts';
-import { describeCounts, describeFigures } from '../../../src/policy/describe-figures.ts';
-import type { Draft } from '../../../src/policy/draft.ts';
-import type { Entry } from '../../../src/policy/ledger.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
+import type { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
+import { describeVerdict, findOverlap } from '../../../src/policy/status/describe.ts';
+import { describeCounts, describeFigures } from '../../../src/policy/status/describe-figures.ts';
 import {
   attempt,
   claimant,
@@ -36,11 +36,15 @@ const rolling: Health = {
   stalled: false,
 };
 
-const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.draft());
+const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.pendingChanges());
 
-function figuresWith({ roster, ledger, spec }: PolicyBench, draft: Draft, health: Health = rolling) {
+function figuresWith(
+  { memberIndex, ledger, spec }: PolicyBench,
+  pendingChanges: PendingChanges,
+  health: Health = rolling,
+) {
   const state = { ...quietState, header: ledger.header };
-  return describeFigures({ roster, draft, unsent: 0, health, spec, state });
+  return describeFigures({ memberIndex, pendingChanges, unsent: 0, health, spec, state });
 }
 
 /** Paths at which a value violates its schema. */
@@ -89,14 +93,14 @@ test('the summary counts collectors at the target of those that are ours', () =>
   });
   bench.ownership.introduce(claimant('b', { priority: 1 }));
   bench.ownership.claim('b', '4');
-  bench.roster.sync();
+  bench.memberIndex.sync();
   expect(figuresOf(bench).summary).toEqual({ updated: '2/3', state: 'RollingOut' });
-  expect(findOverlap(bench.roster, bench.ownership)).toEqual({ winner: 'logging/b', collectors: 1 });
+  expect(findOverlap(bench.memberIndex, bench.ownership)).toEqual({ winner: 'logging/b', collectors: 1 });
 });
 
 test('without overlap there is none', () => {
   const bench = new PolicyBench({ collectors: fleetOf(4) });
-  expect(findOverlap(bench.roster, bench.ownership)).toBeUndefined();
+  expect(findOverlap(bench.memberIndex, bench.ownership)).toBeUndefined();
 });
 
 test('the winner of an overlap is who has most', () => {
@@ -104,8 +108,8 @@ test('the winner of an overlap is who has most', () => {
   for (const uid of ['b', 'c']) bench.ownership.introduce(claimant(uid, { priority: 1 }));
   bench.ownership.claim('b', '1');
   for (const id of ['2', '3']) bench.ownership.claim('c', id);
-  bench.roster.sync();
-  expect(findOverlap(bench.roster, bench.ownership)).toEqual({ winner: 'logging/c', collectors: 3 });
+  bench.memberIndex.sync();
+  expect(findOverlap(bench.memberIndex, bench.ownership)).toEqual({ winner: 'logging/c', collectors: 3 });
 });
 
 describe('versions', () => {
@@ -130,7 +134,7 @@ describe('versions', () => {
       ],
     });
     bench.listing.show(20, [collector('1', { collectorVersion: target })]);
-    bench.roster.sync();
+    bench.memberIndex.sync();
     expect(figuresOf(bench).versions).toEqual([
       { version: oldVersion, count: 2 },
       { version: target, count: 1 },
@@ -207,11 +211,11 @@ describe('tasks', () => {
 
   test('each once, also when they are reported of after they were written down', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
-    const draft = bench.draft();
-    draft.set('1', endedEntry('updated'));
-    bench.ledger.apply(draft.changes());
-    bench.roster.place('1');
-    const { tasks, versions } = figuresWith(bench, draft);
+    const pendingChanges = bench.pendingChanges();
+    pendingChanges.set('1', endedEntry('updated'));
+    bench.ledger.apply(pendingChanges.changes());
+    bench.memberIndex.place('1');
+    const { tasks, versions } = figuresWith(bench, pendingChanges);
     expect(tasks).toHaveLength(1);
     expect(versions).toEqual([{ version: target, count: 1 }]);
   });
@@ -257,10 +261,10 @@ describe('tasks', () => {
 
   test('the changes of this decision are shown already', () => {
     const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
-    const draft = bench.draft();
-    draft.set('1', endedEntry('failed'));
-    draft.set('2', { ...openEntry(), collectorId: '2' });
-    const { tasks, collectors } = figuresWith(bench, draft);
+    const pendingChanges = bench.pendingChanges();
+    pendingChanges.set('1', endedEntry('failed'));
+    pendingChanges.set('2', { ...openEntry(), collectorId: '2' });
+    const { tasks, collectors } = figuresWith(bench, pendingChanges);
     expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
       ['2', 'Running'],
       ['1', 'Failed'],
@@ -352,7 +356,7 @@ describe('bounds', () => {
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
       conditions: describeVerdict(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso).conditions,
-      ...figuresWith(bench, bench.draft(), health),
+      ...figuresWith(bench, bench.pendingChanges(), health),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);

@@ -1,8 +1,8 @@
 /** Tolerances of a stage and of the rollout: numbers at once, percentages after enough attempts or at the end of a stage. */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
-import { findExcess, hasTolerance, isStopDue } from '../../../src/policy/failure-verdict.ts';
-import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
+import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
+import { findExcess, hasTolerance, isStopDue } from '../../../src/policy/rollout/failure-verdict.ts';
 import { epochMs, header, stageRecord } from './builders.ts';
 
 const policyOf = (more: Partial<FailurePolicy>) => ({

@@ -1,8 +1,8 @@
 /** Health verdict: the result of each check, and their precedence. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/health.ts';
-import { type Counts, outstanding } from '../../../src/policy/standing-counts.ts';
+import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
+import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/status/health.ts';
 import { counts, spec, target } from './builders.ts';
 
 function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
@@ -49,8 +49,8 @@ describe('each situation of the table', () => {
     expect(health.message).toContain('1 offline, 2 that cannot be upgraded, 3 of other policies');
   });
 
-  test.each(['pending', 'inProgress', 'retrying', 'drifting'] as const)('some are %s: rolling', (standing) => {
-    expect(healthOf(input({ fleet: fleet({ updated: 3, [standing]: 2 }) }))).toMatchObject({
+  test.each(['pending', 'inProgress', 'retrying', 'drifting'] as const)('some are %s: rolling', (memberState) => {
+    expect(healthOf(input({ fleet: fleet({ updated: 3, [memberState]: 2 }) }))).toMatchObject({
       ...atWork,
       reason: 'RollingOut',
     });

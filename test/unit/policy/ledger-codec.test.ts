@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
-import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger-codec.ts';
+import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger/ledger-codec.ts';
 import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 
 const takeoverMs = 5_000;

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
-import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger.ts';
-import { LedgerFile } from '../../../src/policy/ledger-file.ts';
+import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger/ledger.ts';
+import { LedgerFile } from '../../../src/policy/ledger/ledger-file.ts';
 import { endedEntry, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 

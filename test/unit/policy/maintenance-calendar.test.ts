@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
-import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/maintenance-calendar.ts';
+import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { maintenanceOf, minuteMs, startableMinutes } from './calendar-oracle.ts';
 
 const night: MaintenanceWindow = { schedule: '0 22 * * *', duration: '6h', timeZone: 'Europe/Berlin' };

@@ -2,16 +2,16 @@
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
-import { admit } from '../../../src/policy/admission.ts';
-import type { PostOutcome, TaskReading } from '../../../src/policy/attempt.ts';
+import { admit } from '../../../src/policy/attempts/admission.ts';
+import type { PostOutcome, TaskReading } from '../../../src/policy/attempts/attempt.ts';
+import type { AdmissionInput } from '../../../src/policy/attempts/start-rules.ts';
 import { type Decision, decide } from '../../../src/policy/decide.ts';
 import type { ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
-import { Draft } from '../../../src/policy/draft.ts';
-import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger.ts';
-import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
-import type { RolloutState } from '../../../src/policy/rollout-state.ts';
-import { type ListedRows, Roster } from '../../../src/policy/roster.ts';
-import type { AdmissionInput } from '../../../src/policy/start-rules.ts';
+import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
+import { type ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
+import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';
+import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 
@@ -82,7 +82,7 @@ export class PolicyBench {
   readonly ownership = new Ownership(() => {});
   readonly ledger: Ledger;
   readonly spec: CollectorVersionPolicySpec;
-  roster: Roster;
+  memberIndex: PolicyMemberIndex;
 
   constructor(parts: BenchParts = {}) {
     const { spec: specParts, header: headerParts, entries = [], members = {}, collectors = [], seenAtMs = 0 } = parts;
@@ -103,27 +103,35 @@ export class PolicyBench {
       const { toVersion, taskId, sinceMs } = open;
       this.ownership.began(collectorId, { policy: policyUid, toVersion, taskId, sinceMs });
     }
-    this.roster = this.freshRoster();
+    this.memberIndex = this.freshMemberIndex();
   }
 
-  freshRoster(): Roster {
+  freshMemberIndex(): PolicyMemberIndex {
     const { listing, ownership, ledger, spec } = this;
     const targetVersion = ledger.header.target;
-    const roster = new Roster({ policy: policyUid, spec, targetVersion, listing, ownership, ledger, settings });
-    roster.sync();
-    return roster;
+    const memberIndex = new PolicyMemberIndex({
+      policy: policyUid,
+      spec,
+      targetVersion,
+      listing,
+      ownership,
+      ledger,
+      settings,
+    });
+    memberIndex.sync();
+    return memberIndex;
   }
 
   /** Makes a decision part of the ledger, as its write does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
-    for (const { collectorId } of changes) this.roster.place(collectorId);
-    this.roster.sync();
+    for (const { collectorId } of changes) this.memberIndex.place(collectorId);
+    this.memberIndex.sync();
   }
 
-  draft(): Draft {
-    return new Draft(this.ledger, this.roster);
+  pendingChanges(): PendingChanges {
+    return new PendingChanges(this.ledger, this.memberIndex);
   }
 }
 
@@ -139,14 +147,14 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   return decide({
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
     ledger: bench.ledger,
-    roster: bench.roster,
+    memberIndex: bench.memberIndex,
     observation: {
       listing: bench.listing,
       notOffered: undefined,
       posted: new Map<string, PostOutcome>(),
       tasks: new Map<string, TaskReading>(),
       reads: new Map(),
-      flying: new Set(),
+      inFlight: new Set(),
       unsent: 0,
       room: 20,
       heldBy: undefined,
@@ -164,24 +172,24 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   });
 }
 
-/** Result of admission, with the draft that it changed. */
+/** Result of admission, with the pendingChanges that it changed. */
 export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
-  const draft = bench.draft();
+  const pendingChanges = bench.pendingChanges();
   const admission = admit({
     spec: bench.spec,
     targetVersion: target,
-    roster: bench.roster,
-    draft,
+    memberIndex: bench.memberIndex,
+    pendingChanges,
     attempts: 0,
     room: 20,
-    flying: new Set(),
+    inFlight: new Set(),
     now: moment(nowMs),
     settings,
     state: quietState,
     calendar: new MaintenanceCalendar(bench.spec.maintenance),
     ...more,
   });
-  return { ...admission, draft };
+  return { ...admission, pendingChanges };
 }
 
 /** State of a running rollout without stages. */

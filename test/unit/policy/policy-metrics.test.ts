@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { PolicyMetrics } from '../../../src/policy/policy-metrics.ts';
+import { PolicyMetrics } from '../../../src/policy/status/policy-metrics.ts';
 import { policy } from './builders.ts';
 
 const collectors = {

@@ -1,8 +1,8 @@
 /** POSTs of attempts: checks before the write (U2), outcomes (U3, U11), and the size of the queue. */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import type { Entry } from '../../../src/policy/ledger.ts';
-import { Posting } from '../../../src/policy/posting.ts';
+import { Posting } from '../../../src/policy/attempts/posting.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { attempt, entry, settings, target } from './builders.ts';
 import { ScriptedService, serviceError } from './scripted-service.ts';
@@ -37,11 +37,11 @@ describe('U3: what becomes of a POST', () => {
     const { service, posting, state } = world();
     posting.post(service, batch([intended('1')]));
     expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
-    expect([...posting.flying]).toEqual(['1']);
+    expect([...posting.inFlight]).toEqual(['1']);
     service.posts[0]?.send();
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
-    expect(posting.flying.size).toBe(0);
+    expect(posting.inFlight.size).toBe(0);
     expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'accepted', taskId: '9' });
     expect(state).toMatchObject({ news: 1, accepted: 1 });
   });
@@ -67,7 +67,7 @@ describe('U3: what becomes of a POST', () => {
     service.posts[0]?.fail(error);
     await settle();
     expect(posting.heard.get('1')?.outcome.kind).toBe(kind);
-    expect(posting.flying.size).toBe(0);
+    expect(posting.inFlight.size).toBe(0);
   });
 
   test('U11: a refusal carries its code and message', async () => {
@@ -152,10 +152,10 @@ describe('U2: right before the write', () => {
     const { clock, service, posting } = world();
     posting.post(service, batch([intended('1')]));
     await clock.advance(settings.intentLifeMs - 1);
-    expect(posting.flying.size).toBe(1);
+    expect(posting.inFlight.size).toBe(1);
     await clock.advance(1);
     expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
-    expect(posting.flying.size).toBe(0);
+    expect(posting.inFlight.size).toBe(0);
   });
 
   test('what was written by then is not', async () => {
@@ -164,7 +164,7 @@ describe('U2: right before the write', () => {
     await clock.advance(settings.intentLifeMs - 1);
     service.posts[0]?.send();
     await clock.advance(60_000);
-    expect(posting.flying.size).toBe(1);
+    expect(posting.inFlight.size).toBe(1);
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
     expect(posting.heard.get('1')?.outcome.kind).toBe('accepted');
@@ -210,7 +210,7 @@ describe('U2: batches', () => {
     posting.post(service, batch(several(20)));
     for (const call of service.posts) call.send();
     expect(posting.room()).toBe(20);
-    expect(posting.flying.size).toBe(20);
+    expect(posting.inFlight.size).toBe(20);
   });
 
   test('are halved by each that waited too long, down to one', async () => {

@@ -1,7 +1,7 @@
 /** Effect of each refusal of a POST (U11): for a first attempt, a retry, and a probe of an unknown outcome (U3). */
 import { describe, expect, test } from 'vitest';
-import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempt.ts';
-import type { Entry } from '../../../src/policy/ledger.ts';
+import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { attempt, endedEntry, evidence, moment, oldVersion, openEntry, row, settings, target } from './builders.ts';
 
 const { graceMs, openLimitMs } = settings;

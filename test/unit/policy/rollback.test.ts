@@ -1,7 +1,7 @@
 /** Rollback: candidates, versions, collectors that are left as they are, and the reasons to wait. */
 import { describe, expect, test } from 'vitest';
-import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger.ts';
-import { isWayBackOver, planWayBack } from '../../../src/policy/rollback.ts';
+import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
@@ -26,16 +26,16 @@ function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs 
   return new PolicyBench({ header: stop, entries: [known], collectors, seenAtMs });
 }
 
-const plan = (bench: PolicyBench) => planWayBack(bench.roster, bench.draft(), target, graceMs);
+const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pendingChanges(), target, graceMs);
 
-type Place = 'candidates' | 'there' | 'underWay' | 'takenBack' | 'left' | 'offline' | 'nowhere';
+type Place = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
 
 function placeOf(bench: PolicyBench): Place {
-  const { candidates, there, underWay, takenBack, left, offline } = plan(bench);
+  const { candidates, there, underWay, rolledBack, left, offline } = plan(bench);
   if (candidates.length > 0) return 'candidates';
   if (there.length > 0) return 'there';
   if (underWay > 0) return 'underWay';
-  if (takenBack > 0) return 'takenBack';
+  if (rolledBack > 0) return 'rolledBack';
   if (left.length > 0) return 'left';
   return offline > 0 ? 'offline' : 'nowhere';
 }
@@ -55,9 +55,14 @@ describe('where each stands', () => {
     ['died there', endedEntry('died'), { alive: false }, 'offline'],
     ['is on its way', openEntry({ toVersion: oldVersion }, { back: true }), {}, 'underWay'],
     ['is on its way to the target still', openEntry(), { collectorVersion: oldVersion }, 'underWay'],
-    ['was taken back', backAfter('updated'), { collectorVersion: oldVersion }, 'takenBack'],
-    ['was taken back, and lists lag', backAfter('updated'), {}, 'takenBack'],
-    ['was taken back, and upgraded by somebody', backAfter('updated'), { collectorVersion: newerVersion }, 'takenBack'],
+    ['was taken back', backAfter('updated'), { collectorVersion: oldVersion }, 'rolledBack'],
+    ['was taken back, and lists lag', backAfter('updated'), {}, 'rolledBack'],
+    [
+      'was taken back, and upgraded by somebody',
+      backAfter('updated'),
+      { collectorVersion: newerVersion },
+      'rolledBack',
+    ],
     ['failed on its way, with attempts left', backAfter('failed', { used: 2 }), {}, 'candidates'],
     ['timed out on its way, with attempts left', backAfter('timedOut', { used: 1 }), {}, 'candidates'],
     ['timed out on its way, and arrived', backAfter('timedOut'), { collectorVersion: oldVersion }, 'there'],
@@ -101,7 +106,7 @@ describe('where each stands', () => {
   test('U7: a collector that is at the only build, which no list shows, is rolled back by what is on record', () => {
     const bench = rolledBack(updated(), null);
     bench.listing.isObservable = false;
-    bench.roster = bench.freshRoster();
+    bench.memberIndex = bench.freshMemberIndex();
     expect(placeOf(bench)).toBe('candidates');
     expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
   });
@@ -120,7 +125,7 @@ describe('where each stands', () => {
   ])('a collector that is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
     const bench = rolledBack(known, null);
     bench.listing.isObservable = false;
-    bench.roster = bench.freshRoster();
+    bench.memberIndex = bench.freshMemberIndex();
     expect(placeOf(bench)).toBe('left');
     const { post, health, settled, figures } = decided(bench, { nowMs });
     expect(post).toEqual([]);
@@ -132,7 +137,7 @@ describe('where each stands', () => {
       nowMs,
       fleetOf(1, () => ({ collectorVersion: target, lastSeenAliveMs: 1 })),
     );
-    bench.roster.sync();
+    bench.memberIndex.sync();
     expect(placeOf(bench)).toBe('candidates');
   });
 
@@ -142,7 +147,7 @@ describe('where each stands', () => {
     const bench = rolledBack(unheard, null);
     bench.listing.observes = (version: string) => version !== target;
     bench.listing.sweptMs = openLimitMs;
-    bench.roster = bench.freshRoster();
+    bench.memberIndex = bench.freshMemberIndex();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
     expect(health.message).toContain('1 could not be rolled back (see status.failureReasons)');
@@ -155,7 +160,7 @@ describe('where each stands', () => {
     [updated(), { alive: false }, true],
     [backAfter('failed', { used: 3 }), {}, true],
   ])('case %#: over: %s', (known, row, isOver) => {
-    expect(isWayBackOver(plan(rolledBack(known, row)))).toBe(isOver);
+    expect(isRollbackOver(plan(rolledBack(known, row)))).toBe(isOver);
   });
 });
 
@@ -235,7 +240,7 @@ describe('what is started', () => {
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
-    unlisted.roster = unlisted.freshRoster();
+    unlisted.memberIndex = unlisted.freshMemberIndex();
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
       { reason: 'not rolled back: no list shows its time zone, by which windows open' },
     ]);

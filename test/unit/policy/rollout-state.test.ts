@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
-import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger.ts';
+import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector, endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
 import { decided, PolicyBench, type Seen } from './policy-bench.ts';

@@ -9,8 +9,8 @@ import type {
   Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
-import { resolveTarget } from '../../../src/policy/target.ts';
+import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
+import { resolveTarget } from '../../../src/policy/rollout/target.ts';
 import {
   claimant,
   collector,
@@ -118,14 +118,14 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
   const { post, health, essentials, figures, header, changes, started } = decided(bench, { nowMs, ...seen });
   const { collectors, tasks } = figures();
   const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
-  const flying = tasks.filter(({ endTime }) => endTime === undefined);
+  const inFlight = tasks.filter(({ endTime }) => endTime === undefined);
   return {
     posted: post.find(({ collectorId }) => collectorId === '9')?.open?.toVersion,
     told: [
       health.message,
       ...conditions,
       essentials.rollout?.waitingFor ?? '',
-      ...flying.map(({ collector: name, to }) => `in flight: ${name} to ${to}`),
+      ...inFlight.map(({ collector: name, to }) => `in flight: ${name} to ${to}`),
       `matched: ${collectors.matched}`,
     ].join(' '),
     header,
@@ -165,14 +165,14 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
   bench.listing.sweptMs = shownMs;
   for (const seenAtMs of looksAtNine(rules)) {
     bench.listing.rows.takePage([nine], seenAtMs, others.length);
-    bench.roster.sync();
+    bench.memberIndex.sync();
   }
   if (rules.have('overlap')) {
     bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
     bench.ownership.claim('policy-b', '9');
-    bench.roster.sync();
+    bench.memberIndex.sync();
     if (!rules.hold('overlap')) bench.ownership.unclaim('policy-b', '9');
-    bench.roster.sync();
+    bench.memberIndex.sync();
   }
   const metadata: PolicyParts['metadata'] = {
     annotations: rules.hold("person's retry") ? { [annotations.retry]: `1-${wanted}` } : {},

@@ -11,7 +11,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import type { RolloutStop } from '../../../src/policy/ledger.ts';
+import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
 import {
   collector,
   endedEntry,
@@ -121,13 +121,13 @@ const apart: Readonly<Record<string, () => void>> = {
   },
 
   'failure stop × rollback': () => {
-    expect(stopAfter('failures', 'Rollback')).toEqual({ kind: 'failures', takenBack: undefined });
-    expect(stopAfter('rollback', 'Pause')).toEqual({ kind: 'rollback', takenBack: formerTarget });
+    expect(stopAfter('failures', 'Rollback')).toEqual({ kind: 'failures', rolledBack: undefined });
+    expect(stopAfter('rollback', 'Pause')).toEqual({ kind: 'rollback', rolledBack: formerTarget });
   },
 
   'abort × rollback': () => {
-    expect(stopAfter('rollback', 'Rollback', annotations.abort)).toEqual({ kind: 'abort', takenBack: undefined });
-    expect(stopAfter('abort', 'Rollback')).toEqual({ kind: 'abort', takenBack: undefined });
+    expect(stopAfter('rollback', 'Rollback', annotations.abort)).toEqual({ kind: 'abort', rolledBack: undefined });
+    expect(stopAfter('abort', 'Rollback')).toEqual({ kind: 'abort', rolledBack: undefined });
   },
 
   'back-off × drift': () => expectOneOfFailureAndDrift(blockers['back-off'], failedMs),
@@ -158,7 +158,7 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   });
   const values = annotation === undefined ? {} : { [annotation]: `1-${target}` };
   const { header, posted } = outcomeOf(bench, { policy: { metadata: { annotations: values } } });
-  return { kind: header.stop?.kind, takenBack: posted };
+  return { kind: header.stop?.kind, rolledBack: posted };
 }
 
 /**
@@ -171,7 +171,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
     const bench = new PolicyBench({ entries: [known] });
     for (const [index, collectorVersion] of versions.entries()) {
       bench.listing.show(sinceMs + index, [collector('9', { collectorVersion })]);
-      bench.roster.sync();
+      bench.memberIndex.sync();
     }
     const { told, posted } = outcomeOf(bench, {});
     expect(posted).toBeUndefined();
@@ -199,7 +199,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
     for (const [index, collectorVersion] of shown.entries()) {
       const seenAtMs = failed ? failed.sinceMs : nowMs - 2_000 + index * 1_000;
       bench.listing.show(seenAtMs, [collector('9', { collectorVersion })]);
-      bench.roster.sync();
+      bench.memberIndex.sync();
     }
     return outcomeOf(bench, {}).told;
   };

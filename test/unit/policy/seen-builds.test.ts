@@ -1,7 +1,7 @@
 /** Times since which builds have been seen. An uncertain time is too late, never too early. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { SeenBuilds } from '../../../src/policy/seen-builds.ts';
+import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
 /** Result of one process for each list of versions. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorExpression, CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';
-import { compileSelection, matchesGlob } from '../../../src/policy/selector.ts';
+import { compileSelection, matchesGlob } from '../../../src/policy/members/selector.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector } from './builders.ts';
 

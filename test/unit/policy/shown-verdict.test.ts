@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';
-import { staysUntilClaimed, stillHolds } from '../../../src/policy/shown-verdict.ts';
+import { staysUntilClaimed, stillHolds } from '../../../src/policy/status/shown-verdict.ts';
 import { policy, target } from './builders.ts';
 
 /** A policy whose status has this reason for the present target and generation. */

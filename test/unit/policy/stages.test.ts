@@ -2,19 +2,25 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';
-import { chooseMembers, type StageCandidate, shareOf, stageOrder, waitingStages } from '../../../src/policy/stages.ts';
-import type { Standing } from '../../../src/policy/standing.ts';
+import type { MemberState } from '../../../src/policy/members/member-state.ts';
+import {
+  chooseMembers,
+  type StageCandidate,
+  shareOf,
+  stageOrder,
+  waitingStages,
+} from '../../../src/policy/rollout/stages.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector, spec, stageRecord } from './builders.ts';
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
 const stage = (more: Partial<Stage> = {}): Stage => ({ name: 'canary', soakDuration: '0s', ...more });
 
-function candidate(id: string, standing: Standing = 'pending', more: Partial<Collector> = {}): StageCandidate {
-  return { id, standing, collector: collector(id, more) };
+function candidate(id: string, memberState: MemberState = 'pending', more: Partial<Collector> = {}): StageCandidate {
+  return { id, memberState, collector: collector(id, more) };
 }
 
-const all = (count: number, standing?: Standing) => ids(count).map((id) => candidate(id, standing));
+const all = (count: number, memberState?: MemberState) => ids(count).map((id) => candidate(id, memberState));
 const chosen = (of: Stage, candidates: readonly StageCandidate[], selected = candidates.length, more: object = {}) =>
   chooseMembers(of, candidates, { spec: spec(more), selected, unproven: false });
 
@@ -65,9 +71,9 @@ describe('a stage with a size', () => {
 });
 
 describe('whatever the stage', () => {
-  test.each(['foreign', 'newer', 'skipped'] as const)('a collector that is %s is never chosen', (standing) => {
+  test.each(['foreign', 'newer', 'skipped'] as const)('a collector that is %s is never chosen', (memberState) => {
     for (const of of [stage({ size: 5 }), stage({ selector: {} }), stage()])
-      expect(chosen(of, all(2, standing))).toEqual([]);
+      expect(chosen(of, all(2, memberState))).toEqual([]);
   });
 
   test('an offline collector is chosen only where the policy waits for it, and a dead one likewise', () => {

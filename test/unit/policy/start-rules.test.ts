@@ -1,16 +1,16 @@
 /** Start rules: each refuses with a reason for people, and the first refusal is reported. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import type { Observation } from '../../../src/policy/decide-input.ts';
-import type { RolloutStop, StageRecord } from '../../../src/policy/ledger.ts';
-import { MaintenanceCalendar } from '../../../src/policy/maintenance-calendar.ts';
 import {
+  type AdmissionState,
   type Candidate,
   type KnownOfAll,
-  type Line,
   refusalOf,
   refusalOfAll,
-} from '../../../src/policy/start-rules.ts';
+} from '../../../src/policy/attempts/start-rules.ts';
+import type { Observation } from '../../../src/policy/decide-input.ts';
+import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
+import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import {
   endedEntry,
   ending,
@@ -130,16 +130,16 @@ describe('of one collector', () => {
   const failed: Candidate = { id: '1', because: 'failed', ending: ending('failed', { sinceMs: 0 }), used: 1 };
   const backOffMs = 5 * 60_000;
 
-  function line(nowMs: number, seenAtMs: number, more: Partial<Line> = {}): Line {
+  function line(nowMs: number, seenAtMs: number, more: Partial<AdmissionState> = {}): AdmissionState {
     const bench = new PolicyBench({ collectors: fleetOf(2), seenAtMs });
     return {
       spec: bench.spec,
       targetVersion: target,
-      roster: bench.roster,
-      draft: bench.draft(),
+      memberIndex: bench.memberIndex,
+      pendingChanges: bench.pendingChanges(),
       attempts: 0,
       room: 20,
-      flying: new Set(),
+      inFlight: new Set(),
       now: moment(nowMs),
       settings,
       batched: 0,
@@ -151,14 +151,14 @@ describe('of one collector', () => {
   }
 
   const one = { strategy: { maxInProgress: 1, order: 'Name' } } as const;
-  const oneOpen = () => new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] }).draft();
+  const oneOpen = () => new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] }).pendingChanges();
 
-  test.each<[string, Candidate, Line, object | undefined]>([
+  test.each<[string, Candidate, AdmissionState, object | undefined]>([
     ['none, where nothing is in the way', { id: '1', because: 'pending' }, line(0, 0), undefined],
     [
       'a POST on its way, which is over in a moment',
       { id: '1', because: 'pending' },
-      line(0, 0, { flying: new Set(['1']) }),
+      line(0, 0, { inFlight: new Set(['1']) }),
       { waitsFor: undefined },
     ],
     [
@@ -183,13 +183,13 @@ describe('of one collector', () => {
     [
       'a place, for all who come later',
       { id: '2', because: 'pending' },
-      line(0, 0, { spec: spec(one), draft: oneOpen() }),
+      line(0, 0, { spec: spec(one), pendingChanges: oneOpen() }),
       { waitsFor: 'an upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
       'U1: room in the ledger, for all who come later',
       { id: '2', because: 'pending' },
-      line(0, 0, { settings: { ...settings, maxOpen: 1 }, draft: oneOpen() }),
+      line(0, 0, { settings: { ...settings, maxOpen: 1 }, pendingChanges: oneOpen() }),
       { waitsFor: 'an upgrade to end: a policy has at most 1 in flight', forAll: true },
     ],
     [
@@ -217,13 +217,19 @@ describe('of one collector', () => {
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
     /** Collector 1 is in the canary stage, collector 2 in no stage that has started without a list. */
-    const staged = (records: readonly StageRecord[], more: Partial<Line> = {}) => {
+    const staged = (records: readonly StageRecord[], more: Partial<AdmissionState> = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });
       const isLastStarted = records.length === 2;
       const current = records.findIndex(({ endedAtMs }) => endedAtMs === undefined);
       const state = { ...quietState, header: bench.ledger.header, gate, current, isLastStarted };
-      return line(0, 0, { roster: bench.roster, spec: bench.spec, draft: bench.draft(), state, ...more });
+      return line(0, 0, {
+        memberIndex: bench.memberIndex,
+        spec: bench.spec,
+        pendingChanges: bench.pendingChanges(),
+        state,
+        ...more,
+      });
     };
     const [first, second] = [
       { id: '1', because: 'pending' },
@@ -265,7 +271,7 @@ describe('of one collector', () => {
     });
 
     test('a collector that is rolled back waits for no stage, nor for its places', () => {
-      const rollback = { candidates: [], there: [], underWay: 0, takenBack: 0, left: [], offline: 0 };
+      const rollback = { candidates: [], there: [], underWay: 0, rolledBack: 0, left: [], offline: 0 };
       const { state } = staged([canary]);
       const stagePlaces = () => ({ name: 'canary', open: 1, most: 1 });
       const among = staged([canary], { state: { ...state, rollback }, stagePlaces });
@@ -286,7 +292,7 @@ describe('of one collector', () => {
     const calendar = new MaintenanceCalendar({ cutoff: '30m', windows, exclusions: [] });
     const collectors = fleetOf(2, (index) => ({ timeZone: index === 0 ? 'Asia/Tokyo' : 'UTC' }));
     const bench = new PolicyBench({ collectors });
-    const among = line(4 * 60 * 60_000, 0, { calendar, roster: bench.roster });
+    const among = line(4 * 60 * 60_000, 0, { calendar, memberIndex: bench.memberIndex });
     expect(refusalOf({ id: '1', because: 'pending' }, among)).toBeUndefined();
     expect(refusalOf({ id: '2', because: 'pending' }, among)).toMatchObject({
       reason: 'WaitingForWindow',
@@ -303,12 +309,12 @@ describe('of one collector', () => {
   test('U8: a collector that seems to be back already is looked at before it is rolled back', () => {
     const back: Candidate = { id: '1', because: 'rollback' };
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
-    const draft = new PolicyBench({ collectors: fleetOf(2), entries }).draft();
-    expect(refusalOf(back, line(2_000, 0, { draft }))).toEqual({
+    const pendingChanges = new PolicyBench({ collectors: fleetOf(2), entries }).pendingChanges();
+    expect(refusalOf(back, line(2_000, 0, { pendingChanges }))).toEqual({
       waitsFor: 'a listing that shows whether the rollback is still needed',
       untilMs: 1_000 + graceMs,
     });
-    expect(refusalOf(back, line(2 * graceMs, 0, { draft }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
-    expect(refusalOf(back, line(2 * graceMs, 1_000 + graceMs, { draft }))).toBeUndefined();
+    expect(refusalOf(back, line(2 * graceMs, 0, { pendingChanges }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
+    expect(refusalOf(back, line(2 * graceMs, 1_000 + graceMs, { pendingChanges }))).toBeUndefined();
   });
 });

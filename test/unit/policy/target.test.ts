@@ -1,7 +1,7 @@
 /** Target of a policy by the offered builds (4.7) and the time since which they have been seen. */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
-import { resolveTarget, type TargetPast } from '../../../src/policy/target.ts';
+import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';
 import type { Build } from '../../../src/service/collectors/upgrade-service.ts';
 
 const build = (version: string, latest = false): Build => ({ version, latest });
@@ -100,8 +100,8 @@ describe('minAge, with hours of age behind each build', () => {
     const list = parts.map(([version], place) => build(version, place === 0));
     const found = resolveTarget(target, list, { current, seenSinceMs, wallMs });
     if (found.kind === 'notOffered') return found;
-    const { heir } = found;
-    const inHours = heir && `${heir.version} in ${(heir.atMs - wallMs) / hourMs}h`;
+    const { nextBuild } = found;
+    const inHours = nextBuild && `${nextBuild.version} in ${(nextBuild.atMs - wallMs) / hourMs}h`;
     return found.kind === 'offered' ? [found.version, inHours] : ['too young', inHours];
   }
 
@@ -173,8 +173,8 @@ describe('minAge, with hours of age behind each build', () => {
     ],
     ['the latest is old enough', latest, ['19.3-1:12', '19.4-1:30'], '19.4-1', '19.3-1', undefined],
     ['an age of nothing', { ...any, minAge: '0s' }, ['19.3-1'], undefined, '19.3-1', undefined],
-  ])('%s', (_, target, offered, current, wanted, heir) => {
-    expect(verdict(target, offered, current)).toEqual([wanted, heir]);
+  ])('%s', (_, target, offered, current, wanted, nextBuild) => {
+    expect(verdict(target, offered, current)).toEqual([wanted, nextBuild]);
   });
 
   test('a collector that is too young is named with the time, and with what to write', () => {

@@ -1,7 +1,7 @@
 /** Background reads of task status (4.8): concurrency, and the lifetime of results. */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import { TaskReadings } from '../../../src/policy/task-reading.ts';
+import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { task } from './builders.ts';
 import { ScriptedService, serviceError } from './scripted-service.ts';

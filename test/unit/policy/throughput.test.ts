@@ -1,7 +1,7 @@
 /** Estimated end of a rollout: remaining collectors divided by the measured throughput. */
 import { describe, expect, test } from 'vitest';
-import type { Entry } from '../../../src/policy/ledger.ts';
-import { measureThroughput } from '../../../src/policy/throughput.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
+import { measureThroughput } from '../../../src/policy/status/throughput.ts';
 import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 

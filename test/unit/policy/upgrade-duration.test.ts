@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
-import { UpgradeDuration } from '../../../src/policy/upgrade-duration.ts';
+import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
 /** Observations as pairs: age when ended, age when not ended. */

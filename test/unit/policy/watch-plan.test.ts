@@ -1,8 +1,8 @@
 /** Planned reads and their times: pages for many due attempts, tasks for few, sweeps when nothing else helps (U9). */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
-import type { Entry } from '../../../src/policy/ledger.ts';
-import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/watch-plan.ts';
+import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';
+import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { collector, minuteMs, oldVersion, openEntry, settings } from './builders.ts';
 
 const { graceMs, openLimitMs, firstReadMs } = settings;

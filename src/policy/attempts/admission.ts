@@ -1,0 +1,314 @@
+/**
+ * Selects the attempts that may be written ahead now. Order: probes of unknown outcomes, retries, drifted collectors, then pending
+ * collectors in the order of the strategy.
+ * A collector that may not start yet is reported as a wait. The wait names its reason, the next check, and the listing that the
+ * collector needs first (`start-rules.ts`).
+ */
+
+import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
+import { totalOf } from '../members/state-counts.ts';
+import type { RollbackPlan } from '../rollout/rollback.ts';
+import { isStageStarted } from '../rollout/rollout-state.ts';
+import { laterStage, shareOf } from '../rollout/stages.ts';
+import { monotonicOf, probeIsDue } from './attempt.ts';
+import {
+  type AdmissionInput,
+  type AdmissionState,
+  type Candidate,
+  ownWindowClosed,
+  type Refusal,
+  refusalOf,
+  type StagePlaces,
+  stageNotReached,
+} from './start-rules.ts';
+
+/** Collectors that wait for the same reason. */
+export interface Wait {
+  /** Completes the sentence "waiting for …". */
+  readonly waitsFor: string;
+  /** Reason of the condition; undefined for the default reason. */
+  readonly reason: string | undefined;
+  readonly collectors: number;
+  /** Monotonic ms at which the first of these collectors may start; undefined when not known. */
+  readonly untilMs: number | undefined;
+  /** Whether all later candidates wait, too. */
+  readonly forAll: boolean;
+}
+
+export interface Admission {
+  /** Whether the policy may start attempts at all. */
+  readonly mayStart: boolean;
+  /** Entries whose open attempt is written ahead, then posted. */
+  readonly post: readonly Entry[];
+  readonly attempts: number;
+  /**
+   * Collectors that need a listing before they may start, each with the earliest monotonic time at which that listing may be sent.
+   */
+  readonly look: ReadonlyMap<string, number>;
+  /** Monotonic ms of the next evaluation. */
+  readonly nextMs: number;
+  /** Whether a collector waits because a limit of attempts in flight is reached. */
+  readonly pressed: boolean;
+  /** Whether a collector waits for a condition that ends within moments, such as a full batch. */
+  readonly isBrisk: boolean;
+  /** Reasons why candidates wait, in the order of the candidates. */
+  readonly waits: readonly Wait[];
+}
+
+export function admit(input: AdmissionInput): Admission {
+  const batch = new Batch(input);
+  batch.adoptOrphans();
+  batch.probe();
+  if (input.state.rollback) {
+    batch.rollBack(input.state.rollback);
+  } else {
+    batch.retry();
+    batch.correctDrift();
+    batch.start();
+  }
+  return batch.result();
+}
+
+/** Result for a policy that may start nothing. */
+export function noAdmission(attempts: number): Admission {
+  const nextMs = Number.POSITIVE_INFINITY;
+  return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, isBrisk: false, waits: [] };
+}
+
+class Batch {
+  readonly #input: AdmissionInput;
+  readonly #post: Entry[] = [];
+  readonly #look = new Map<string, number>();
+  readonly #waits = new Map<string, Wait>();
+  readonly #places = new Map<number, StagePlaces | undefined>();
+  #attempts: number;
+  #isBrisk = false;
+
+  constructor(input: AdmissionInput) {
+    this.#input = input;
+    this.#attempts = input.attempts;
+  }
+
+  result(): Admission {
+    const waits = [...this.#waits.values()];
+    return {
+      mayStart: true,
+      post: this.#post,
+      attempts: this.#attempts,
+      look: this.#look,
+      nextMs: Math.min(...waits.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs)),
+      pressed: waits.some(({ forAll }) => forAll),
+      isBrisk: this.#isBrisk,
+      waits,
+    };
+  }
+
+  /** Adopts attempts in flight that a deleted policy left behind, instead of posting new attempts (U13). */
+  adoptOrphans(): void {
+    const { memberIndex, pendingChanges, now } = this.#input;
+    if (memberIndex.members('inProgress').size <= pendingChanges.openCount) return;
+    for (const id of memberIndex.members('inProgress')) {
+      if (pendingChanges.entry(id)?.open) continue;
+      const orphan = memberIndex.orphan(id);
+      if (!orphan) continue;
+      // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector starts (R2).
+      if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
+      const open: Attempt = {
+        number: ++this.#attempts,
+        toVersion: orphan.toVersion,
+        // Without a task id, only a probe shows whether the service accepted the attempt (U3).
+        state: orphan.taskId === undefined ? 'unknown' : 'accepted',
+        taskId: orphan.taskId,
+        ours: true,
+        probe: false,
+        startedAtMs: now.wallMs,
+        // The POST may have been sent only a moment ago.
+        sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
+        needsGrace: true,
+      };
+      const entry = this.#started(id);
+      pendingChanges.set(id, { ...entry, used: entry.used + 1, open });
+    }
+  }
+
+  /**
+   * Posts attempts with an unknown outcome again, as probes. A probe needs a listing that was sent G later and shows another
+   * version. It also needs an attempt that is still wanted, because the original may never have been sent (U3).
+   */
+  probe(): void {
+    const { pendingChanges, memberIndex, settings, inFlight } = this.#input;
+    for (const entry of [...pendingChanges.open()]) {
+      const { open, collectorId } = entry;
+      if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || inFlight.has(collectorId))
+        continue;
+      // During a rollback no attempt towards the target is posted, not even as a probe.
+      if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
+      if (
+        !memberIndex.selects(collectorId) ||
+        !memberIndex.owns(collectorId) ||
+        !probeIsDue(open, memberIndex.row(collectorId), settings)
+      )
+        continue;
+      // The original may never have been sent. The probe would then start the upgrade before its stage starts (R2), or outside the
+      // maintenance window (R8).
+      if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
+      if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
+      if (this.#post.length >= this.#input.room) return;
+      this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
+    }
+  }
+
+  /** Considers failed collectors that have attempts left. */
+  retry(): void {
+    const { memberIndex, pendingChanges } = this.#input;
+    for (const id of memberIndex.members('retrying')) {
+      const entry = pendingChanges.entry(id);
+      if (pendingChanges.stateOf(id) !== 'retrying' || !entry?.ending) continue;
+      this.#consider({ id, because: 'failed', ending: entry.ending, used: entry.used });
+    }
+  }
+
+  correctDrift(): void {
+    const { memberIndex, pendingChanges } = this.#input;
+    for (const id of memberIndex.members('drifting')) {
+      const sinceMs = memberIndex.driftingSinceMs(id);
+      if (sinceMs === undefined || pendingChanges.stateOf(id) !== 'drifting') continue;
+      this.#consider({ id, because: 'drifted', sinceMs });
+    }
+  }
+
+  start(): void {
+    const { memberIndex, pendingChanges, state } = this.#input;
+    for (const id of memberIndex.pending((state.header.stages?.length ?? 0) - 1)) {
+      if (pendingChanges.stateOf(id) !== 'pending') continue;
+      if (this.#consider({ id, because: 'pending' })?.forAll) return;
+    }
+    this.#waitAtGate();
+  }
+
+  /** Adds one wait for all pending collectors that no started stage has. */
+  #waitAtGate(): void {
+    const { memberIndex, state, now } = this.#input;
+    const collectors = memberIndex.stageCounts(laterStage).pending;
+    if (!state.gate || collectors === 0) return;
+    const { waitsFor, reason, untilMs } = state.gate;
+    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
+  }
+
+  /** Rolls back the collectors that this rollout upgraded, under the limits that hold for upgrades. */
+  rollBack({ candidates, there }: RollbackPlan): void {
+    const { pendingChanges, now } = this.#input;
+    for (const entry of there) {
+      const { ending, before } = entry;
+      if (!ending || before === undefined) continue;
+      const found = { ...ending, kind: 'updated', toVersion: before, message: '', sinceMs: now.monotonicMs } as const;
+      pendingChanges.set(entry.collectorId, { ...entry, back: true, ending: found });
+    }
+    for (const { collectorId: id, back, used, ending } of candidates) {
+      const again = back && ending && hasFailed(ending);
+      const candidate: Candidate = again ? { id, because: 'failed', ending, used } : { id, because: 'rollback' };
+      const refusal = refusalOf(candidate, this.#known());
+      if (refusal) this.#wait(id, refusal);
+      else this.#beginBack(id);
+      if (refusal?.forAll) return;
+    }
+  }
+
+  /** Starts an attempt for the collector, or returns why the collector may not start. */
+  #consider(candidate: Candidate): Refusal | undefined {
+    const refusal = refusalOf(candidate, this.#known());
+    if (refusal) this.#wait(candidate.id, refusal);
+    else this.#begin(candidate.id, candidate.because === 'drifted');
+    return refusal;
+  }
+
+  #known(): AdmissionState {
+    return { ...this.#input, batched: this.#post.length, stagePlaces: (stage) => this.#stagePlaces(stage) };
+  }
+
+  /** Attempts in flight of a stage and their maximum, recounted after each start in the stage. */
+  #stagePlaces(stage: number): StagePlaces | undefined {
+    if (!this.#places.has(stage)) this.#places.set(stage, this.#countPlaces(stage));
+    return this.#places.get(stage);
+  }
+
+  #countPlaces(stage: number): StagePlaces | undefined {
+    const { pendingChanges, state } = this.#input;
+    const { name, maxInProgress, members } = state.header.stages?.[stage] ?? {};
+    if (name === undefined || maxInProgress === undefined) return undefined;
+    const counts = pendingChanges.stageCounts(stage);
+    return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
+  }
+
+  #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
+    if (unseenSinceMs !== undefined) this.#look.set(id, unseenSinceMs);
+    if (waitsFor === undefined) {
+      this.#isBrisk = true;
+      return;
+    }
+    const before = this.#waits.get(waitsFor);
+    const soonestMs = Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY);
+    this.#waits.set(waitsFor, {
+      waitsFor,
+      reason,
+      collectors: (before?.collectors ?? 0) + 1,
+      untilMs: Number.isFinite(soonestMs) ? soonestMs : undefined,
+      forAll: forAll ?? false,
+    });
+  }
+
+  #begin(id: string, drifted: boolean): void {
+    const { memberIndex, targetVersion } = this.#input;
+    const entry = this.#started(id);
+    const drifts = entry.drifts + Number(drifted);
+    // A delayed listing may still show the target for a collector that was at the target recently.
+    const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === targetVersion;
+    this.#write({
+      ...entry,
+      used: drifted ? 1 : entry.used + 1,
+      drifts,
+      open: this.#attempt(targetVersion, needsGrace),
+    });
+  }
+
+  #beginBack(id: string): void {
+    const entry = this.#input.pendingChanges.entry(id);
+    if (entry?.before === undefined) return;
+    // A delayed listing may still show the former version from before the upgrade.
+    const open = this.#attempt(entry.before, true);
+    this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
+  }
+
+  #attempt(toVersion: string, needsGrace: boolean): Attempt {
+    const { now } = this.#input;
+    return {
+      number: ++this.#attempts,
+      toVersion,
+      state: 'intended',
+      taskId: undefined,
+      ours: true,
+      probe: false,
+      startedAtMs: now.wallMs,
+      sinceMs: now.monotonicMs,
+      needsGrace,
+    };
+  }
+
+  /** Ledger entry for an attempt that starts now. */
+  #started(id: string): Entry {
+    const { forgiven: _, ...entry } = this.#input.pendingChanges.entry(id) ?? this.#newEntry(id);
+    return entry;
+  }
+
+  #newEntry(id: string): Entry {
+    const { memberIndex } = this.#input;
+    const before = memberIndex.row(id)?.collector.collectorVersion || undefined;
+    return { collectorId: id, before, used: 0, drifts: 0, back: false, open: undefined, ending: undefined };
+  }
+
+  #write(entry: Entry): void {
+    this.#input.pendingChanges.set(entry.collectorId, entry);
+    this.#places.delete(this.#input.memberIndex.stageOf(entry.collectorId));
+    this.#post.push(entry);
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * State machine of one upgrade attempt: from an entry and new evidence to the next entry. Pure.
+ *
+ *               ┌─ not sent ──────────────► (withdrawn: no trace is left)
+ *   intended ───┼─ 202 ───────────────────► accepted ─── task status, listing, 35 min ──► ended
+ *      ▲        ├─ in.upgrading ──────────► adopted ──── listing, 35 min ───────────────► ended
+ *      │        ├─ another refusal ───────► ended (U11)
+ *      │        └─ 5xx, time-out, reset ──► unknown ──── listing at the target, 35 min ─► ended
+ *      └──────────── probe (U3) ───────────────┘
+ *
+ * `admission.ts` decides whether a probe or a retry may be posted now. `watch-plan.ts` decides what to read next.
+ */
+import type { Row } from '../../fleet/fleet-rows.ts';
+import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
+import type { Attempt, Ending, EndingKind, Entry } from '../ledger/ledger.ts';
+import type { PolicySettings } from '../settings.ts';
+
+/** Outcome of a POST. */
+export type PostOutcome =
+  | { readonly kind: 'accepted'; readonly taskId: string }
+  | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
+  | { readonly kind: 'notSent' }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+/** Result of a read of a task's status. */
+export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
+
+/** Everything known about one collector when its attempt is judged. */
+export interface Evidence {
+  readonly row: Row | undefined;
+  readonly posted: PostOutcome | undefined;
+  readonly task: TaskReading | undefined;
+  /** Whether a POST of this process is in flight. */
+  readonly inFlight: boolean;
+  /** Whether listings show collectors that run the attempt's version (U7). */
+  readonly observable: boolean;
+  /** Whether listings show collectors that still run the version before the attempt. Then a collector without a row is gone. */
+  readonly showsOrigin: boolean;
+  /** Monotonic ms at which the first request of the newest complete sweep was sent. */
+  readonly sweptSinceMs: number | undefined;
+}
+
+export interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** Converts wall time to monotonic time. Exact while neither clock has been adjusted. */
+export function monotonicOf(wallMs: number, now: Instant): number;
+export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
+export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {
+  return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
+}
+
+/** Returns the entry after this evidence: the same object when nothing changed, undefined when the entry can be forgotten. */
+export function settleEntry(
+  entry: Entry,
+  evidence: Evidence,
+  now: Instant,
+  settings: PolicySettings,
+): Entry | undefined {
+  const { open } = entry;
+  if (!open) return entry;
+  switch (open.state) {
+    case 'intended':
+      return settleIntended(entry, open, evidence, now);
+    case 'accepted':
+      return settleByTask(entry, open, evidence, now) ?? settleByListing(entry, open, evidence, now, settings);
+    case 'unknown':
+    case 'adopted':
+      return settleByListing(entry, open, evidence, now, settings);
+  }
+}
+
+/** Whether a probe may be posted: the outcome is unknown, and a listing sent at least G later shows another version (U3). */
+export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
+  if (attempt.state !== 'unknown' || row === undefined) return false;
+  const { collectorVersion, lastSeenAliveMs = 0 } = row.collector;
+  const isSilent = attempt.silentSinceMs !== undefined && lastSeenAliveMs <= attempt.silentSinceMs;
+  return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
+}
+
+/** Monotonic ms from which a sent listing is evidence for this attempt (U3, U7). */
+export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
+  if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
+  return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
+}
+
+function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
+  const { posted } = evidence;
+  if (!posted) {
+    // A former process wrote this attempt ahead. It may or may not have sent the POST.
+    return evidence.inFlight ? entry : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+  }
+  switch (posted.kind) {
+    case 'accepted':
+      return reopen(entry, open, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
+    case 'unknown':
+      return open.probe
+        ? unprobed(entry, open, now)
+        : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+    case 'notSent':
+      return open.probe ? unprobed(entry, open, now) : withdraw(entry);
+    case 'refused':
+      return settleRefused(entry, open, posted.serviceCode, posted.message, evidence, now);
+  }
+}
+
+/** Applies a refusal by U11. The refusal of a probe also shows the state of the original attempt. */
+function settleRefused(
+  entry: Entry,
+  open: Attempt,
+  serviceCode: string,
+  message: string,
+  { row }: Evidence,
+  now: Instant,
+): Entry | undefined {
+  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false };
+  const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
+  switch (refusalOf(serviceCode)) {
+    case 'inUpgrading':
+      return open.probe
+        ? reopen(entry, open, { state: 'adopted', sinceMs: now.monotonicMs })
+        : reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });
+    case 'notAlive':
+      return open.probe ? unprobed(entry, open, now, row?.collector.lastSeenAliveMs ?? 0) : end('offline');
+    case 'collectorInvalid':
+      return end('invalid');
+    case 'versionInvalid':
+      // The service may refuse a POST towards the version that already runs, so the original attempt may have succeeded.
+      return open.probe ? unprobed(entry, open, now) : end('refused');
+    case 'typeInvalid':
+    case 'other':
+      return end('refused');
+  }
+}
+
+type Refusal = 'inUpgrading' | 'notAlive' | 'typeInvalid' | 'versionInvalid' | 'collectorInvalid' | 'other';
+
+function refusalOf(serviceCode: string): Refusal {
+  switch (serviceCode) {
+    case 'collector.in.upgrading':
+      return 'inUpgrading';
+    case 'collector.not.alive':
+      return 'notAlive';
+    case 'collector.type.invalid':
+      return 'typeInvalid';
+    case 'collector.version.invalid':
+      return 'versionInvalid';
+    case 'collector.invalid':
+      return 'collectorInvalid';
+    default:
+      return 'other';
+  }
+}
+
+/** Applies a task's status. Undefined when the status is not final or belongs to another attempt (U4). */
+function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
+  if (evidence.task?.kind !== 'task') return undefined;
+  const { task } = evidence.task;
+  if (!isTaskOf(open, entry.collectorId, task)) return undefined;
+  switch (task.status) {
+    case 'succeeded':
+      return close(entry, open, 'updated', '', now, evidence.row);
+    case 'failed':
+      return close(entry, open, 'failed', task.message ?? 'the service gave no reason', now, evidence.row);
+    case 'notStarted':
+    case 'pending':
+    case 'progressing':
+    case 'unknown':
+      return undefined;
+  }
+}
+
+/**
+ * Whether a task belongs to this attempt. An earlier attempt may have had the same version (U4). Ids are compared only when both
+ * are numbers (2.9, 2.10).
+ */
+function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
+  const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
+  return task.collectorId === collectorId && task.toVersion === toVersion && !isAnother;
+}
+
+function isNumber(id: string | undefined): id is string {
+  return id !== undefined && /^\d{1,20}$/.test(id);
+}
+
+function settleByListing(
+  entry: Entry,
+  open: Attempt,
+  evidence: Evidence,
+  now: Instant,
+  settings: PolicySettings,
+): Entry | undefined {
+  const { row } = evidence;
+  const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
+  if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
+  const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
+  // An upgrade that logfleet did not start has changed the version, so it has ended. The collector has no open attempt any more.
+  if (!open.ours && changed) return forgetOpen(entry);
+
+  const limitMs = open.sinceMs + settings.openLimitMs;
+  if (now.monotonicMs < limitMs) return entry;
+  if (row !== undefined && row.seenAtMs >= limitMs) return endWithout(entry, open, now, row);
+  if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
+  if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
+  if (row !== undefined) return entry;
+  // Two complete sweeps no longer show the collector. It is gone, unless no listing shows collectors of its former build.
+  return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
+}
+
+function endWithout(entry: Entry, open: Attempt, now: Instant, row: Row | undefined): Entry | undefined {
+  if (!open.ours) return forgetOpen(entry);
+  const message = `no end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
+  return close(entry, open, 'timedOut', message, now, row);
+}
+
+function notObservable(open: Attempt): string {
+  return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
+}
+
+/** Entry after a probe without effect or without answer. The outcome stays unknown, and its age stays the same (U5). */
+function unprobed(entry: Entry, open: Attempt, now: Instant, silentSinceMs?: number): Entry {
+  const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
+  return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
+}
+
+function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
+  return { ...entry, open: { ...open, ...change } };
+}
+
+/**
+ * Entry without an attempt that was never sent or was refused before it started. It counts neither as an attempt nor as a drift.
+ */
+function withdraw(entry: Entry): Entry | undefined {
+  const { ending } = entry;
+  const corrects = ending?.kind === 'updated' || ending?.kind === 'left';
+  const drifts = corrects ? Math.max(0, entry.drifts - 1) : entry.drifts;
+  return forgetOpen({ ...entry, used: Math.max(0, entry.used - 1), drifts });
+}
+
+function forgetOpen(entry: Entry): Entry | undefined {
+  const rest = { ...entry, open: undefined };
+  return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
+}
+
+function close(
+  entry: Entry,
+  open: Attempt,
+  kind: EndingKind,
+  message: string,
+  now: Instant,
+  row: Row | undefined,
+): Entry {
+  const ending: Ending = {
+    kind,
+    toVersion: open.toVersion,
+    taskId: open.taskId,
+    message,
+    startedAtMs: open.startedAtMs,
+    endedAtMs: now.wallMs,
+    sinceMs: now.monotonicMs,
+    lastSeenAliveMs: kind === 'offline' ? row?.collector.lastSeenAliveMs : undefined,
+  };
+  return { ...entry, open: undefined, ending };
+}

@@ -1,0 +1,265 @@
+/**
+ * Applies new evidence to open attempts, and learns durations of upgrades from it. The state machine of a single attempt is in
+ * `attempt.ts`.
+ */
+
+import type { DecideInput } from '../decide-input.ts';
+import {
+  type Ending,
+  type Entry,
+  hasFailed,
+  type LedgerHeader,
+  type StageRecord,
+  wantedVersion,
+} from '../ledger/ledger.ts';
+import type { PendingChanges } from '../members/pending-changes.ts';
+import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import { waitingStages } from '../rollout/stages.ts';
+import { type Instant, settleEntry } from './attempt.ts';
+import type { DurationSample } from './upgrade-duration.ts';
+import type { TaskReads } from './watch-plan.ts';
+
+/** Applies new evidence to all open attempts. Returns the observed durations of upgrades. */
+export function settleAll(input: DecideInput, pendingChanges: PendingChanges): readonly DurationSample[] {
+  const { ledger, memberIndex, observation, now, settings } = input;
+  const { listing, posted, tasks, inFlight, reads } = observation;
+  const sweptSinceMs = listing.completeSinceMs();
+  const looks: DurationSample[] = [];
+  for (const entry of ledger.open().values()) {
+    const { collectorId, open } = entry;
+    if (!open) continue;
+    const row = listing.row(collectorId);
+    const task = tasks.get(collectorId);
+    const observable = listing.observes(open.toVersion);
+    const showsOrigin = !entry.back || listing.observes(ledger.header.target);
+    const evidence = {
+      row,
+      posted: posted.get(collectorId),
+      task,
+      inFlight: inFlight.has(collectorId),
+      observable,
+      showsOrigin,
+      sweptSinceMs,
+    };
+    const settled = settleEntry(entry, evidence, now, settings);
+    const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
+    if (look) looks.push(look);
+    // An attempt towards an earlier target or for an earlier selection is forgotten after its end. It does not make the collector a
+    // member (U12).
+    const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
+    if (stale && !settled?.open) pendingChanges.set(collectorId, undefined);
+    else if (settled !== entry)
+      pendingChanges.set(
+        collectorId,
+        settled?.ending === entry.ending ? settled : settled && countEnd(input, pendingChanges, entry, settled),
+      );
+  }
+  return looks;
+}
+
+/** Counts an attempt that has just ended (R5). Rollback attempts, refusals and upgrades that logfleet did not start do not count. */
+function countEnd(input: DecideInput, pendingChanges: PendingChanges, before: Entry, entry: Entry): Entry {
+  const { ending, used, back } = entry;
+  if (!ending || back || used === 0 || !before.open?.ours) return entry;
+  const isFailure = ending.kind === 'failed' || ending.kind === 'timedOut';
+  if (!isFailure && ending.kind !== 'updated') return entry;
+  pendingChanges.count(talliedStage(input, entry.collectorId), { finished: 1, failed: Number(isFailure) });
+  return { ...entry, counted: input.ledger.header.tally.number };
+}
+
+/** Index of the stage whose tally has the attempts of a collector: its own, or for a late joiner the last one, until that has ended. */
+function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
+  const { stages = [] } = header;
+  const own = memberIndex.stageOf(id);
+  const isUnderWay = (index: number) => stages[index] !== undefined && stages[index].endedAtMs === undefined;
+  if (isUnderWay(own)) return own;
+  const last = stages.length - 1;
+  return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
+}
+
+/** Observed duration of a successful upgrade. Failed and stuck upgrades give no duration. */
+function lookAt(
+  { open }: Entry,
+  after: Entry | undefined,
+  seenAtMs: number | undefined,
+  reads: TaskReads | undefined,
+  byTask: boolean,
+): DurationSample | undefined {
+  if (open?.state !== 'accepted' || open.needsGrace || after?.ending?.kind !== 'updated' || after.open)
+    return undefined;
+  const endedMs = byTask ? reads?.lastMs : seenAtMs;
+  const unendedMs = byTask ? reads?.previousMs : reads?.lastMs;
+  if (endedMs === undefined || endedMs <= open.sinceMs) return undefined;
+  return { endedByMs: endedMs - open.sinceMs, unendedAtMs: Math.max(0, (unendedMs ?? 0) - open.sinceMs) };
+}
+
+/**
+ * Applies listing rows to ended attempts. A collector that reached the target after a failure is no longer failed (U6). A collector
+ * that died or left the target before its stage ended becomes a failure.
+ */
+export function settleByRows(input: DecideInput, pendingChanges: PendingChanges): void {
+  const { ledger, memberIndex, now } = input;
+  const { target } = ledger.header;
+  for (const id of memberIndex.mended) {
+    const entry = pendingChanges.entry(id);
+    if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
+    // The death was the only record of a collector that ran the target before this rollout.
+    if (entry.ending.kind === 'died' && entry.used === 0) {
+      if (isCounted(entry, ledger.header)) pendingChanges.count(talliedStage(input, id), { finished: -1, failed: -1 });
+      pendingChanges.set(id, undefined);
+      continue;
+    }
+    const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
+    if (isCounted(entry, ledger.header)) pendingChanges.count(talliedStage(input, id), { finished: 0, failed: -1 });
+    pendingChanges.set(id, { ...entry, ending: { ...entry.ending, ...there } });
+  }
+  for (const id of memberIndex.silent) fall(input, pendingChanges, id, 'died', silentInSoak);
+  for (const id of memberIndex.members('drifting')) {
+    if (pendingChanges.stateOf(id) === 'drifting')
+      fall(input, pendingChanges, id, 'left', 'left the target within the soak of its stage');
+  }
+  for (const id of diedUntouched(input, pendingChanges)) {
+    pendingChanges.count(talliedStage(input, id), { finished: 1, failed: 1 });
+    pendingChanges.set(id, { ...deathOf(id, target, now), counted: ledger.header.tally.number });
+  }
+}
+
+/** Whether the present tally has the last ended attempt as a failure. */
+function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
+  return !forgiven && counted === tally.number && (hasFailed(ending) || ending?.kind === 'left');
+}
+
+/** A collector that this rollout upgraded died or left the target before its stage ended: its success becomes a failure. */
+function fall(
+  input: DecideInput,
+  pendingChanges: PendingChanges,
+  id: string,
+  kind: 'died' | 'left',
+  message: string,
+): void {
+  const { ledger, memberIndex, now } = input;
+  const { header } = ledger;
+  const entry = pendingChanges.entry(id);
+  // An upgrade that logfleet did not start says nothing about this rollout (U10).
+  if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
+  const record = header.stages?.[memberIndex.stageOf(id)];
+  if (!record || record.endedAtMs !== undefined) return;
+  const finished = entry.counted === header.tally.number ? 0 : 1;
+  pendingChanges.count(talliedStage(input, id), { finished, failed: 1 });
+  const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
+  pendingChanges.set(id, { ...entry, counted: header.tally.number, ending });
+}
+
+/**
+ * Members of an unproven rollout that were at the target before it began, gave a sign of life after their stage started, and have died
+ * since. In any other rollout the death of such a collector says nothing about the target.
+ */
+function* diedUntouched(
+  { ledger: { header }, memberIndex }: DecideInput,
+  pendingChanges: PendingChanges,
+): IterableIterator<string> {
+  if (!header.unproven) return;
+  for (const id of memberIndex.silentBefore) {
+    const record: StageRecord | undefined = header.stages?.[memberIndex.stageOf(id)];
+    const lastMs = memberIndex.row(id)?.collector.lastSeenAliveMs ?? 0;
+    if (!record?.soakMs || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;
+    if (pendingChanges.stateOf(id) === 'updated' && !pendingChanges.entry(id)) yield id;
+  }
+}
+
+function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & { readonly ending: Ending } {
+  const { wallMs, monotonicMs } = now;
+  const none = { taskId: undefined, lastSeenAliveMs: undefined };
+  const times = { startedAtMs: wallMs, endedAtMs: wallMs, sinceMs: monotonicMs };
+  const ending = { kind: 'died', toVersion, message: silentInSoak, ...none, ...times } as const;
+  return { collectorId, before: undefined, used: 0, drifts: 0, back: false, open: undefined, ending };
+}
+
+const silentInSoak = 'fell silent within the soak of its stage';
+
+/**
+ * Applies a person's retry: failures are forgiven. Collectors that were rolled back, not rolled back, or left alone are treated
+ * like all others again.
+ */
+export function forgive(input: DecideInput, pendingChanges: PendingChanges): void {
+  const { ledger, memberIndex, now } = input;
+  const { header } = ledger;
+  for (const { collectorId } of ledger.entries()) {
+    const entry = pendingChanges.entry(collectorId);
+    if (!entry) continue;
+    const { ending, open, back } = entry;
+    if (!open && pendingChanges.stateOf(collectorId) === undefined) pendingChanges.set(collectorId, undefined);
+    else if (back && !open) pendingChanges.set(collectorId, broughtThere(entry, header.target));
+    else if (back) pendingChanges.set(collectorId, { ...entry, back: false });
+    else if (ending?.kind === 'died') pendingChanges.set(collectorId, forgivenDeath(entry, ending));
+    else if (!open && wasRefused(ending)) pendingChanges.set(collectorId, unrefused(forgiven(entry)));
+    else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
+      pendingChanges.set(collectorId, { ...forgiven(entry), drifts: 0 });
+    else if (hasFailed(ending) || ending?.kind === 'left') pendingChanges.set(collectorId, forgiven(entry));
+  }
+  for (const id of diedUntouched(input, pendingChanges)) {
+    const death = deathOf(id, header.target, now);
+    pendingChanges.set(id, forgivenDeath(death, death.ending));
+  }
+}
+
+/** The collector counts as updated. The same death is not counted again. */
+function forgivenDeath(entry: Entry, ending: Ending): Entry {
+  return { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } };
+}
+
+/**
+ * Forgets a collector that was rolled back. A collector that could not be rolled back keeps its record, because a later rollback
+ * may include it (U14).
+ */
+function broughtThere(entry: Entry, target: string): Entry | undefined {
+  const { ending } = entry;
+  if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
+  const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
+  return { ...entry, back: false, used: 1, ending: there };
+}
+
+/** Whether the service refused the upgrade so that nothing was tried. */
+function wasRefused(ending: Ending | undefined): boolean {
+  return ending?.kind === 'refused' || ending?.kind === 'invalid';
+}
+
+/** The entry without its refusal; undefined when the entry can be forgotten. */
+function unrefused(entry: Entry): Entry | undefined {
+  return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
+}
+
+/** A collector that this rollout upgraded is still rolled back if a rollback comes. */
+function forgiven(entry: Entry): Entry {
+  const { ending, used } = entry;
+  const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
+  return { ...entry, used: arrived ? Math.min(1, used) : 0 };
+}
+
+/** Forgets ended attempts of collectors that a changed selection excludes, also for later processes (U12). */
+export function forgetUnselected({ ledger, memberIndex }: DecideInput, pendingChanges: PendingChanges): void {
+  if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
+  for (const { collectorId, open } of ledger.entries()) {
+    if (!open && memberIndex.row(collectorId) && !memberIndex.selects(collectorId))
+      pendingChanges.set(collectorId, undefined);
+  }
+}
+
+/** Selection to record in the ledger: the present one, when no attempt is in flight for the former selection only. */
+export function selectionAfter({ ledger, memberIndex }: DecideInput, pendingChanges: PendingChanges): string {
+  const before = ledger.header.selection ?? memberIndex.selection;
+  if (before === memberIndex.selection) return before;
+  for (const { collectorId } of pendingChanges.open()) if (!memberIndex.selects(collectorId)) return before;
+  return memberIndex.selection;
+}
+
+/**
+ * Forgets refusals of a withdrawn build. They say nothing about the collectors, which are tried again when the build is back (U11).
+ */
+export function forgetRefusals(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): void {
+  for (const id of memberIndex.members('skipped')) {
+    const entry = pendingChanges.entry(id);
+    if (entry?.ending?.kind !== 'refused' || entry.open) continue;
+    pendingChanges.set(id, unrefused(entry));
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Plans the reads that bring every open attempt to its end with few requests (U9). One page shows all attempts with collectors on
+ * it, so a page is read when several of them should have ended. A single task status is read when that costs less, or when the page
+ * cannot show the end.
+ *
+ * The plan contains the reads that are due and the time of the next check. It sends nothing.
+ */
+import { doubledMs } from '../../base/retry-delay.ts';
+import type { Row } from '../../fleet/fleet-rows.ts';
+import type { Attempt, Entry } from '../ledger/ledger.ts';
+import type { PolicySettings } from '../settings.ts';
+import { evidenceFromMs } from './attempt.ts';
+
+/** Reads of an attempt's task by this process. */
+export interface TaskReads {
+  readonly count: number;
+  readonly lastMs: number;
+  /** Monotonic ms of the second to last read; undefined when there was none. */
+  readonly previousMs: number | undefined;
+}
+
+export interface WatchInput {
+  readonly open: Iterable<Entry>;
+  readonly row: (collectorId: string) => Row | undefined;
+  /** The page that shows a collector, or undefined when its place is not known. */
+  readonly pageOf: (collectorId: string) => number | undefined;
+  /** Send time of the last read of a page, in monotonic ms. */
+  readonly pageReadMs: (page: number) => number | undefined;
+  readonly reads: ReadonlyMap<string, TaskReads>;
+  /** Whether listings show collectors that run this version (U7). */
+  readonly observes: (version: string) => boolean;
+  readonly typicalMs: number | undefined;
+  /** Whether collectors wait for attempts to end. Then ended attempts are looked for sooner. */
+  readonly pressed: boolean;
+  readonly nowMs: number;
+  readonly settings: PolicySettings;
+}
+
+export interface WatchPlan {
+  /** Pages to read, with the earliest send time of each request. */
+  readonly pages: ReadonlyMap<number, number>;
+  /** Collectors whose open task is to be read. */
+  readonly tasks: readonly string[];
+  /** Earliest send time of a needed sweep, or undefined. */
+  readonly sweepAfterMs: number | undefined;
+  /** Monotonic ms of the next check. */
+  readonly nextMs: number;
+}
+
+/** Number of attempts that are read often while durations of upgrades are not known. */
+export const samples = 3;
+/** Number of reads of a sample before the next sample takes its turn. */
+const readsPerTurn = 20;
+/** Minimum number of due attempts for which a page read costs less than task reads. */
+const pageWorth = 2;
+const shortestRereadMs = 10_000;
+const longestRereadMs = 5 * 60_000;
+const unknownTypicalMs = 3 * 60_000;
+/** Maximum time that an ended attempt waits for others on its page, as a ratio of the duration of an upgrade. */
+const waitShare = 1 / 3;
+const pressedWaitShare = 1 / 20;
+
+interface DuePage {
+  due: number;
+  /** Accepted attempts on this page that become due within the wait. */
+  soon: number;
+  oldestDueMs: number;
+  /** Latest due time: a page sent from then on shows all due attempts. */
+  latestDueMs: number;
+  readonly ids: string[];
+}
+
+/** Maximum time in ms that an ended attempt waits for others of its page. */
+export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
+  return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
+}
+
+export function planWatch(input: WatchInput): WatchPlan {
+  const plan = new PlanBuilder(input);
+  for (const entry of input.open) plan.consider(entry);
+  return plan.build();
+}
+
+class PlanBuilder {
+  readonly #input: WatchInput;
+  readonly #pages = new Map<number, number>();
+  readonly #tasks: string[] = [];
+  readonly #duePages = new Map<number, DuePage>();
+  readonly #unsampled: { readonly id: string; readonly sinceMs: number }[] = [];
+  #sweepAfterMs: number | undefined;
+  #nextMs = Number.POSITIVE_INFINITY;
+  readonly #waitMs: number;
+
+  constructor(input: WatchInput) {
+    this.#input = input;
+    const { typicalMs = unknownTypicalMs, pressed, settings } = input;
+    this.#waitMs = pageWaitMs(typicalMs, pressed, settings);
+  }
+
+  consider(entry: Entry): void {
+    const { open } = entry;
+    if (!open) return;
+    const { nowMs, settings } = this.#input;
+    const limitMs = open.sinceMs + settings.openLimitMs;
+    if (open.state !== 'intended') {
+      if (nowMs >= limitMs) {
+        this.#wantListing(entry.collectorId, limitMs);
+        return;
+      }
+      this.#wake(limitMs);
+    }
+    switch (open.state) {
+      case 'intended':
+        return;
+      case 'unknown':
+        this.#wantListing(entry.collectorId, evidenceFromMs(open, settings));
+        return;
+      case 'adopted':
+        this.#considerAdopted(entry.collectorId, open);
+        return;
+      case 'accepted':
+        this.#considerAccepted(entry.collectorId, open);
+        return;
+    }
+  }
+
+  build(): WatchPlan {
+    this.#sample();
+    for (const [page, due] of this.#duePages) this.#planPage(page, due);
+    return { pages: this.#pages, tasks: this.#tasks, sweepAfterMs: this.#sweepAfterMs, nextMs: this.#nextMs };
+  }
+
+  #considerAdopted(id: string, open: Attempt): void {
+    const { typicalMs = unknownTypicalMs, row, settings } = this.#input;
+    const seenMs = row(id)?.seenAtMs ?? 0;
+    const everyMs = Math.max(settings.graceMs, typicalMs / 2);
+    this.#wantListing(id, Math.max(evidenceFromMs(open, settings) + typicalMs, seenMs + everyMs));
+  }
+
+  #considerAccepted(id: string, open: Attempt): void {
+    const { typicalMs, row, reads, nowMs, observes, pageOf, pageReadMs, settings } = this.#input;
+    if (typicalMs === undefined) {
+      this.#unsampled.push({ id, sinceMs: open.sinceMs });
+      return;
+    }
+    const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
+    const read = reads.get(id);
+    const page = observes(open.toVersion) ? pageOf(id) : undefined;
+    // On a page that hides collectors of the old version, absence shows that the upgrade has not ended.
+    const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
+    if (read !== undefined || seenMs >= dueMs) {
+      // The upgrade should have ended and has not. Its task is read, at growing intervals.
+      const reads = read?.count ?? 0;
+      const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
+      this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
+      return;
+    }
+    if (page === undefined) {
+      this.#readTaskAt(id, dueMs);
+      return;
+    }
+    const onPage = this.#duePages.get(page) ?? { due: 0, soon: 0, oldestDueMs: dueMs, latestDueMs: 0, ids: [] };
+    this.#duePages.set(page, onPage);
+    onPage.oldestDueMs = Math.min(onPage.oldestDueMs, dueMs);
+    if (dueMs <= nowMs) {
+      onPage.due++;
+      onPage.latestDueMs = Math.max(onPage.latestDueMs, dueMs);
+      onPage.ids.push(id);
+    } else {
+      if (dueMs <= nowMs + this.#waitMs) onPage.soon++;
+      this.#wake(dueMs);
+    }
+  }
+
+  /** Reads a page when no more of its attempts become due soon, or when the oldest has waited long enough. */
+  #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
+    if (due === 0) return;
+    const { nowMs } = this.#input;
+    const readAtMs = soon === 0 ? nowMs : oldestDueMs + this.#waitMs;
+    if (readAtMs > nowMs) {
+      this.#wake(readAtMs);
+    } else if (due >= pageWorth || this.#pages.has(page)) {
+      this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, latestDueMs));
+    } else {
+      this.#tasks.push(...ids);
+    }
+  }
+
+  /**
+   * Samples a few of the oldest attempts often until durations are known; all others wait. A sample that gives no result for long,
+   * such as a stuck upgrade, is replaced by the next attempt.
+   */
+  #sample(): void {
+    const { reads, settings } = this.#input;
+    const turn = (id: string) => Math.floor((reads.get(id)?.count ?? 0) / readsPerTurn);
+    this.#unsampled.sort((left, right) => turn(left.id) - turn(right.id) || left.sinceMs - right.sinceMs);
+    for (const { id, sinceMs } of this.#unsampled.slice(0, samples)) {
+      this.#readTaskAt(id, (reads.get(id)?.lastMs ?? sinceMs) + settings.firstReadMs);
+    }
+  }
+
+  #readTaskAt(id: string, atMs: number): void {
+    if (atMs <= this.#input.nowMs) this.#tasks.push(id);
+    else this.#wake(atMs);
+  }
+
+  #wantListing(id: string, sentAfterMs: number): void {
+    if ((this.#input.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return;
+    if (sentAfterMs > this.#input.nowMs) {
+      this.#wake(sentAfterMs);
+      return;
+    }
+    const { pageOf, pageReadMs } = this.#input;
+    const page = pageOf(id);
+    // The page was read since and does not show the collector, so only a sweep can find it.
+    const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
+    if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
+    else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
+  }
+
+  #wake(atMs: number): void {
+    if (atMs > this.#input.nowMs) this.#nextMs = Math.min(this.#nextMs, atMs);
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The index of members of one policy in this process. It is rebuilt when selection, target or ledger changes, and updated for each
+ * decision otherwise.
+ *
+ * Invariant: the claims in ownership are the collectors that the present index selects.
+ */
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { sameValue } from '../../base/canonical-text.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { nextRollout } from '../ledger/rollout-header.ts';
+import type { Bound } from '../service-binding.ts';
+import type { PolicySettings } from '../settings.ts';
+import { opensByCollector, PolicyMemberIndex } from './policy-member-index.ts';
+
+export interface KeptMemberIndexOptions {
+  /** uid of the policy. */
+  readonly policy: string;
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+}
+
+type Spec = CollectorVersionPolicy['spec'];
+
+interface Kept {
+  /** Whether the inputs of the index have been replaced. It then only follows changes and claims until the next index is built. */
+  readonly isOutdated?: true;
+  readonly memberIndex: PolicyMemberIndex;
+  readonly spec: Spec;
+  readonly ledger: Ledger;
+  readonly target: string;
+}
+
+export class KeptMemberIndex {
+  readonly #options: KeptMemberIndexOptions;
+  #kept: Kept | undefined;
+  /** Placeholder ledger for a rollout that cannot begin. */
+  #blank: Ledger | undefined;
+
+  constructor(options: KeptMemberIndexOptions) {
+    this.#options = options;
+  }
+
+  /** Index of the last decision; undefined when there was none. */
+  get known(): PolicyMemberIndex | undefined {
+    return this.#kept?.isOutdated ? undefined : this.#kept?.memberIndex;
+  }
+
+  /** Marks the index as outdated, so that the next one is rebuilt. */
+  forget(): void {
+    if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
+  }
+
+  /** Releases everything. Called when the policy is gone or uses another account. */
+  close(): void {
+    this.#kept?.memberIndex.leave();
+    this.#kept = undefined;
+  }
+
+  /**
+   * Claims the selected collectors of a policy without a rollout. Its build is not offered, and it never had another target (U13).
+   */
+  claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
+    if (this.#blank?.header.target !== target) {
+      const beginning = { service: bound.account.serviceId, target, counts: undefined, wallMs: 0 };
+      this.#blank = new Ledger(nextRollout(undefined, undefined, beginning));
+    }
+    this.current(policy, this.#blank, bound);
+  }
+
+  /** Index of the selected collectors and their states relative to the ledger's target. */
+  current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
+    const { policy, clock, settings } = this.#options;
+    const { target } = ledger.header;
+    let kept = this.#kept;
+    if (kept?.ledger !== ledger || kept.isOutdated || kept.target !== target || !sameSelection(kept.spec, spec)) {
+      kept?.memberIndex.leave();
+      const memberIndex = new PolicyMemberIndex({
+        policy,
+        spec,
+        targetVersion: target,
+        listing,
+        ownership,
+        ledger,
+        settings,
+      });
+      kept = { memberIndex, spec, ledger, target };
+      this.#kept = kept;
+      ownership.follow(policy, () => memberIndex.claimNew());
+    }
+    const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
+    ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
+    // The other policies first claim new collectors that are theirs (U13).
+    ownership.catchUp(policy);
+    kept.memberIndex.sync();
+    ownership.announce();
+    return kept.memberIndex;
+  }
+}
+
+/** Whether all fields that determine states and order are the same, so that the index can be kept. */
+export function sameSelection(left: Spec, right: Spec): boolean {
+  return (
+    left.allowDowngrade === right.allowDowngrade &&
+    left.retryPolicy.limit === right.retryPolicy.limit &&
+    left.strategy.order === right.strategy.order &&
+    left.offlinePolicy === right.offlinePolicy &&
+    opensByCollector(left) === opensByCollector(right) &&
+    sameValue(
+      [left.selector, left.exclude, left.strategy.stages],
+      [right.selector, right.exclude, right.strategy.stages],
+    )
+  );
+}

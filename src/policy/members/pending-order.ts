@@ -1,0 +1,107 @@
+/**
+ * Order in which pending members are started: by stage, then by the strategy, and within a version by the list's order (U9). It is
+ * sorted again only when its inputs have changed, not when a collector leaves it.
+ */
+
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
+import { SparseSet } from '../../base/sparse.ts';
+import { compareText } from '../../base/text-order.ts';
+
+type Order = CollectorVersionPolicySpec['strategy']['order'];
+
+/** A pending member with its sort keys. */
+export interface PendingMember {
+  readonly id: string;
+  readonly stage: number;
+  readonly version: string | undefined;
+  /** Read only when the order is by name. */
+  readonly name: string;
+  /** Position in the service's list. */
+  readonly place: number;
+}
+
+export class PendingOrder {
+  readonly #order: Order;
+  #line: readonly PendingMember[] = [];
+  #start = 0;
+  #stale = true;
+  /** Collectors that became pending again after the last sort. */
+  readonly #returned = new SparseSet<string>();
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  get isStale(): boolean {
+    return this.#stale;
+  }
+
+  /** Marks the order as outdated. */
+  outdate(): void {
+    this.#stale = true;
+  }
+
+  sort(members: Iterable<PendingMember>, versions: Iterable<string>): void {
+    const rank = rankVersions(versions, this.#order);
+    const keyed = Array.from(members, (member) => ({ member, rank: rank.get(member.version ?? '') ?? 0 }));
+    this.#line = keyed.sort(compareKeys).map(({ member }) => member);
+    this.#start = 0;
+    this.#stale = false;
+    this.#returned.clear();
+  }
+
+  returned(id: string): void {
+    if (!this.#stale) this.#returned.add(id);
+  }
+
+  forget(id: string): void {
+    this.#returned.delete(id);
+  }
+
+  /** Collectors of the stages up to this one that are still pending. */
+  *upTo(
+    lastStage: number,
+    isPending: (id: string) => boolean,
+    stageOf: (id: string) => number,
+  ): IterableIterator<string> {
+    for (const id of this.#returned) {
+      if (!isPending(id)) this.#returned.delete(id);
+      else if (stageOf(id) <= lastStage) yield id;
+    }
+    const line = this.#line;
+    while (this.#start < line.length && !isPending((line[this.#start] as PendingMember).id)) this.#start++;
+    for (let index = this.#start; index < line.length; index++) {
+      const { id, stage } = line[index] as PendingMember;
+      if (stage > lastStage) return;
+      if (isPending(id) && !this.#returned.has(id)) yield id;
+    }
+  }
+}
+
+interface Keyed {
+  readonly member: PendingMember;
+  readonly rank: number;
+}
+
+function compareKeys(left: Keyed, right: Keyed): number {
+  return (
+    left.member.stage - right.member.stage ||
+    left.rank - right.rank ||
+    compareText(left.member.name, right.member.name) ||
+    left.member.place - right.member.place ||
+    compareText(left.member.id, right.member.id)
+  );
+}
+
+function rankVersions(versions: Iterable<string>, order: Order): ReadonlyMap<string, number> {
+  if (order === 'Name') return new Map();
+  const sign = order === 'OldestVersionFirst' ? 1 : -1;
+  const sorted = [...versions].sort((left, right) => {
+    const leftVersion = parseBuildVersion(left);
+    const rightVersion = parseBuildVersion(right);
+    if (!leftVersion || !rightVersion) return leftVersion ? -1 : rightVersion ? 1 : 0;
+    return sign * compareBuildVersions(leftVersion, rightVersion);
+  });
+  return new Map(sorted.map((version, index) => [version, index]));
+}

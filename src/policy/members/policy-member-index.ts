@@ -1,0 +1,453 @@
+/**
+ * Index of the members of a policy and their states, over listing, ledger and ownership. It is updated by changes instead of full
+ * scans, so the cost of a rollout grows linearly with its collectors.
+ *
+ * Invariant: `counts` and `versions` equal the result of classifying every member again (checked by a property test).
+ */
+
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { parseBuildVersion } from '../../base/build-version.ts';
+import { type SetView, SparseSet } from '../../base/sparse.ts';
+import { timeZone } from '../../base/time-zone.ts';
+import type { FleetListing } from '../../fleet/fleet-listing.ts';
+import type { Row } from '../../fleet/fleet-rows.ts';
+import type { Flight, Ownership } from '../../fleet/ownership.ts';
+import type { Entry, Ledger } from '../ledger/ledger.ts';
+import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from '../rollout/stages.ts';
+import type { PolicySettings } from '../settings.ts';
+import { type MemberContext, type MemberState, memberStateOf, type SkipReason, skipReason } from './member-state.ts';
+import { type PendingMember, PendingOrder } from './pending-order.ts';
+import { RowNotes } from './row-notes.ts';
+import { anchorOf, compileSelection, type Matcher, nameSelection } from './selector.ts';
+import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
+
+/** Part of the shared listing that the index uses. */
+export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
+
+export interface PolicyMemberIndexOptions {
+  readonly policy: string;
+  readonly spec: CollectorVersionPolicySpec;
+  readonly targetVersion: string;
+  readonly listing: ListedRows;
+  readonly ownership: Ownership;
+  readonly ledger: Ledger;
+  readonly settings: PolicySettings;
+}
+
+interface Member {
+  readonly memberState: MemberState;
+  readonly version: string | undefined;
+  /** Whether the selection matches the collector; false for a member that is kept only while its attempt is open. */
+  readonly selected: boolean;
+  readonly stage: number;
+}
+
+/** States whose members are kept in lists. The two large groups are not. */
+type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
+
+export class PolicyMemberIndex {
+  readonly #options: PolicyMemberIndexOptions;
+  readonly #matches: Matcher;
+  readonly #context: MemberContext;
+  /** Name of the selection; differs between selections. */
+  readonly selection: string;
+  /** Whether the ledger's attempts were made for another selection. */
+  readonly isReselected: boolean;
+  readonly #members = new Map<string, Member>();
+  readonly #counts: MutableCounts = emptyCounts();
+  readonly #opensByCollector: boolean;
+  readonly #zones = new SparseSet<string>();
+  /** Counts of the members of each stage, by its index. */
+  readonly #stageCounts = new Map<number, MutableCounts>();
+  /** Whether a stage that has not started takes the collector. */
+  #takers: readonly ((row: Row | undefined) => boolean)[] = [];
+  /** Stage index of collectors that no started stage lists. */
+  #unlisted = noStage;
+  /** Number of started stages that the index knows. */
+  #started = -1;
+  readonly #order: PendingOrder;
+  readonly #versions = new Map<string, number>();
+  readonly #listed: { readonly [S in ListedState]: SparseSet<string> } = {
+    inProgress: new SparseSet(),
+    retrying: new SparseSet(),
+    drifting: new SparseSet(),
+    failed: new SparseSet(),
+    offline: new SparseSet(),
+    newer: new SparseSet(),
+    skipped: new SparseSet(),
+    foreign: new SparseSet(),
+  };
+  readonly #notes: RowNotes;
+  /** Collectors with an entry that are not members. Their rows are followed, because they may become members again. */
+  readonly #former = new SparseSet<string>();
+  #isNew = true;
+  #orderRevision = -1;
+
+  constructor(options: PolicyMemberIndexOptions) {
+    this.#options = options;
+    const { spec, targetVersion, settings, ledger } = options;
+    this.#matches = compileSelection(spec.selector, spec.exclude);
+    this.selection = nameSelection(spec);
+    this.#order = new PendingOrder(spec.strategy.order);
+    this.#opensByCollector = opensByCollector(spec);
+    this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
+    this.#context = {
+      targetVersion,
+      target: parseBuildVersion(targetVersion),
+      allowDowngrade: spec.allowDowngrade,
+      retryLimit: spec.retryPolicy.limit,
+      settings,
+    };
+    this.#notes = new RowNotes(this.#context);
+  }
+
+  get counts(): Counts {
+    return this.#counts;
+  }
+
+  get matched(): number {
+    return this.#members.size;
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#members.keys();
+  }
+
+  get versions(): ReadonlyMap<string, number> {
+    return this.#versions;
+  }
+
+  get context(): MemberContext {
+    return this.#context;
+  }
+
+  /** Time zones of members, when windows use them. */
+  timeZones(): Iterable<string> {
+    return this.#zones;
+  }
+
+  /** Updates the index from listing and ownership. */
+  sync(): void {
+    const { listing, ownership, policy } = this.#options;
+    this.#noteStages();
+    this.claimNew();
+    // A newer sign of life does not change a row, but ends the state `offline`.
+    for (const id of [...this.#listed.offline, ...this.#notes.contradicted]) this.place(id);
+    for (const id of ownership.takeChanged(policy)) this.place(id);
+    if (listing.orderRevision() !== this.#orderRevision) {
+      this.#orderRevision = listing.orderRevision();
+      this.#order.outdate();
+    }
+  }
+
+  /**
+   * Whether a sweep may change the state of a member without changing its row: by a newer sign of life, or as the first sweep sent
+   * after the end of an attempt.
+   */
+  get awaitsSweep(): boolean {
+    if (this.#notes.contradicted.size > 0) return true;
+    for (const id of this.#listed.offline) {
+      if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') return true;
+    }
+    return false;
+  }
+
+  /** Evaluates only collectors with changed rows, so that the policy claims new ones (U13). */
+  claimNew(): void {
+    if (this.#isNew) {
+      this.#begin();
+      return;
+    }
+    for (const id of this.#options.listing.rows.members.takeChanged(this.#options.policy)) this.place(id);
+  }
+
+  /** Evaluates all collectors that the selection may match, that have an entry, or that the policy has claimed. */
+  #begin(): void {
+    this.#isNew = false;
+    const { listing, ledger, ownership, policy, spec } = this.#options;
+    const anchor = anchorOf(spec.selector);
+    const onChange = () => ownership.outdate(policy);
+    listing.rows.members.enter(policy, { anchor, matches: this.#matches, onChange });
+    for (const id of listing.rows.anchored(anchor)) this.place(id);
+    for (const { collectorId } of ledger.entries()) this.place(collectorId);
+    for (const id of [...ownership.claimed(policy)]) if (!this.#members.has(id)) this.place(id);
+  }
+
+  /** Stops following changes. Claims stay. */
+  leave(): void {
+    const { listing, policy } = this.#options;
+    const { members } = listing.rows;
+    for (const id of [...this.#members.keys(), ...this.#former]) members.unfollow(policy, id);
+    members.leave(policy);
+  }
+
+  /** Evaluates one collector again after a change of its row, entry or owner. */
+  place(id: string): void {
+    const { listing, ledger, ownership, policy } = this.#options;
+    const row = listing.row(id);
+    const entry = ledger.entry(id);
+    const before = this.#members.get(id);
+    const selected = row ? this.#selects(row, entry, before) : this.#isUnseenMember(entry);
+    if (!selected && !entry?.open) {
+      this.#remove(id);
+      ownership.unclaim(policy, id);
+      this.#followFormer(id, entry);
+      return;
+    }
+    ownership.claim(policy, id);
+    if (!before) {
+      this.#former.delete(id);
+      listing.rows.members.follow(policy, id);
+    }
+    if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
+    if (row) this.#notes.noteDrift(id, row, entry, before?.memberState);
+    const memberState = this.stateOf(id, entry);
+    const version = row?.collector.collectorVersion || undefined;
+    this.#notes.note(id, row, entry, memberState, this.unseenSinceMs(id, entry) !== undefined);
+    const member = { memberState, version, selected, stage: this.#stageOf(id) };
+    if (before && sameMember(before, member)) return;
+    if (before) this.#uncount(id, before);
+    this.#members.set(id, member);
+    this.#count(id, member);
+  }
+
+  #followFormer(id: string, entry: Entry | undefined): void {
+    const { listing, policy } = this.#options;
+    if (entry) {
+      this.#former.add(id);
+      listing.rows.members.follow(policy, id);
+    } else {
+      this.#former.delete(id);
+      listing.rows.members.unfollow(policy, id);
+    }
+  }
+
+  /** Evaluates all members again after a stage has started, or was taken back by a retry. */
+  #noteStages(): void {
+    const { spec, ledger } = this.#options;
+    const { stages = [] } = ledger.header;
+    if (stages.length === this.#started) return;
+    this.#started = stages.length;
+    const waiting = waitingStages(spec, ledger.header);
+    const isStaged = (spec.strategy.stages ?? []).length > 0;
+    this.#unlisted = restStage(ledger.header) ?? (isStaged ? laterStage : noStage);
+    this.#takers = waiting.map(({ size, selector }) => {
+      const matches = size === undefined && selector ? compileSelection(selector) : undefined;
+      return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
+    });
+    for (const id of [...this.#members.keys()]) this.place(id);
+    this.#order.outdate();
+  }
+
+  #stageOf(id: string): number {
+    return this.#options.ledger.listedIn(id) ?? this.#unlisted;
+  }
+
+  /** Whether the policy has stages, and neither a started stage nor one that is to come takes the collector. */
+  #isUnstaged(id: string, row: Row | undefined): boolean {
+    return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
+  }
+
+  /** State that a member would have with this entry. Reads only. */
+  stateOf(id: string, entry: Entry | undefined): MemberState {
+    return memberStateOf(this.#input(id, entry), this.#context);
+  }
+
+  stateNow(id: string): MemberState | undefined {
+    return this.#members.get(id)?.memberState;
+  }
+
+  /** Whether the present selection matches the collector, and not only an open attempt keeps it. */
+  selects(id: string): boolean {
+    return this.#members.get(id)?.selected ?? false;
+  }
+
+  /** Version under which a member is counted in `versions`; undefined when no listing shows one. */
+  versionNow(id: string): string | undefined {
+    return this.#members.get(id)?.version;
+  }
+
+  skipReason(id: string, entry: Entry | undefined): SkipReason | undefined {
+    return skipReason(this.#input(id, entry), this.#context);
+  }
+
+  row(id: string): Row | undefined {
+    return this.#options.listing.row(id);
+  }
+
+  members(memberState: ListedState): SetView<string> {
+    return this.#listed[memberState];
+  }
+
+  /** Index of the started stage of a member, `laterStage`, or `noStage` for a policy without stages. */
+  stageOf(id: string): number {
+    return this.#members.get(id)?.stage ?? noStage;
+  }
+
+  stageCounts(stage: number): Counts {
+    return this.#stageCounts.get(stage) ?? emptyCounts();
+  }
+
+  /** Members that no started stage lists. */
+  *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
+    const { ledger, listing } = this.#options;
+    for (const id of this.#members.keys()) {
+      if (ledger.listedIn(id) === undefined) yield { id, collector: listing.row(id)?.collector };
+    }
+  }
+
+  /** Collectors that this rollout upgraded and that are not alive. */
+  get silent(): SetView<string> {
+    return this.#notes.silent;
+  }
+
+  /** Collectors at the target that are not alive and that this rollout has not touched. */
+  get silentBefore(): SetView<string> {
+    return this.#notes.silentBefore;
+  }
+
+  /** Collectors that run the target after a failed attempt (U6), or are alive again. */
+  get mended(): SetView<string> {
+    return this.#notes.mended;
+  }
+
+  /** Monotonic ms at which a drifting collector was first seen off the target, or undefined. */
+  driftingSinceMs(id: string): number | undefined {
+    return this.#notes.driftingSinceMs(id);
+  }
+
+  /**
+   * Pending members of the stages up to this one: by stage, then by the strategy, and within a version in the list's order (U9).
+   */
+  *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
+    if (this.#order.isStale) this.#sort();
+    yield* this.#order.upTo(
+      lastStage,
+      (id) => this.stateNow(id) === 'pending',
+      (id) => this.stageOf(id),
+    );
+  }
+
+  owns(id: string): boolean {
+    return this.#options.ownership.owner(id)?.uid === this.#options.policy;
+  }
+
+  /** Whether this policy would own the collector without any attempt in flight, so that a new attempt may begin (U13). */
+  comesFirst(id: string): boolean {
+    return this.#options.ownership.first(id)?.uid === this.#options.policy;
+  }
+
+  /** Attempt in flight that a deleted policy left for this collector. */
+  orphan(id: string): Flight | undefined {
+    return this.#options.ownership.orphan(id);
+  }
+
+  /**
+   * A collector with an attempt of this rollout stays a member, even when its fields change (U12). Only a changed selection
+   * excludes it, if it would not have matched before the attempt.
+   */
+  #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
+    if (this.#matches(collector)) return true;
+    if (!entry) return false;
+    if (before || !this.isReselected) return before?.selected ?? true;
+    return this.#matches({ ...collector, collectorVersion: entry.before });
+  }
+
+  /**
+   * Whether a collector without a row is a member: while an attempt is open, or when listings cannot show collectors at the target
+   * (U7). Otherwise it is gone.
+   */
+  #isUnseenMember(entry: Entry | undefined): boolean {
+    if (!entry) return false;
+    return entry.open !== undefined || !this.#options.listing.observes(this.#context.targetVersion);
+  }
+
+  #input(id: string, entry: Entry | undefined) {
+    const { listing, ownership, policy } = this.#options;
+    const flight = ownership.flight(id);
+    const row = listing.row(id);
+    return {
+      row,
+      entry,
+      owned: this.owns(id),
+      awaited: ownership.first(id)?.uid === policy,
+      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.unseenSinceMs(id, entry) !== undefined,
+      drifted: this.#notes.driftingSinceMs(id) !== undefined,
+      unstaged: this.#isUnstaged(id, row),
+      zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
+    };
+  }
+
+  /**
+   * Monotonic ms from which a listing shows the result of an upgrade that this ledger does not have; undefined when the row is new
+   * enough (U8, U13).
+   */
+  unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
+    const { listing, ownership, policy, settings } = this.#options;
+    const sinceMs = (ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
+    return (listing.row(id)?.seenAtMs ?? Number.NaN) < sinceMs ? sinceMs : undefined;
+  }
+
+  #remove(id: string): void {
+    const member = this.#members.get(id);
+    if (!member) return;
+    this.#uncount(id, member);
+    this.#members.delete(id);
+    this.#order.forget(id);
+    this.#notes.forget(id);
+  }
+
+  #count(id: string, { memberState, version, stage }: Member): void {
+    this.#counts[memberState]++;
+    this.#countInStage(stage, memberState, 1);
+    if (version !== undefined) this.#versions.set(version, (this.#versions.get(version) ?? 0) + 1);
+    if (memberState === 'pending') {
+      this.#order.returned(id);
+    } else if (memberState !== 'updated') {
+      this.#listed[memberState].add(id);
+    }
+  }
+
+  #countInStage(stage: number, memberState: MemberState, change: 1 | -1): void {
+    const counts = this.#stageCounts.get(stage) ?? emptyCounts();
+    this.#stageCounts.set(stage, counts);
+    counts[memberState] += change;
+  }
+
+  #uncount(id: string, { memberState, version, stage }: Member): void {
+    this.#counts[memberState]--;
+    this.#countInStage(stage, memberState, -1);
+    if (version !== undefined) {
+      const left = (this.#versions.get(version) ?? 1) - 1;
+      if (left === 0) this.#versions.delete(version);
+      else this.#versions.set(version, left);
+    }
+    if (memberState !== 'pending' && memberState !== 'updated') this.#listed[memberState].delete(id);
+  }
+
+  #sort(): void {
+    const { listing, spec } = this.#options;
+    const byName = spec.strategy.order === 'Name';
+    const line: PendingMember[] = [];
+    for (const [id, { memberState, version, stage }] of this.#members) {
+      if (memberState !== 'pending') continue;
+      const name = byName ? (listing.row(id)?.collector.name ?? '') : '';
+      line.push({ id, stage, version, name, place: listing.placeOf(id) });
+    }
+    this.#order.sort(line, this.#versions.keys());
+  }
+}
+
+/** Whether windows use the time zone of each collector. */
+export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
+  return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
+}
+
+function sameMember(left: Member, right: Member): boolean {
+  return (
+    left.memberState === right.memberState &&
+    left.version === right.version &&
+    left.selected === right.selected &&
+    left.stage === right.stage
+  );
+}

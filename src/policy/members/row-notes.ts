@@ -1,0 +1,86 @@
+/**
+ * Observations from listing rows about single members, beyond their states: drift off the target and its time (U8), collectors that
+ * fell silent at the target, collectors at the target after a failed attempt (U6), and collectors whose row must be read again
+ * although it has not changed.
+ */
+import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
+import type { Row } from '../../fleet/fleet-rows.ts';
+import type { Entry } from '../ledger/ledger.ts';
+import { isMended, isSilent, type MemberContext, type MemberState } from './member-state.ts';
+
+export class RowNotes {
+  readonly #context: MemberContext;
+  /** Collectors that left the target, with the send time of the first listing that shows it. */
+  readonly #drifts = new SparseMap<string, number>();
+  readonly #silent = new SparseSet<string>();
+  readonly #silentBefore = new SparseSet<string>();
+  readonly #mended = new SparseSet<string>();
+  /** Collectors whose row contradicts the end of the last attempt. The same row in a later listing decides (U6, U8). */
+  readonly #contradicted = new SparseSet<string>();
+
+  constructor(context: MemberContext) {
+    this.#context = context;
+  }
+
+  /** Send time of the first listing that shows the drift; undefined without drift. */
+  driftingSinceMs(id: string): number | undefined {
+    return this.#drifts.get(id);
+  }
+
+  /** Collectors that this rollout upgraded and that are not alive. */
+  get silent(): SetView<string> {
+    return this.#silent;
+  }
+
+  /** Collectors at the target that are not alive and that this rollout has not touched. */
+  get silentBefore(): SetView<string> {
+    return this.#silentBefore;
+  }
+
+  /** Collectors that run the target after a failed attempt, or are alive again. */
+  get mended(): SetView<string> {
+    return this.#mended;
+  }
+
+  get contradicted(): SetView<string> {
+    return this.#contradicted;
+  }
+
+  /** Records drift. Called before the state is computed, because the state depends on it. */
+  noteDrift(id: string, row: Row, entry: Entry | undefined, memberState: MemberState | undefined): void {
+    const { targetVersion, settings } = this.#context;
+    if (row.collector.collectorVersion === targetVersion || entry?.open) {
+      this.#drifts.delete(id);
+      return;
+    }
+    // During a rollback a collector leaves the target because of our own attempt.
+    if (this.#drifts.has(id) || entry?.back) return;
+    const ending = entry?.ending;
+    const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;
+    const wasThere = memberState === 'updated' || ending?.kind === 'updated' || ending?.kind === 'left';
+    if (wasThere && row.seenAtMs >= after) this.#drifts.set(id, row.seenAtMs);
+  }
+
+  /** @param isNews whether this row may not show an upgrade of another policy yet */
+  note(id: string, row: Row | undefined, entry: Entry | undefined, memberState: MemberState, isNews: boolean): void {
+    const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
+    const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
+    // The row that shows the collector silent may be older than the end of the attempt. The same row in a later listing proves the
+    // death.
+    const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
+    put(this.#contradicted, id, contradicts || isNews || isUnseen);
+    put(this.#silent, id, isSilent({ row, entry }, this.#context));
+    put(this.#silentBefore, id, isThere && !entry && row.collector.alive === false);
+    put(this.#mended, id, isMended({ row, entry }, this.#context));
+  }
+
+  forget(id: string): void {
+    for (const noted of [this.#drifts, this.#contradicted, this.#silent, this.#silentBefore, this.#mended])
+      noted.delete(id);
+  }
+}
+
+function put(set: SparseSet<string>, id: string, isIn: boolean): void {
+  if (isIn) set.add(id);
+  else set.delete(id);
+}

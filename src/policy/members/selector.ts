@@ -1,0 +1,151 @@
+/**
+ * Compiles selectors of collectors. All fields of a selector are ANDed. An absent field matches only `NotIn` and `DoesNotExist`.
+ * Names are case-sensitive. Selectors are compiled once per generation, because they are applied to every collector.
+ *
+ * Globs are matched by a two-pointer walk instead of regular expressions, so no pattern is slow.
+ */
+import { hash } from 'node:crypto';
+import type {
+  CollectorExpression,
+  CollectorSelector,
+  CollectorVersionPolicySpec,
+} from '../../api/generated/collector-version-policy.ts';
+import { unreachable } from '../../base/assert.ts';
+import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
+import { canonicalText } from '../../base/canonical-text.ts';
+import { type Anchor, fieldText, type SelectorField } from '../../fleet/member-index.ts';
+import type { Collector } from '../../service/collectors/upgrade-service.ts';
+
+export type Matcher = (collector: Collector) => boolean;
+
+/** Matches collectors that are selected and not excluded. */
+export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
+  const included = compileSelector(selector);
+  const excluded = exclude.map(compileSelector);
+  return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
+}
+
+/**
+ * Values of one field that every match must have, so that other collectors are not compared; undefined when any value may match. Of
+ * several fields, the most selective one is used.
+ */
+export function anchorOf(selector: CollectorSelector): Anchor | undefined {
+  const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
+  const anchors = [
+    ...Object.entries(matchFields).map(([key, value]) => anchorOn(key, [value])),
+    ...matchExpressions
+      .filter(({ operator }) => operator === 'In')
+      .map(({ key, values = [] }) => anchorOn(key, values)),
+    ...(matchNames.length > 0 ? [anchorOnNames(matchNames)] : []),
+  ];
+  const isTelling = ({ field, prefixes }: Anchor) =>
+    prefixes.length === 0 && (field === 'name' || field === 'hostName');
+  const usable = anchors.filter(({ texts, prefixes }) => !texts.includes('') && !prefixes.includes(''));
+  return usable.find(isTelling) ?? usable.find(({ prefixes }) => prefixes.length > 0) ?? usable[0];
+}
+
+function anchorOn(key: string, texts: readonly string[]): Anchor {
+  return { field: key as SelectorField, texts, prefixes: [] };
+}
+
+/** The prefix of a glob before its first wildcard is fixed. */
+function anchorOnNames(patterns: readonly string[]): Anchor {
+  const isGlob = (pattern: string) => /[*?]/.test(pattern);
+  return {
+    field: 'name',
+    texts: patterns.filter((pattern) => !isGlob(pattern)),
+    prefixes: patterns.filter(isGlob).map((pattern) => pattern.slice(0, pattern.search(/[*?]/))),
+  };
+}
+
+/** Short name of a selection, to detect a change of the selection later. */
+export function nameSelection({
+  selector,
+  exclude = [],
+}: Pick<CollectorVersionPolicySpec, 'selector' | 'exclude'>): string {
+  return hash('sha256', canonicalText([selector, exclude]), 'hex').slice(0, 16);
+}
+
+function compileSelector(selector: CollectorSelector): Matcher {
+  const tests: Matcher[] = [];
+  const { matchNames, matchFields, matchExpressions } = selector;
+  if (matchNames && matchNames.length > 0) {
+    tests.push((collector) => matchNames.some((pattern) => matchesGlob(pattern, collector.name)));
+  }
+  for (const [key, value] of Object.entries(matchFields ?? {})) {
+    tests.push((collector) => fieldText(collector, key as SelectorField) === value);
+  }
+  for (const expression of matchExpressions ?? []) tests.push(compileExpression(expression));
+  return (collector) => tests.every((test) => test(collector));
+}
+
+function compileExpression({ key, operator, values = [] }: CollectorExpression): Matcher {
+  switch (operator) {
+    case 'In':
+      return (collector) => {
+        const text = fieldText(collector, key);
+        return text !== undefined && values.includes(text);
+      };
+    case 'NotIn':
+      return (collector) => {
+        const text = fieldText(collector, key);
+        return text === undefined || !values.includes(text);
+      };
+    case 'Exists':
+      return (collector) => fieldText(collector, key) !== undefined;
+    case 'DoesNotExist':
+      return (collector) => fieldText(collector, key) === undefined;
+    case 'Lt':
+      return compileComparison(values, (order) => order < 0);
+    case 'Lte':
+      return compileComparison(values, (order) => order <= 0);
+    case 'Gt':
+      return compileComparison(values, (order) => order > 0);
+    case 'Gte':
+      return compileComparison(values, (order) => order >= 0);
+    default:
+      return unreachable(operator);
+  }
+}
+
+/** Compares versions only. An unreadable version is neither older nor newer than any other. */
+function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
+  const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
+  return (collector) => {
+    const version = parseBuildVersion(collector.collectorVersion ?? '');
+    return bound !== undefined && version !== undefined && holds(compareBuildVersions(version, bound));
+  };
+}
+
+/** `*` matches any run of characters, `?` matches one code point. Time is bounded by the product of the lengths. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0;
+  let place = 0;
+  let star = -1;
+  let retry = 0;
+  while (at < text.length) {
+    if (pattern[place] === '*') {
+      star = place++;
+      retry = at;
+    } else if (pattern[place] === '?') {
+      place++;
+      at += unitsAt(text, at);
+    } else if (pattern[place] === text[at]) {
+      place++;
+      at++;
+    } else if (star >= 0) {
+      place = star + 1;
+      retry += unitsAt(text, retry);
+      at = retry;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[place] === '*') place++;
+  return place === pattern.length;
+}
+
+/** Number of UTF-16 units of the character at this position. */
+function unitsAt(text: string, at: number): number {
+  return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
+}

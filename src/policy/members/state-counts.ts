@@ -1,0 +1,37 @@
+/** Number of collectors by state. */
+import type { MemberState } from './member-state.ts';
+
+export type Counts = { readonly [S in MemberState]: number };
+
+export type MutableCounts = { [S in MemberState]: number };
+
+/** Sum over all states. */
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Number of collectors that wait for an upgrade or are being upgraded. */
+export function outstanding(counts: Counts): number {
+  return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
+}
+
+/** Counts after the withdrawal of attempts that were written ahead and never sent. */
+export function withdrawn(counts: Counts, unsent: number): Counts {
+  const leaving = Math.min(unsent, counts.inProgress);
+  return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };
+}
+
+export function emptyCounts(): MutableCounts {
+  return {
+    updated: 0,
+    inProgress: 0,
+    pending: 0,
+    retrying: 0,
+    drifting: 0,
+    failed: 0,
+    offline: 0,
+    newer: 0,
+    skipped: 0,
+    foreign: 0,
+  };
+}

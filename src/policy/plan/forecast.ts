@@ -1,0 +1,239 @@
+/**
+ * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST until a
+ * read shows its end, on a clock that jumps between events. Deterministic and without side effects.
+ *
+ * The forecast models the order and the limits of starts (`admission.ts`), the reads for ends of upgrades (`forecast-reads.ts`,
+ * after `watch-plan.ts`), sweeps (U9), the calendar, and one request rate for all of these. It does not model late answers, other
+ * clients of the same budget, and upgrades of different durations.
+ */
+import { restingShare } from '../../fleet/fleet-listing.ts';
+import { workingShare } from '../attempts/read-plan.ts';
+import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
+import type { Span } from '../schedule/window-spans.ts';
+import { policySettings } from '../settings.ts';
+import { ForecastLine, type ForecastMembers } from './forecast-line.ts';
+import { ForecastReads } from './forecast-reads.ts';
+
+export interface ForecastStage {
+  /** Members to upgrade, in the order of their starts. Members at the target are left out. */
+  readonly members: readonly ForecastMembers[];
+  /** Maximum number of upgrades in flight in the stage; undefined without a limit of its own. */
+  readonly maxInProgress: number | undefined;
+  readonly soakMs: number;
+  /** Whether the stage needs an approval. The forecast assumes that it is given at once. */
+  readonly needsApproval: boolean;
+  /** Start times of upgrades in flight, in wall ms; absent when there are none. */
+  readonly underWay?: readonly number[];
+  /** End of a soak that has begun, in wall ms. It is void when the stage still has collectors to upgrade. */
+  readonly soakedMs?: number | undefined;
+  /** Reason why the stage cannot end although no upgrade is left, completing "waiting for …"; undefined when there is none. */
+  readonly heldBy?: string | undefined;
+}
+
+export interface ForecastInput {
+  /** Stages in order. A policy without stages has one. */
+  readonly stages: readonly ForecastStage[];
+  /** `strategy.maxInProgress` as a number. */
+  readonly maxInProgress: number;
+  /** Requests per second of the account: 4, unless the Secret sets less (8). */
+  readonly requestsPerSecond: number;
+  /** Duration of one upgrade. */
+  readonly upgradeMs: number;
+  /** Whether `upgradeMs` was measured until the end was observed, and not until the end itself. */
+  readonly isMeasured?: boolean;
+  readonly calendar: MaintenanceCalendar;
+  /** Start of the rollout, in wall ms. */
+  readonly startMs: number;
+  /** Number of collectors in the service's list, including those that need no upgrade. */
+  readonly listed: number;
+  /** Maximum number of collectors on one page of the list. */
+  readonly pageRows: number;
+  readonly resyncMs: number;
+}
+
+export interface ForecastOfStage {
+  /** Start of the stage, in wall ms. */
+  readonly startMs: number;
+  /** End of the soak, in wall ms; undefined when the stage or an earlier stage never ends. */
+  readonly endMs: number | undefined;
+  /** Whether the stage or an earlier one waits for an approval. Its times then shift by the duration of that wait. */
+  readonly afterApproval: boolean;
+}
+
+export interface Forecast {
+  /** Start of the forecast, in wall ms. */
+  readonly startMs: number;
+  /** Stages that begin. */
+  readonly stages: readonly ForecastOfStage[];
+  /** Duration from the start to the end of the last stage; undefined when it never ends. */
+  readonly totalMs: number | undefined;
+  /** Reason why the rollout never ends, completing "waiting for …"; undefined when it ends. */
+  readonly waitsForEver: string | undefined;
+  /** Requests to the service until the rollout ends or makes no more progress. */
+  readonly requests: ForecastRequests;
+  /** Maintenance windows with at least one start, in order of time. */
+  readonly windows: readonly Span[];
+  /**
+   * Number of collectors without a readable time zone, when a window uses the time zones of collectors. None of these is started.
+   */
+  readonly unreadableZones: number;
+}
+
+export interface ForecastRequests {
+  readonly posts: number;
+  /** Reads of tasks and single pages, which show the ends of upgrades. */
+  readonly looks: number;
+  /** Reads of the whole list and of the builds. */
+  readonly sweeps: number;
+}
+
+export function forecast(input: ForecastInput): Forecast {
+  return new Simulation(input).run();
+}
+
+class Simulation {
+  readonly #input: ForecastInput;
+  readonly #slotMs: number;
+  readonly #sweepRequests: number;
+  readonly #looks: ForecastReads;
+  readonly #windows = new Map<string, Span>();
+  #nowMs: number;
+  /** Wall ms of the next possible request. */
+  #freeMs: number;
+  #sweptMs: number;
+  #posts = 0;
+  #lookRequests = 0;
+  #sweeps = 0;
+  #unreadable = 0;
+
+  constructor(input: ForecastInput) {
+    this.#input = input;
+    this.#slotMs = 1_000 / input.requestsPerSecond;
+    this.#sweepRequests = requestsOfSweep(input.listed, input.pageRows);
+    this.#looks = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
+    this.#nowMs = input.startMs;
+    this.#freeMs = input.startMs;
+    this.#sweptMs = input.startMs;
+  }
+
+  run(): Forecast {
+    const { startMs } = this.#input;
+    const stages: ForecastOfStage[] = [];
+    let afterApproval = false;
+    let waitsForEver: string | undefined;
+    this.#sweep();
+    for (const stage of this.#input.stages) {
+      afterApproval ||= stage.needsApproval;
+      const begunMs = this.#nowMs;
+      const isLast = stage === this.#input.stages.at(-1);
+      waitsForEver = this.#upgradeAll(stage, isLast) ?? stage.heldBy;
+      if (waitsForEver !== undefined) {
+        stages.push({ startMs: begunMs, endMs: undefined, afterApproval });
+        break;
+      }
+      this.#soak(stage, isLast);
+      stages.push({ startMs: begunMs, endMs: this.#nowMs, afterApproval });
+    }
+    return {
+      startMs,
+      stages,
+      totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
+      waitsForEver,
+      requests: { posts: this.#posts, looks: this.#lookRequests, sweeps: this.#sweeps },
+      windows: [...this.#windows.values()].sort(
+        (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
+      ),
+      unreadableZones: this.#unreadable,
+    };
+  }
+
+  /** Simulates all upgrades of a stage. Returns the reason why the stage can never complete, or undefined when it completes. */
+  #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
+    const { members, maxInProgress = Number.POSITIVE_INFINITY, underWay = [] } = stage;
+    const { calendar, listed, pageRows } = this.#input;
+    const line = new ForecastLine(members, { calendar, listed, pageRows });
+    const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
+    this.#unreadable += line.unreadable;
+    this.#followUp(underWay);
+    while (line.waiting > 0 || this.#looks.open > 0) {
+      this.#passUntil(this.#freeMs, line.waiting > 0 || !isLast);
+      const hasPlace = this.#looks.open < places;
+      const pressed = line.waiting === 0 || !hasPlace || !isLast;
+      if (this.#looks.take(this.#nowMs, pressed)) {
+        this.#spend(1);
+        this.#lookRequests++;
+        continue;
+      }
+      const next = hasPlace ? line.next(this.#nowMs) : undefined;
+      if (next) {
+        this.#start(next);
+        continue;
+      }
+      const waitsForOpening = hasPlace && line.waiting > 0;
+      const opensAtMs = waitsForOpening ? line.opensAtMs : Number.POSITIVE_INFINITY;
+      const nextMs = Math.min(this.#looks.nextMs(this.#nowMs, pressed), opensAtMs);
+      if (nextMs === Number.POSITIVE_INFINITY) return line.reason(this.#nowMs);
+      this.#passUntil(nextMs, !waitsForOpening && (line.waiting > 0 || !isLast));
+    }
+    return undefined;
+  }
+
+  /** Follows upgrades that began before the forecast, assuming an even spread over the list. */
+  #followUp(underWay: readonly number[]): void {
+    const { listed, pageRows, upgradeMs } = this.#input;
+    const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
+    for (const [index, beganMs] of begun.entries()) {
+      this.#looks.started(beganMs, Math.floor((index * listed) / begun.length / pageRows));
+    }
+  }
+
+  #start({ page, zone }: { readonly page: number; readonly zone: string | undefined }): void {
+    const window = this.#input.calendar.nextWindow(this.#nowMs, zone === undefined ? [] : [zone]);
+    if (window) this.#windows.set(`${window.startMs} ${window.endMs}`, window);
+    this.#spend(1);
+    this.#posts++;
+    this.#looks.started(this.#nowMs, page);
+  }
+
+  /** Simulates a soak, which ends with a sweep sent after it. */
+  #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
+    const isIdle = underWay.length === 0 && members.every(({ count }) => count === 0);
+    const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
+    if (soakMs === 0 || endMs === undefined) return;
+    this.#passUntil(endMs, !isLast);
+    this.#sweep();
+    this.#passUntil(this.#freeMs, !isLast);
+  }
+
+  /** Advances the clock, with the sweeps that are due. Long lists are swept less often while collectors wait to be started (U9). */
+  #passUntil(wallMs: number, atWork: boolean): void {
+    const share = atWork ? workingShare : restingShare;
+    const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
+    const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
+    if (due > 0) {
+      this.#sweptMs += due * everyMs;
+      this.#sweeps += due * this.#sweepRequests;
+      // Earlier sweeps were sent while nothing else happened.
+      this.#spend(this.#sweepRequests);
+    }
+    this.#nowMs = Math.max(this.#nowMs, wallMs);
+  }
+
+  #sweep(): void {
+    this.#sweptMs = this.#nowMs;
+    this.#sweeps += this.#sweepRequests;
+    this.#spend(this.#sweepRequests);
+  }
+
+  #spend(requests: number): void {
+    if (requests > 0) this.#freeMs = Math.max(this.#freeMs, this.#nowMs) + requests * this.#slotMs;
+  }
+}
+
+/**
+ * Requests of a sweep: its pages, the empty page at the end, one request that proves that no collector is missing (U7), and the
+ * list of builds.
+ */
+function requestsOfSweep(listed: number, pageRows: number): number {
+  return Math.ceil(listed / pageRows) + 1 + 2;
+}

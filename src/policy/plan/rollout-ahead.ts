@@ -1,0 +1,117 @@
+/** Remaining work of a rollout by stage, as input of the forecast. */
+
+import { reasons } from '../../api/conditions.ts';
+import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
+import type { LedgerHeader, Share, StageRecord } from '../ledger/ledger.ts';
+import { type Counts, totalOf } from '../members/state-counts.ts';
+import type { Gate } from '../rollout/rollout-state.ts';
+import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rollout/stages.ts';
+import type { ForecastStage } from './forecast.ts';
+import type { ForecastMembers } from './forecast-line.ts';
+
+/** Stage of the forecast with the index of its stage in the plan; undefined for the late joiners of ended stages. */
+export interface StageAhead {
+  readonly stage: ForecastStage;
+  readonly index: number | undefined;
+}
+
+/** Remaining members of a stage. */
+export interface LeftInStage {
+  /** Members to upgrade, in the order of their starts. */
+  readonly groups: readonly ForecastMembers[];
+  readonly counts: Counts;
+  /** Start times of upgrades in flight, in wall ms. */
+  readonly underWay: readonly number[];
+}
+
+export interface RolloutAhead {
+  readonly spec: CollectorVersionPolicySpec;
+  readonly header: LedgerHeader;
+  readonly gate: Gate | undefined;
+  readonly wallMs: number;
+  /** Remaining members by the index of the stage; `noStage` for a policy without stages. */
+  readonly leftIn: (stage: number) => LeftInStage;
+}
+
+/** A stage of the plan: one that has started, or one of the spec that has not. */
+export interface StageOfPlan {
+  readonly name: string;
+  readonly soakMs: number;
+  readonly maxInProgress: Share | undefined;
+  /** Absent while the stage has not started. */
+  readonly record?: StageRecord;
+  /** Absent when the stage has started. */
+  readonly waiting?: Stage;
+}
+
+/** Stages that have started, then those of the spec that have not. */
+export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHeader): readonly StageOfPlan[] {
+  const started = (header.stages ?? []).map((record): StageOfPlan => {
+    const { name, soakMs, maxInProgress } = record;
+    return { name, soakMs, maxInProgress, record };
+  });
+  const waiting = waitingStages(spec, header).map((stage): StageOfPlan => {
+    const { name, maxInProgress } = stage;
+    return { name, soakMs: soakMsOf(stage), maxInProgress, waiting: stage };
+  });
+  return [...started, ...waiting];
+}
+
+/** `maxInProgress` of a stage as a number, relative to its members; undefined when the stage sets none. */
+export function placesOf({ maxInProgress, record }: StageOfPlan, counts: Counts): number | undefined {
+  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, record?.members ?? totalOf(counts));
+}
+
+/** Stages of the forecast. Late joiners of ended stages are upgraded together with the last stage. */
+export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
+  const { spec, header, leftIn } = input;
+  const stages = stagesOfPlan(spec, header);
+  if (stages.length === 0) {
+    const left = leftIn(noStage);
+    const heldBy = awaited(spec, left.counts);
+    return [{ index: 0, stage: { ...unlimited, members: left.groups, underWay: left.underWay, heldBy } }];
+  }
+  const lefts = stages.map((stage, index) => ({ stage, index, left: leftIn(index) }));
+  const late = lefts.flatMap(({ stage, left }) => (isEnded(stage) ? left.groups : []));
+  const ahead = lefts.filter(({ stage }) => !isEnded(stage));
+  const last = ahead.at(-1);
+  if (!last) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
+  return ahead.map(({ stage, index, left }) => {
+    const members = index === last.index ? [...late, ...left.groups] : left.groups;
+    return { index, stage: { ...stageAhead(stage, left, input), members } };
+  });
+}
+
+function isEnded({ record }: StageOfPlan): boolean {
+  return record?.endedAtMs !== undefined;
+}
+
+const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
+
+function stageAhead(
+  stage: StageOfPlan,
+  { counts, underWay }: LeftInStage,
+  { spec, header, gate, wallMs }: RolloutAhead,
+): Omit<ForecastStage, 'members'> {
+  const isSoaking = stage.record !== undefined && gate?.reason === reasons.soaking;
+  const failures = stage.record && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
+  return {
+    maxInProgress: placesOf(stage, counts),
+    soakMs: stage.soakMs,
+    underWay,
+    needsApproval: stage.waiting !== undefined && needsApproval(stage.waiting, header),
+    soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
+    heldBy: failures ?? emptyOf(stage, counts) ?? awaited(spec, counts),
+  };
+}
+
+/** A stage without members waits for a person, unless it is the last one without list. */
+function emptyOf({ name, waiting }: StageOfPlan, counts: Counts): string | undefined {
+  if (!waiting || totalOf(counts) > 0 || (waiting.size === undefined && !waiting.selector)) return undefined;
+  return `a collector for stage ${name}`;
+}
+
+function awaited({ offlinePolicy }: CollectorVersionPolicySpec, { offline }: Counts): string | undefined {
+  if (offlinePolicy !== 'Wait' || offline === 0) return undefined;
+  return offline === 1 ? '1 collector to come back' : `${offline} collectors to come back`;
+}

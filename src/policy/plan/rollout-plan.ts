@@ -1,0 +1,255 @@
+/**
+ * Plan of a policy for an observer: its stages with members, the collectors that are left out, and the duration.
+ *
+ * The plan calls the engine's own `decide` as if the policy were not paused, and applies nothing. Durations and numbers of requests
+ * come from `forecast`. Pure.
+ */
+
+import { annotations } from '../../api/annotations.ts';
+import type {
+  CollectorVersionPolicySpec,
+  CollectorVersionPolicyStatus,
+} from '../../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { parseDuration } from '../../base/duration.ts';
+import { pausedByOf } from '../../controller/pauses.ts';
+import { maxInProgressOf } from '../attempts/start-rules.ts';
+import { type Decision, decide } from '../decide.ts';
+import type { Ready } from '../gather.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Counts, totalOf } from '../members/state-counts.ts';
+import { needsApproval } from '../rollout/stages.ts';
+import type { NextBuild } from '../rollout/target.ts';
+import { type Forecast, forecast } from './forecast.ts';
+import type { ForecastMembers } from './forecast-line.ts';
+import {
+  emptyStage,
+  type LeftOut,
+  membersWithoutStages,
+  type PlannedCollector,
+  type PlannedMembers,
+  planMembers,
+  type StageMembers,
+} from './planned-members.ts';
+import { placesOf, type StageAhead, stagesAhead, stagesOfPlan } from './rollout-ahead.ts';
+
+export interface RolloutPlan {
+  readonly rolloutId: string;
+  /** Whether the rollout has not begun yet. */
+  readonly begins: boolean;
+  /** Whether the rollout was complete before. Remaining collectors are late joiners. */
+  readonly isComplete: boolean;
+  readonly target: string;
+  /** The next build, which becomes the target when it is old enough, unless a better build appears. */
+  readonly nextBuild: NextBuild | undefined;
+  readonly matched: number;
+  /** Stages in order. A policy without stages has one without a name. */
+  readonly stages: readonly PlannedStage[];
+  readonly leftOut: readonly LeftOut[];
+  /** Maximum number of upgrades in flight: `strategy.maxInProgress` as a number. */
+  readonly maxInProgress: number;
+  readonly requestsPerSecond: number;
+  readonly upgrade: UpgradeLength;
+  /** Undefined when nothing more is started. */
+  readonly forecast: Forecast | undefined;
+  /** Reasons why nothing starts, or findings that need a person, in whole sentences. */
+  readonly hindrances: readonly string[];
+}
+
+export interface PlannedStage {
+  readonly name: string | undefined;
+  readonly counts: Counts;
+  readonly members: number;
+  readonly upgrades: readonly PlannedCollector[];
+  /** Limit of the stage itself; undefined when it has none. */
+  readonly maxInProgress: number | undefined;
+  readonly soakMs: number;
+  /** `needed`: the members to upgrade wait for a person when the turn of the stage has come. */
+  readonly approval: 'none' | 'needed' | 'given';
+  /** `ended`: remaining members are upgraded at once. A rollout that begins has no stage `underWay`. */
+  readonly state: 'ahead' | 'underWay' | 'ended';
+  /** Wall ms, assuming that approvals are given at once; undefined when the stage never starts, or has started. */
+  readonly startMs: number | undefined;
+  readonly endMs: number | undefined;
+  /** Whether these times also depend on a person. */
+  readonly afterApproval: boolean;
+}
+
+/** Duration of one upgrade and its source. */
+export interface UpgradeLength {
+  readonly ms: number;
+  readonly source: 'given' | 'measured' | 'assumed';
+}
+
+const assumedUpgradeMs = 3 * 60_000;
+
+/** @param upgradeMs duration of one upgrade; undefined: measured, or an assumption */
+export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgradeMs?: number): RolloutPlan {
+  const { ledger, bound, input, nextBuild } = seen;
+  const { wallMs } = input.now;
+  const free = unhindered(policy);
+  const observation = { ...input.observation, pausedForAll: undefined, policiesHold: undefined };
+  const decision = decide({ ...input, policy: free, observation });
+  const { stop } = decision.header;
+  const found = planMembers(free.spec, seen, decision, wallMs);
+  const members = stop?.kind === 'rollback' ? withoutUpgrades(found) : found;
+  const upgrade = upgradeLength(ledger, policy.status, upgradeMs);
+  const maxInProgress = maxInProgressOf(policy.spec, members.matched);
+  const { requestsPerSecond } = bound.account;
+  const stages = stagesOf(free.spec, decision, members, seen.began);
+  const stagesLeft = stagesAhead({
+    spec: free.spec,
+    header: decision.header,
+    gate: decision.gate,
+    wallMs,
+    leftIn: (stage) => {
+      const { upgrades, counts, underWay } = members.stages.get(stage) ?? emptyStage();
+      return { groups: groupsOf(upgrades), counts, underWay };
+    },
+  });
+  const said = stop
+    ? undefined
+    : forecast({
+        stages: stagesLeft.map(({ stage }) => stage),
+        maxInProgress,
+        requestsPerSecond,
+        upgradeMs: upgrade.ms,
+        isMeasured: upgrade.source === 'measured',
+        calendar: input.calendar,
+        startMs: wallMs,
+        listed: bound.listing.rows.size,
+        pageRows: bound.listing.pageRows(),
+        resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
+      });
+  return {
+    rolloutId: decision.header.rolloutId,
+    begins: seen.began,
+    isComplete: seen.ledger.header.completedAtMs !== undefined,
+    target: decision.header.target,
+    nextBuild,
+    matched: members.matched,
+    stages: stages.map((stage, index) => ({ ...stage, ...timesOf(said, stagesLeft, index) })),
+    leftOut: members.leftOut,
+    maxInProgress,
+    requestsPerSecond,
+    upgrade,
+    forecast: said,
+    hindrances: hindrancesOf(policy, seen, decision),
+  };
+}
+
+/** Number of collectors to upgrade, whatever they wait for. */
+export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
+  return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
+}
+
+/** The policy as if it were in mode Enforce and not paused. */
+function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
+  const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
+  return {
+    ...policy,
+    metadata: { ...policy.metadata, annotations: others },
+    spec: { ...policy.spec, mode: 'Enforce', paused: false },
+  };
+}
+
+function hindrancesOf(
+  policy: CollectorVersionPolicy,
+  { input }: Ready,
+  { header, health }: Decision,
+): readonly string[] {
+  const by = input.observation.pausedForAll ?? pausedByOf(policy);
+  const { policiesHold } = input.observation;
+  return [
+    ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
+    ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
+    ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
+    // Applies to a rollback, too, which continues without a person.
+    ...(health.stalled || header.stop ? [health.message] : []),
+  ];
+}
+
+/** Members during a rollback, when nothing is upgraded. */
+function withoutUpgrades(members: PlannedMembers): PlannedMembers {
+  const stages = new Map<number, StageMembers>();
+  for (const [index, stage] of members.stages) stages.set(index, { ...stage, upgrades: [] });
+  return { ...members, stages };
+}
+
+type UntimedStage = Omit<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'>;
+
+function stagesOf(
+  spec: CollectorVersionPolicySpec,
+  { header }: Decision,
+  members: PlannedMembers,
+  begins: boolean,
+): readonly UntimedStage[] {
+  const stages = stagesOfPlan(spec, header);
+  if (stages.length === 0) {
+    const all = membersWithoutStages(members);
+    const shown = { ...shownOf(all), name: undefined, maxInProgress: undefined, soakMs: 0 };
+    return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
+  }
+  return stages.map((stage, index) => {
+    const { name, soakMs, record, waiting } = stage;
+    const shown = shownOf(members.stages.get(index) ?? emptyStage());
+    const isAwaited = waiting !== undefined && needsApproval(waiting, header);
+    return {
+      ...shown,
+      name,
+      maxInProgress: placesOf(stage, shown.counts),
+      soakMs,
+      approval: isAwaited ? 'needed' : header.approved?.includes(name) ? 'given' : 'none',
+      state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
+    };
+  });
+}
+
+function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
+  return { counts, members: totalOf(counts), upgrades };
+}
+
+/** Groups neighbours with the same version and time zone. */
+function groupsOf(upgrades: readonly PlannedCollector[]): readonly ForecastMembers[] {
+  const groups: { version: string; zone: string | undefined; count: number }[] = [];
+  for (const { version = '', zone } of upgrades) {
+    const last = groups.at(-1);
+    if (last?.version === version && last.zone === zone) last.count++;
+    else groups.push({ version, zone, count: 1 });
+  }
+  return groups;
+}
+
+function timesOf(
+  said: Forecast | undefined,
+  stagesLeft: readonly StageAhead[],
+  index: number,
+): Pick<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'> {
+  const found = said?.stages[stagesLeft.findIndex((one) => one.index === index)];
+  return { startMs: found?.startMs, endMs: found?.endMs, afterApproval: found?.afterApproval ?? false };
+}
+
+function upgradeLength(
+  ledger: Ledger,
+  status: CollectorVersionPolicyStatus | undefined,
+  givenMs: number | undefined,
+): UpgradeLength {
+  if (givenMs !== undefined) return { ms: givenMs, source: 'given' };
+  const measured = measuredMs(ledger, status);
+  return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
+}
+
+/** Median duration of an upgrade from its start to its observed end, from the ledger, or else from status. */
+function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
+  const tookMs: number[] = [];
+  for (const { ending } of ledger.entries()) {
+    if (ending?.kind === 'updated' && ending.taskId !== undefined) tookMs.push(ending.endedAtMs - ending.startedAtMs);
+  }
+  if (tookMs.length === 0) {
+    for (const { state, startTime, endTime } of status?.tasks ?? []) {
+      if (state === 'Succeeded') tookMs.push(Date.parse(endTime ?? '') - Date.parse(startTime));
+    }
+  }
+  const usable = tookMs.filter((ms) => ms > 0).sort((left, right) => left - right);
+  return usable[Math.floor(usable.length / 2)];
+}

@@ -1,0 +1,168 @@
+/**
+ * Applies the annotations by which people act on a rollout (R9). Each value acts once, in the rollout that it names, and is
+ * recorded with its author. The record is in the ledger's header, because annotations may be removed later.
+ */
+import { annotationWriter } from '../../api/annotation-writers.ts';
+import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
+import type { CollectorVersionPolicy, ObjectMeta } from '../../api/kinds.ts';
+import { pausedByOf } from '../../controller/pauses.ts';
+import { type ActionRecord, type LedgerHeader, withNewTally } from '../ledger/ledger.ts';
+
+const maxActions = 20;
+
+export interface AppliedAnnotations {
+  readonly header: LedgerHeader;
+  /** Whether a person retried: stops are lifted and failures are forgiven. */
+  readonly retried: boolean;
+}
+
+/** Returns the header with the actions since it was written; the same object when there are none. */
+export function applyAnnotations(
+  policy: CollectorVersionPolicy,
+  before: LedgerHeader,
+  wallMs: number,
+): AppliedAnnotations {
+  const { metadata, spec } = policy;
+  const note = (header: LedgerHeader, action: ActionRecord['action'], annotation: string, stage?: string) =>
+    noted(header, { action, ...whoAndWhen(metadata, annotation, wallMs), ...(stage === undefined ? {} : { stage }) });
+  let header = before;
+
+  const isPaused = pausedByOf(policy) !== undefined;
+  if (isPaused !== (header.pauseNoted ?? false)) {
+    header = { ...note(header, isPaused ? 'Pause' : 'Resume', annotations.paused), pauseNoted: isPaused };
+  }
+
+  const approves = metadata.annotations[annotations.approve];
+  const approval = approves === header.handled?.approve ? undefined : parseApproval(approves);
+  const stages = [...(spec.strategy.stages ?? []), ...(header.stages ?? [])];
+  const isStage = stages.some(({ name }) => name === approval?.stage);
+  if (approval?.rolloutId === header.rolloutId && isStage && !header.approved?.includes(approval.stage)) {
+    header = note(header, 'Approve', annotations.approve, approval.stage);
+    header = approved(header, approval.stage, wallMs);
+  }
+
+  const abort = newRequest(metadata, 'abort', header);
+  const retry = newRequest(metadata, 'retry', header);
+  const aborted = (before: LedgerHeader): LedgerHeader => {
+    if (abort === undefined) return before;
+    const by = annotationWriter(metadata, annotations.abort)?.by;
+    const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
+    const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
+    // Some collectors may have been rolled back before the present stop.
+    const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
+    return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
+  };
+  const goingOn = (before: LedgerHeader): LedgerHeader => {
+    if (retry === undefined) return before;
+    const lifted = before.stop === undefined ? {} : { liftedAtMs: before.stop.atMs };
+    const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
+    return withNewTally(withoutStop(retried(after, approves)));
+  };
+  header = isLast(metadata, retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
+  return { header, retried: retry !== undefined };
+}
+
+/** A requested value that has not been applied yet. */
+function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
+  const value = requestOf(metadata, annotations[name], header);
+  return value === header.handled?.[name] ? undefined : value;
+}
+
+/**
+ * Whether the retry is the later one of a retry and an abort that are seen together. The commands write their time into the value,
+ * and hosts may know the time of the write. When the order is not known, the abort wins.
+ */
+function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
+  const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
+  const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
+  // In a cluster the time is the writer's last change, possibly of another annotation.
+  const isBlurred = sharesItsTime(metadata, annotations.retry);
+  const marks = [markedMs(retry), markedMs(abort)] as const;
+  const known = marks.some(Number.isNaN)
+    ? ([writtenMs(annotations.retry), writtenMs(annotations.abort)] as const)
+    : marks;
+  return known[0] > known[1] && !(isBlurred && known !== marks);
+}
+
+/** Whether the host reports the same writer and time for another annotation. */
+function sharesItsTime(metadata: ObjectMeta, annotation: string): boolean {
+  const own = annotationWriter(metadata, annotation);
+  const others = Object.entries(metadata.annotationWriters ?? {}).filter(([name]) => name !== annotation);
+  return others.some(([, { by, atMs }]) => by === own?.by && atMs === own?.atMs);
+}
+
+/** Time of a value as the commands write it, else NaN. `Date.parse` alone would read `again-2` as a day in 2001. */
+function timeOf(mark = ''): number {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
+}
+
+/**
+ * Whether a newer version of the policy aborts the rollout and the ledger does not know it yet. Checked right before each POST
+ * (U2).
+ */
+export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
+  const abort = requestOf(metadata, annotations.abort, header);
+  return abort !== undefined && abort !== header.handled?.abort;
+}
+
+/** Value of the annotation when it names this rollout. */
+function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: LedgerHeader): string | undefined {
+  const value = metadata.annotations[annotation];
+  return parseRolloutRequest(value)?.rolloutId === rolloutId ? value : undefined;
+}
+
+function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): Pick<ActionRecord, 'atMs' | 'by'> {
+  const { by, atMs = wallMs } = annotationWriter(metadata, annotation) ?? {};
+  return { atMs, ...(by === undefined ? {} : { by }) };
+}
+
+function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
+  const actions = [...(header.actions ?? []), action];
+  if (actions.length <= maxActions) return { ...header, actions };
+  const oldest = actions.findIndex((one, index) => !isNeeded(one, actions.slice(index + 1)));
+  return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
+}
+
+/**
+ * Whether an action must be kept. The newest approval of a stage shows that the operator has applied it, and the newest retry shows
+ * whether it still holds (`logfleet approve`).
+ */
+function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
+  switch (action) {
+    case 'Approve':
+    case 'Retry':
+      return !later.some((one) => one.action === action && one.stage === stage);
+    case 'Pause':
+    case 'Resume':
+    case 'Abort':
+      return false;
+  }
+}
+
+/** Restarts the stages after a rollback: the first stage comes first again, and former approvals are void. */
+function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
+  return { ...header, unproven: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
+}
+
+/** Header with the approval of a stage. It also ends the stage when the rollout stopped because the stage was inconclusive. */
+function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
+  const given = { ...header, approved: [...(header.approved ?? []), stage] };
+  const { stop, stages } = given;
+  if (stop?.kind !== 'inconclusive' || stop.stage !== stage || !stages) return given;
+  const ended = stages.map((record) => (record.name === stage ? { ...record, endedAtMs: wallMs } : record));
+  return { ...withoutStop(given), stages: ended };
+}
+
+/** Header with the stages from which a retry continues. */
+function retried(header: LedgerHeader, approve: string | undefined): LedgerHeader {
+  const { stop, stages = [] } = header;
+  if (stop?.kind === 'rollback') return fromTheStart(header, approve);
+  // An inconclusive stage is the last that has started. It starts again with other members.
+  return stop?.kind === 'inconclusive'
+    ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
+    : header;
+}
+
+function withoutStop({ stop: _, ...header }: LedgerHeader): LedgerHeader {
+  return header;
+}

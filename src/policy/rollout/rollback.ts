@@ -1,0 +1,118 @@
+/**
+ * Rollback (R7): collectors that this rollout upgraded return to their former version (U14), under the same limits as upgrades. A
+ * collector without a recorded former version stays as it is and is reported.
+ */
+import type { Row } from '../../fleet/fleet-rows.ts';
+import { type Entry, hasFailed } from '../ledger/ledger.ts';
+import { isOffline } from '../members/member-state.ts';
+import type { PendingChanges } from '../members/pending-changes.ts';
+import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+
+export interface RollbackPlan {
+  /** Collectors that can be rolled back now, or again after a failure. */
+  readonly candidates: readonly Entry[];
+  /** Collectors that already run the former version. Their entries only have to be recorded. */
+  readonly there: readonly Entry[];
+  /** Number of open attempts, including attempts towards the target that have not ended. */
+  readonly underWay: number;
+  readonly rolledBack: number;
+  /**
+   * Collectors that stay as they are: the former version is not recorded, retries are exhausted, the service refuses, or no
+   * maintenance window applies.
+   */
+  readonly left: readonly Left[];
+  /** Number of offline collectors. They are rolled back when they are alive again. */
+  readonly offline: number;
+}
+
+export interface Left {
+  readonly collectorId: string;
+  /** Reason for display: the message of the service or of logfleet. */
+  readonly why: string;
+}
+
+/** @param isZoneless whether windows use the collector's time zone and it has no readable one, so that it would never start */
+export function planRollback(
+  memberIndex: PolicyMemberIndex,
+  pendingChanges: PendingChanges,
+  target: string,
+  graceMs: number,
+  isZoneless: (row: Row | undefined) => boolean = () => false,
+): RollbackPlan {
+  const candidates: Entry[] = [];
+  const there: Entry[] = [];
+  const left: Left[] = [];
+  const counts = { underWay: 0, rolledBack: 0, offline: 0 };
+  for (const entry of pendingChanges.entries()) {
+    const { collectorId } = entry;
+    const found = placeOf(entry, memberIndex, target, graceMs);
+    const row = memberIndex.row(collectorId);
+    const isStuck = found === 'candidate' && isZoneless(row);
+    const why = row ? 'no time zone of its own that can be read' : 'no list shows its time zone, by which windows open';
+    const place = isStuck ? leftFor(why) : found;
+    if (typeof place === 'object') {
+      left.push({ collectorId, ...place });
+      continue;
+    }
+    switch (place) {
+      case 'elsewhere':
+        break;
+      case 'underWay':
+        counts.underWay++;
+        break;
+      case 'rolledBack':
+        counts.rolledBack++;
+        break;
+      case 'there':
+        counts.rolledBack++;
+        there.push(entry);
+        break;
+      case 'offline':
+        counts.offline++;
+        break;
+      case 'candidate':
+        candidates.push(entry);
+        break;
+    }
+  }
+  return { candidates, there, left, ...counts };
+}
+
+/** Whether the rollback is finished, except for offline collectors. */
+export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
+  return candidates.length === 0 && underWay === 0;
+}
+
+type Place = 'elsewhere' | 'underWay' | 'rolledBack' | 'there' | 'offline' | 'candidate' | Omit<Left, 'collectorId'>;
+
+function leftFor(why: string): Omit<Left, 'collectorId'> {
+  return { why };
+}
+
+function placeOf(entry: Entry, memberIndex: PolicyMemberIndex, target: string, graceMs: number): Place {
+  const { open, ending, back, before, used, collectorId } = entry;
+  if (open) return 'underWay';
+  if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
+  if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
+  const row = memberIndex.row(collectorId);
+  // The present owner keeps the collector while an attempt is open. When the attempt ends with this decision, the next attempt
+  // belongs to the next owner (U13).
+  if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
+  // With a single build, no list shows the collectors that run it. They are members all the same (U7).
+  if (!row && memberIndex.stateNow(collectorId) === undefined) return 'elsewhere';
+  if (before === undefined || before === target) return leftFor('no former version on record');
+  if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
+  const words = ending?.message || 'no reason given';
+  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
+  if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
+  // With a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt had no effect (U6).
+  if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
+  if (!row && back && hasFailed(ending)) return leftFor(`${words}; no list shows where it is, to try it again`);
+  return isOffline(row, ending) ? 'offline' : 'candidate';
+}
+
+/** Whether this rollout brought the collector to the target, including collectors that died there or left it again. */
+function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
+  const { kind, toVersion } = ending ?? {};
+  return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');
+}

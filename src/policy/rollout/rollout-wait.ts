@@ -1,0 +1,96 @@
+/**
+ * Explains why a running rollout starts nothing at the moment, and until when. Start rules and stages report what they wait for;
+ * this file chooses the wait that is shown.
+ */
+import { reasons } from '../../api/conditions.ts';
+import type { Health } from '../../controller/health.ts';
+import { isoTime } from '../../controller/status-text.ts';
+import type { Admission } from '../attempts/admission.ts';
+import { type Instant, monotonicOf } from '../attempts/attempt.ts';
+import type { Refusal } from '../attempts/start-rules.ts';
+import type { PendingChanges } from '../members/pending-changes.ts';
+import { type Counts, outstanding } from '../members/state-counts.ts';
+import type { RolloutWait } from '../status/health.ts';
+import { mayJoin, type RolloutState } from './rollout-state.ts';
+import { laterStage } from './stages.ts';
+
+/** Results of the decision so far. */
+export interface DecisionSoFar {
+  /** Reason why the policy may start nothing; undefined when it may start attempts. */
+  readonly refusal: Refusal | undefined;
+  readonly admission: Admission;
+  readonly state: RolloutState;
+  readonly pendingChanges: PendingChanges;
+  readonly now: Instant;
+}
+
+/** The wait that is shown; undefined when the rollout waits for nothing. */
+export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
+  return waitAtGate(found) ?? waitForRules(found);
+}
+
+/** Whether all remaining collectors wait for an approval, or for a person to examine a failure. */
+export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
+  const { refusal, admission, pendingChanges, state } = found;
+  if (pendingChanges.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
+  const { gate } = state;
+  if (gate?.byPerson === true && reason === gate.reason) return true;
+  return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
+}
+
+/** Monotonic ms at which attempts may start again: a window opens, a back-off or a soak ends. */
+export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): number {
+  const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
+  return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
+}
+
+/**
+ * The wait of the next stage, when all remaining collectors belong to later stages, whether a window is open or not.
+ * Also the soak of the last stage. No collector comes after it, so reasons not to start collectors do not matter. `health.ts`
+ * reports a death during this soak.
+ */
+function waitAtGate({ refusal, state, pendingChanges, now }: DecisionSoFar): RolloutWait | undefined {
+  const { gate } = state;
+  if (!gate) return undefined;
+  const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
+  const counts = pendingChanges.counts();
+  const isUnderWay = gate.reason === reasons.soaking || gate.reason === reasons.rollingOut;
+  if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
+  const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
+  return isWindowAlone && toBeStarted(counts) === countBehind(state, pendingChanges) ? wait() : undefined;
+}
+
+/** Number of collectors that wait for a later stage. */
+function countBehind(state: RolloutState, pendingChanges: PendingChanges): number {
+  let behind = toBeStarted(pendingChanges.stageCounts(laterStage));
+  for (const index of (state.header.stages ?? []).keys())
+    if (!mayJoin(index, state)) behind += pendingChanges.stageCounts(index).pending;
+  return behind;
+}
+
+function toBeStarted({ pending, retrying, drifting }: Counts): number {
+  return pending + retrying + drifting;
+}
+
+function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: DecisionSoFar): RolloutWait | undefined {
+  if (refusal) return toWait(refusal, '', now);
+  const moves = isBrisk || post.length > 0;
+  const wait = waits.find(({ forAll }) => forAll || !moves);
+  if (!wait) return undefined;
+  const { collectors } = wait;
+  return toWait(wait, wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`, now);
+}
+
+type Waits = Pick<Refusal, 'waitsFor'> & {
+  readonly reason?: string | undefined;
+  /** Monotonic ms. */
+  readonly untilMs?: number | undefined;
+};
+
+function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Instant): RolloutWait | undefined {
+  if (waitsFor === undefined) return undefined;
+  // Some texts contain a more precise time themselves.
+  const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
+  const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
+  return { waitingFor: `${waitsFor}${who}${until}`, reason };
+}

@@ -1,0 +1,243 @@
+/**
+ * Maintenance calendar: the times at which upgrades may start by `spec.maintenance` (R8). Starts are allowed while a window is
+ * open, no exclusion holds, and the remaining time is longer than the cutoff. Windows that overlap or adjoin count as one longer
+ * window (`window-spans.ts`).
+ *
+ * The calendar is asked about every collector, four times a second. So a verdict is computed once for each time zone and kept until
+ * it changes. The time of day is an argument.
+ */
+import type { Exclusion, Maintenance, MaintenanceWindow } from '../../api/generated/collector-version-policy.ts';
+import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
+import { CronSchedule } from '../../base/cron.ts';
+import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { type TimeZone, timeZone } from '../../base/time-zone.ts';
+import { isoTime } from '../../controller/status-text.ts';
+import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
+
+export type WindowVerdict =
+  /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity when no end is in sight. */
+  | { readonly kind: 'open'; readonly untilMs: number }
+  /**
+   * Nothing may start before `opensAtMs`, in wall ms; undefined when no window will open. `because` completes the sentence "waiting
+   * for …".
+   */
+  | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
+  /** A window uses the collector's time zone, and the collector has no readable one. */
+  | { readonly kind: 'zoneUnreadable' };
+
+export interface NextWindow extends Span {
+  /** Time zone of the collectors that the window is for; absent when no window uses the collectors' time zones. */
+  readonly zone?: string;
+}
+
+interface Window {
+  readonly recurrence: Recurrence;
+  /** Undefined for the collector's time zone. */
+  readonly zone: TimeZone | undefined;
+}
+
+/** Exclusions that overlap or adjoin. */
+interface Block extends Span {
+  /** Name of the exclusion that ends last. */
+  readonly name: string;
+}
+
+interface Kept<Value> {
+  readonly value: Value;
+  /** Wall ms between which the verdict holds, end exclusive. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Maximum age of a kept verdict. A verdict looks ahead for a limited time only. */
+const longestKeptMs = 24 * 3_600_000;
+/** Maximum number of zones with kept verdicts. Zones are texts of the service, so there may be any number. */
+const mostZones = 1_000;
+/** Maximum number of kept verdicts per zone. Forecasts ask about later times, alternating with questions about now. */
+const mostKept = 16;
+/** Maximum number of successive windows that are examined. Each may be shorter than the cutoff. */
+const mostTries = 400;
+
+export class MaintenanceCalendar {
+  /** Error in the windows and its remedy. While there is one, nothing is open. */
+  readonly problem: string | undefined;
+  /** Whether verdicts depend on the collector's time zone. */
+  readonly byCollector: boolean;
+  readonly #windows: readonly Window[];
+  readonly #hasWindows: boolean;
+  readonly #blocks: readonly Block[];
+  readonly #cutoffMs: number;
+  readonly #verdicts = new Map<string, Kept<WindowVerdict>[]>();
+  readonly #next = new Map<string, Kept<Span | undefined>[]>();
+
+  constructor(maintenance: Maintenance | undefined) {
+    const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
+    const cutoffMs = parseDuration(cutoff);
+    this.problem = problemOf(windows, exclusions, cutoffMs === undefined ? cutoff : undefined);
+    this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
+    this.#hasWindows = windows.length > 0;
+    this.#windows = this.problem === undefined ? windows.map(readWindow) : [];
+    this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
+    this.#cutoffMs = cutoffMs ?? 0;
+  }
+
+  /** Whether a collector of that zone may be started at that wall time in ms. */
+  verdict(wallMs: number, zone: string | undefined): WindowVerdict {
+    if (this.problem !== undefined) {
+      return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
+    }
+    const key = this.byCollector ? (zone ?? '') : '';
+    return kept(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
+  }
+
+  /**
+   * The window that is open, also after its cutoff, or the next one, in wall ms and without exclusions. Of several zones, the
+   * window that begins first, with its zone. Undefined when there is no window, none will open, or none ever closes.
+   */
+  nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
+    if (this.problem !== undefined || !this.#hasWindows) return undefined;
+    let next: NextWindow | undefined;
+    for (const zone of this.byCollector ? zones : ['']) {
+      if (this.byCollector && !timeZone(zone)) continue;
+      const found = kept(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
+      if (found && (!next || found.startMs < next.startMs)) next = this.byCollector ? { ...found, zone } : found;
+    }
+    return next;
+  }
+
+  #findVerdict(wallMs: number, zone: string): Kept<WindowVerdict> {
+    const fromMs = wallMs;
+    const latestMs = wallMs + longestKeptMs;
+    if (this.byCollector && !timeZone(zone)) {
+      return { value: { kind: 'zoneUnreadable' }, fromMs, untilMs: Number.POSITIVE_INFINITY };
+    }
+    const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
+    if (piece && piece.startMs <= wallMs) {
+      const untilMs = piece.endMs - this.#cutoffMs;
+      return { value: { kind: 'open', untilMs }, fromMs, untilMs: Math.min(untilMs, latestMs) };
+    }
+    const because = this.#reason(wallMs, piece);
+    const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
+    // The reason changes when an exclusion begins.
+    const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
+    const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
+    return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
+  }
+
+  #reason(wallMs: number, piece: Span | undefined): string {
+    const block = this.#blocks.find(({ startMs, endMs }) => startMs <= wallMs && wallMs < endMs);
+    const before = piece && this.#blocks.find(({ endMs }) => endMs === piece.startMs);
+    const exclusion = block ?? before;
+    if (exclusion) return `the end of the exclusion ${JSON.stringify(exclusion.name)}`;
+    if (piece) return `the maintenance window that opens ${isoTime(piece.startMs)}`;
+    return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and none is to come`;
+  }
+
+  #findNext(wallMs: number, zone: string): Kept<Span | undefined> {
+    const openings = this.#openings(zone);
+    const piece = openings && this.#pieceFrom(wallMs, openings, 0);
+    const untilMs = Math.min(piece?.endMs ?? wallMs + longestKeptMs, wallMs + longestKeptMs);
+    if (!openings || !piece || piece.endMs === Number.POSITIVE_INFINITY) {
+      return { value: undefined, fromMs: wallMs, untilMs: wallMs + longestKeptMs };
+    }
+    const before = this.#blocks.findLast(({ endMs }) => endMs <= piece.startMs);
+    const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? Number.NEGATIVE_INFINITY);
+    return { value: { startMs, endMs: piece.endMs }, fromMs: wallMs, untilMs };
+  }
+
+  /**
+   * The first span at or after `fromMs` that is open for longer than the cutoff. A window that is already open begins with
+   * `fromMs`.
+   */
+  #pieceFrom(fromMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): Span | undefined {
+    let spans = spansFrom(openings, fromMs);
+    let span = spans.next().value;
+    let startMs = fromMs;
+    for (let tries = 0; span && tries < mostTries; tries++) {
+      startMs = Math.max(startMs, span.startMs);
+      const block = this.#blocks.find(({ endMs }) => endMs > startMs);
+      const endMs = Math.min(span.endMs, block?.startMs ?? Number.POSITIVE_INFINITY);
+      if (endMs - cutoffMs > startMs) return { startMs, endMs };
+      if (block && block.startMs < span.endMs) {
+        startMs = block.endMs;
+        // Skips windows inside an exclusion, which may last for years.
+        if (startMs >= span.endMs) spans = spansFrom(openings, startMs);
+        else continue;
+      }
+      span = spans.next().value;
+    }
+    return undefined;
+  }
+
+  /** Undefined without windows; starts are then allowed at any time. */
+  #openings(zone: string): readonly Opening[] | undefined {
+    if (!this.#hasWindows) return undefined;
+    const own = timeZone(zone);
+    return this.#windows.flatMap((window) => {
+      const where = window.zone ?? own;
+      return where ? [{ recurrence: window.recurrence, zone: where }] : [];
+    });
+  }
+}
+
+/** The kept value of a key for that time, or a new one. The oldest value is dropped. */
+function kept<Value>(memory: Map<string, Kept<Value>[]>, key: string, wallMs: number, find: () => Kept<Value>): Value {
+  let known = memory.get(key);
+  if (!known) {
+    if (memory.size >= mostZones) memory.clear();
+    known = [];
+    memory.set(key, known);
+  }
+  for (const one of known) if (one.fromMs <= wallMs && wallMs < one.untilMs) return one.value;
+  const found = find();
+  if (known.length >= mostKept) known.shift();
+  known.push(found);
+  return found.value;
+}
+
+function problemOf(
+  windows: readonly MaintenanceWindow[],
+  exclusions: readonly Exclusion[],
+  unreadableCutoff: string | undefined,
+): string | undefined {
+  for (const { schedule, duration, timeZone: zone } of windows) {
+    const ofSchedule = scheduleProblem(schedule);
+    if (ofSchedule !== undefined) return `schedule: ${ofSchedule}`;
+    const ofZone = zone === undefined ? undefined : timeZoneProblem(zone);
+    if (ofZone !== undefined) return `timeZone: ${ofZone}`;
+    if (!parseDuration(duration)) return durationProblem('duration', duration);
+  }
+  for (const { name, startTime, endTime } of exclusions) {
+    const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
+    if (unreadable === undefined) continue;
+    const which = `exclusion ${JSON.stringify(name)}`;
+    return `${which}: ${JSON.stringify(unreadable)} is no time; write one as in 2026-12-20T00:00:00Z`;
+  }
+  return unreadableCutoff === undefined ? undefined : durationProblem('cutoff', unreadableCutoff);
+}
+
+function durationProblem(member: string, written: string): string {
+  return `${member}: ${JSON.stringify(written)} is no duration; write one as in 6h or 1h30m`;
+}
+
+function readWindow({ schedule, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
+  return {
+    recurrence: new Recurrence(new CronSchedule(schedule), parseDuration(duration) ?? 0),
+    zone: timeZoneSource === 'Collector' ? undefined : timeZone(zone ?? 'UTC'),
+  };
+}
+
+function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
+  const blocks: Block[] = [];
+  const each = exclusions.map(({ name, startTime, endTime }) => ({
+    name,
+    startMs: Date.parse(startTime),
+    endMs: Date.parse(endTime),
+  }));
+  for (const block of each.filter(({ startMs, endMs }) => startMs < endMs).sort((a, b) => a.startMs - b.startMs)) {
+    const last = blocks.at(-1);
+    if (!last || block.startMs > last.endMs) blocks.push(block);
+    else if (block.endMs > last.endMs) blocks.splice(-1, 1, { ...block, startMs: last.startMs });
+  }
+  return blocks;
+}

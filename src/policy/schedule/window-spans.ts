@@ -1,0 +1,162 @@
+/**
+ * Computes the spans in which at least one of several maintenance windows is open. Spans are ordered and neither touch nor overlap.
+ *
+ * A window opens at its local times (`../base/time-zone.ts`) and stays open for its duration in elapsed time.
+ */
+import type { CronSchedule } from '../../base/cron.ts';
+import type { TimeZone } from '../../base/time-zone.ts';
+
+/** Half-open span in wall ms. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Schedule and duration of a window. */
+export class Recurrence {
+  readonly schedule: CronSchedule;
+  readonly durationMs: number;
+  /** Open spans of the windows that open on one day of the schedule, in ms since the start of the day, without clock changes. */
+  readonly spansOfDay: readonly Span[];
+
+  constructor(schedule: CronSchedule, durationMs: number) {
+    this.schedule = schedule;
+    this.durationMs = durationMs;
+    this.spansOfDay = spansOfDay(schedule.timesMs, durationMs);
+  }
+}
+
+/** A window with its time zone. */
+export interface Opening {
+  readonly recurrence: Recurrence;
+  readonly zone: TimeZone;
+}
+
+const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+
+/** Upper bound of a clock change. A skipped local time moves by at most this. */
+const longestChangeMs = 24 * 3_600_000;
+/** Ends further away than this are not computed. Some spans have no end. */
+const longestSightMs = 400 * 24 * 3_600_000;
+/** Distance of the first look back for the opening of a window. The second constant is the maximum. */
+const shortestLookMs = 3_600_000;
+const longestLookBackMs = 2 ** 14 * shortestLookMs;
+/** Maximum number of openings that are examined. */
+const mostOpenings = 50_000;
+
+/**
+ * Yields the spans that end after `fromMs`. The first may begin earlier than stated. A span without a visible end has the end
+ * Infinity and is the last. Without windows there is one span without end.
+ */
+export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
+  if (!openings) {
+    yield always;
+    return;
+  }
+  let current: Span | undefined;
+  let count = 0;
+  for (const span of inOrder(openings.map((opening) => spansOf(opening, fromMs)))) {
+    if (!current || span.startMs > current.endMs) {
+      if (current) yield current;
+      current = span;
+      count = 0;
+      continue;
+    }
+    if (span.endMs > current.endMs) current = { startMs: current.startMs, endMs: span.endMs };
+    const seenMs = current.endMs - Math.max(fromMs, current.startMs);
+    if (++count < mostOpenings && seenMs <= longestSightMs) continue;
+    yield { startMs: current.startMs, endMs: Number.POSITIVE_INFINITY };
+    return;
+  }
+  if (current) yield current;
+}
+
+/** Start of the span that covers `atMs`. For a span that began before the maximum look back, some time inside it. */
+export function spanStart(openings: readonly Opening[], atMs: number): number {
+  // The distance doubles, so that windows in quick succession are walked through once instead of once per window.
+  for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
+    const fromMs = atMs - backMs;
+    for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
+      if (endMs < atMs) continue;
+      if (startMs > fromMs) return Math.min(startMs, atMs);
+      break;
+    }
+  }
+  return atMs - longestLookBackMs;
+}
+
+/** Yields the spans of one window that end after `fromMs`, in order. */
+function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
+  const { schedule, durationMs } = recurrence;
+  // Openings at skipped local times. They may come after openings that are later by the clock.
+  const moved: number[] = [];
+  for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
+    const offsetMs = zone.steadyOffsetMs(dayMs);
+    const spans = offsetMs === undefined ? spansOfChangedDay(dayMs) : spansOfSteadyDay(dayMs - offsetMs);
+    for (const span of spans) if (span.endMs > fromMs) yield span;
+  }
+  for (const readingMs of moved) yield spanAt(readingMs);
+
+  function* spansOfSteadyDay(beginMs: number): Generator<Span> {
+    for (const readingMs of moved.splice(0)) yield spanAt(readingMs);
+    for (const { startMs, endMs } of recurrence.spansOfDay)
+      yield { startMs: beginMs + startMs, endMs: beginMs + endMs };
+  }
+
+  function* spansOfChangedDay(dayMs: number): Generator<Span> {
+    for (const timeMs of schedule.timesMs) {
+      const localMs = dayMs + timeMs;
+      const readingMs = zone.readingOf(localMs);
+      if (readingMs !== localMs) {
+        moved.push(readingMs);
+        continue;
+      }
+      while (moved[0] !== undefined && moved[0] <= localMs) yield spanAt(moved.shift() as number);
+      yield spanAt(localMs);
+    }
+  }
+
+  function spanAt(localMs: number): Span {
+    const startMs = zone.instantOf(localMs);
+    return { startMs, endMs: startMs + durationMs };
+  }
+}
+
+/** Merged spans of openings at these times. A day of windows every few minutes becomes one span or a few. */
+function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
+  const spans: Span[] = [];
+  for (const startMs of timesMs) {
+    const last = spans.at(-1);
+    const span = { startMs, endMs: startMs + durationMs };
+    if (!last || last.endMs < startMs) spans.push(span);
+    else spans.splice(-1, 1, { startMs: last.startMs, endMs: span.endMs });
+  }
+  return spans;
+}
+
+/** Merges sorted sources by start. */
+function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
+  const heads = sources.map((source) => ({ source, span: first(source) }));
+  for (;;) {
+    const next = heads.reduce(
+      (best, head) => (startOf(head.span) < startOf(best.span) ? head : best),
+      heads[0] as Head,
+    );
+    if (!next.span) return;
+    yield next.span;
+    next.span = first(next.source);
+  }
+}
+
+interface Head {
+  readonly source: Generator<Span, undefined>;
+  span: Span | undefined;
+}
+
+function startOf(span: Span | undefined): number {
+  return span?.startMs ?? Number.POSITIVE_INFINITY;
+}
+
+function first(spans: Iterator<Span, undefined>): Span | undefined {
+  return spans.next().value;
+}

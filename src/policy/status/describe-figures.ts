@@ -1,0 +1,349 @@
+/**
+ * Figures of a policy's status: counts, and samples of bounded size. They are computed only when a status is due, because they need
+ * a walk over the ledger. This file only reads.
+ */
+
+import { reasons } from '../../api/conditions.ts';
+import type {
+  CollectorCounts,
+  CollectorVersionPolicySpec,
+  CollectorVersionPolicyStatus,
+  ReasonCount,
+  Stage,
+  StageStatus,
+  TaskSample,
+  VersionCount,
+} from '../../api/generated/collector-version-policy.ts';
+import type { Health } from '../../controller/health.ts';
+import { bounded, isoTime } from '../../controller/status-text.ts';
+import type { Attempt, Ending, Entry, StageRecord } from '../ledger/ledger.ts';
+import type { PendingChanges } from '../members/pending-changes.ts';
+import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import { type Counts, totalOf, withdrawn } from '../members/state-counts.ts';
+import type { RollbackPlan } from '../rollout/rollback.ts';
+import type { RolloutState } from '../rollout/rollout-state.ts';
+import { hasNoList, laterStage, needsApproval, waitingStages } from '../rollout/stages.ts';
+import { eligibleMembers } from './health.ts';
+
+const maxStages = 10;
+const maxSamples = 50;
+const maxVersions = 50;
+const maxReasons = 20;
+const maxExamples = 5;
+/** Maximum length of names, reasons and messages. */
+const maxTextLength = 256;
+const maxVersionLength = 64;
+/** A longer id is left out, because a truncated id would name another task. */
+const maxIdLength = 32;
+/** Together with the maximum sizes of the other fields, this keeps the status below 100 KB. */
+const maxTaskBytes = 24_000;
+const maxReasonBytes = 12_000;
+const maxVersionBytes = 6_000;
+
+/** Figures of the status. They change with every answer, so they are written at limited intervals. */
+export interface Figures {
+  readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
+  readonly collectors: CollectorCounts;
+  readonly versions: readonly VersionCount[];
+  readonly tasks: readonly TaskSample[];
+  readonly failureReasons: readonly ReasonCount[];
+  readonly skippedReasons: readonly ReasonCount[];
+  readonly stages: readonly StageStatus[];
+}
+
+export interface FiguresInput {
+  readonly memberIndex: PolicyMemberIndex;
+  readonly pendingChanges: PendingChanges;
+  /** Number of attempts in progress that will be withdrawn because they were never sent. */
+  readonly unsent: number;
+  readonly health: Health;
+  readonly spec: CollectorVersionPolicySpec;
+  readonly state: Pick<RolloutState, 'header' | 'current' | 'next' | 'gate' | 'rollback'>;
+}
+
+export function describeFigures(input: FiguresInput): Figures {
+  const { memberIndex, pendingChanges, unsent, health, state } = input;
+  const counts = withdrawn(pendingChanges.counts(), unsent);
+  const fleet = { counts, matched: pendingChanges.matched, leftAlone: countLeftAlone(memberIndex, pendingChanges) };
+  return {
+    summary: { updated: `${counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
+    collectors: describeCounts(counts, pendingChanges.matched),
+    versions: describeVersions(versionsNow(memberIndex, pendingChanges)),
+    tasks: describeTasks(memberIndex, pendingChanges),
+    failureReasons: describeFailures(memberIndex, pendingChanges, state.rollback),
+    skippedReasons: describeSkipped(memberIndex, pendingChanges),
+    stages: describeStages(input),
+  };
+}
+
+/** Started stages, then the stages of the spec that have not started. */
+function describeStages(input: FiguresInput): readonly StageStatus[] {
+  const { spec, state } = input;
+  const started = (state.header.stages ?? []).map((record, index) => describeStarted(record, index, input));
+  const waiting = waitingStages(spec, state.header).map((stage) => describeWaiting(stage, input));
+  return [...started, ...waiting].slice(0, maxStages);
+}
+
+/** A stage has no members before its turn comes, except the last without list: it is every collector that no stage has so far. */
+function describeWaiting(stage: Stage, { pendingChanges, state: { header, next, gate } }: FiguresInput): StageStatus {
+  const { name } = stage;
+  const isNext = next?.name === name;
+  const isAwaited = isNext && gate !== undefined && (next.members.length === 0 || needsApproval(stage, header));
+  const state = isAwaited ? 'AwaitingApproval' : 'Pending';
+  const rest = pendingChanges.stageCounts(laterStage);
+  if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
+  return { name, members: isNext ? next.members.length : 0, updated: 0, failed: 0, state };
+}
+
+function describeStarted(record: StageRecord, index: number, { pendingChanges, state }: FiguresInput): StageStatus {
+  const { name, startedAtMs, updatedAtMs, endedAtMs = Number.POSITIVE_INFINITY, soakMs, tally } = record;
+  const counts = pendingChanges.stageCounts(index);
+  const shown = stageState(record, index, state);
+  const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
+  // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
+  const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
+  return {
+    name,
+    members: record.members ?? totalOf(counts),
+    updated: counts.updated,
+    failed: counts.failed,
+    ...(tally.failed > 0 ? { failedAttempts: tally.failed } : {}),
+    state: shown,
+    startTime: isoTime(startedAtMs),
+    ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
+  };
+}
+
+function stageState(
+  { endedAtMs, updatedAtMs }: StageRecord,
+  index: number,
+  { header, current, gate }: FiguresInput['state'],
+): StageStatus['state'] {
+  if (endedAtMs !== undefined) return 'Completed';
+  if (index === current && header.stop) return 'Stopped';
+  if (index === current && gate?.reason === reasons.collectorsFailed) return 'Failed';
+  return updatedAtMs === undefined ? 'Progressing' : 'Soaking';
+}
+
+export function describeCounts(counts: Counts, matched: number): CollectorCounts {
+  return {
+    matched,
+    updated: counts.updated,
+    inProgress: counts.inProgress,
+    pending: counts.pending + counts.retrying + counts.drifting,
+    failed: counts.failed,
+    offline: counts.offline,
+    newer: counts.newer,
+    skipped: counts.skipped,
+    foreign: counts.foreign,
+  };
+}
+
+/**
+ * Number of collectors by version, as far as it is certain.
+ * The status of a task is newer than a listing row that still shows another version (U7). A collector with an open upgrade counts
+ * at its former version, because it does not count as updated either (H3).
+ */
+function versionsNow(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): ReadonlyMap<string, number> {
+  const counts = new Map(memberIndex.versions);
+  const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
+  for (const { collectorId, ending } of pendingChanges.entries()) {
+    const counted = memberIndex.versionNow(collectorId);
+    if (ending?.kind !== 'updated' || ending.toVersion === counted || pendingChanges.stateOf(collectorId) !== 'updated')
+      continue;
+    if (counted !== undefined) add(counted, -1);
+    add(ending.toVersion, 1);
+  }
+  for (const { collectorId, open, before } of pendingChanges.open()) {
+    if (before === undefined || before === open?.toVersion) continue;
+    if (memberIndex.versionNow(collectorId) !== open?.toVersion) continue;
+    add(open?.toVersion ?? '', -1);
+    add(before, 1);
+  }
+  return counts;
+}
+
+function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
+  const counts = new Map<string, number>();
+  for (const [version, count] of versions) {
+    if (count === 0) continue;
+    const shown = bounded(version, maxVersionLength);
+    counts.set(shown, (counts.get(shown) ?? 0) + count);
+  }
+  const sorted = [...counts]
+    .map(([version, count]) => ({ version, count }))
+    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1));
+  return within(maxVersionBytes, sorted.slice(0, maxVersions));
+}
+
+/** At most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
+function describeTasks(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): readonly TaskSample[] {
+  const open: TaskSample[] = [];
+  for (const entry of pendingChanges.open()) {
+    if (open.length >= maxSamples) break;
+    open.push(describeOpen(entry, entry.open as Attempt, memberIndex));
+  }
+  const ended = new Newest<Entry>(maxSamples);
+  for (const entry of pendingChanges.entries()) {
+    if (entry.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
+  }
+  const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, memberIndex));
+  return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
+}
+
+function describeOpen(entry: Entry, open: Attempt, memberIndex: PolicyMemberIndex): TaskSample {
+  return {
+    ...describeId(open.taskId),
+    ...describeCollector(entry, memberIndex),
+    to: bounded(open.toVersion, maxVersionLength),
+    state: openStates[open.state],
+    startTime: isoTime(open.startedAtMs),
+  };
+}
+
+function describeEnded(entry: Entry, ending: Ending, memberIndex: PolicyMemberIndex): TaskSample {
+  return {
+    ...describeId(ending.taskId),
+    ...describeCollector(entry, memberIndex),
+    to: bounded(ending.toVersion, maxVersionLength),
+    state: endingStates[ending.kind],
+    startTime: isoTime(ending.startedAtMs),
+    endTime: isoTime(ending.endedAtMs),
+    ...(ending.message === '' ? {} : { message: bounded(ending.message, maxTextLength) }),
+  };
+}
+
+const openStates = { intended: 'Starting', accepted: 'Running', unknown: 'Unknown', adopted: 'Adopted' } as const;
+
+const endingStates = {
+  updated: 'Succeeded',
+  failed: 'Failed',
+  timedOut: 'TimedOut',
+  refused: 'Refused',
+  offline: 'Offline',
+  invalid: 'Refused',
+  unobservable: 'NotObservable',
+  died: 'Died',
+  left: 'Left',
+} as const;
+
+function describeId(taskId: string | undefined): { readonly id?: string } {
+  return taskId === undefined || taskId.length > maxIdLength ? {} : { id: taskId };
+}
+
+function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
+  const name = memberIndex.row(entry.collectorId)?.collector.name ?? entry.collectorId;
+  // A rollback goes from the target to the former version.
+  const from = entry.back ? memberIndex.context.targetVersion : entry.before;
+  return {
+    collector: bounded(name, maxTextLength),
+    collectorId: entry.collectorId,
+    ...(from === undefined ? {} : { from: bounded(from, maxVersionLength) }),
+  };
+}
+
+/** Failures grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
+function describeFailures(
+  memberIndex: PolicyMemberIndex,
+  pendingChanges: PendingChanges,
+  rollback: RollbackPlan | undefined,
+): readonly ReasonCount[] {
+  const groups = new Groups();
+  for (const { collectorId, why } of rollback?.left ?? []) {
+    groups.add(`not rolled back: ${why}`, nameOf(collectorId, memberIndex));
+  }
+  for (const memberState of ['failed', 'retrying'] as const) {
+    for (const id of memberIndex.members(memberState)) {
+      const ending = pendingChanges.entry(id)?.ending;
+      if (ending && pendingChanges.stateOf(id) === memberState)
+        groups.add(ending.message || 'no reason given', nameOf(id, memberIndex));
+    }
+  }
+  return groups.list();
+}
+
+function describeSkipped(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): readonly ReasonCount[] {
+  const groups = new Groups();
+  for (const id of memberIndex.members('skipped')) {
+    const entry = pendingChanges.entry(id);
+    const reason = memberIndex.skipReason(id, entry);
+    if (reason === undefined) continue;
+    const told =
+      reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
+    groups.add(told, nameOf(id, memberIndex));
+  }
+  return groups.list();
+}
+
+function nameOf(id: string, memberIndex: PolicyMemberIndex): string {
+  return bounded(memberIndex.row(id)?.collector.name ?? id, maxTextLength);
+}
+
+class Groups {
+  readonly #groups = new Map<string, { count: number; examples: string[] }>();
+
+  add(reason: string, example: string): void {
+    const key = bounded(reason, maxTextLength);
+    const group = this.#groups.get(key) ?? { count: 0, examples: [] };
+    this.#groups.set(key, group);
+    group.count++;
+    if (group.examples.length < maxExamples) group.examples.push(example);
+  }
+
+  list(): readonly ReasonCount[] {
+    const reasons = [...this.#groups]
+      .map(([reason, { count, examples }]) => ({ reason, count, examples }))
+      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1));
+    return within(maxReasonBytes, reasons.slice(0, maxReasons));
+  }
+}
+
+/** Keeps the newest items without sorting all of them. */
+class Newest<T> {
+  readonly #most: number;
+  readonly #items: { readonly item: T; readonly at: number }[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(item: T, at: number): void {
+    const items = this.#items;
+    if (items.length >= this.#most && at <= (items[items.length - 1]?.at ?? 0)) return;
+    const place = items.findIndex((other) => other.at < at);
+    items.splice(place === -1 ? items.length : place, 0, { item, at });
+    if (items.length > this.#most) items.pop();
+  }
+
+  items(): readonly T[] {
+    return this.#items.map(({ item }) => item);
+  }
+}
+
+/** Number of skipped collectors that need a person. Collectors that can never be upgraded, such as hosted ones, do not count. */
+export function countLeftAlone(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): number {
+  const isLeftAlone = (id: string) => {
+    if (pendingChanges.stateOf(id) !== 'skipped') return false;
+    const entry = pendingChanges.entry(id);
+    const reason = memberIndex.skipReason(id, entry);
+    if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
+    // An uninstalled collector is also unknown to the service, but disappears from the listing.
+    return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
+  };
+  let leftAlone = 0;
+  for (const id of memberIndex.members('skipped')) if (isLeftAlone(id)) leftAlone++;
+  for (const { collectorId } of pendingChanges.changes()) {
+    if (memberIndex.stateNow(collectorId) !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
+  }
+  return leftAlone;
+}
+
+/** The longest prefix of the samples that fits into `maxBytes`. */
+function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
+  let bytes = 0;
+  const end = samples.findIndex((sample) => {
+    bytes += Buffer.byteLength(JSON.stringify(sample)) + 1;
+    return bytes > maxBytes;
+  });
+  return end === -1 ? samples : samples.slice(0, end);
+}

@@ -1,0 +1,156 @@
+/**
+ * Builds the status of a policy without its figures: rollout, history, and conditions in the kstatus style. The estimated end of
+ * the rollout is a figure. This file only reads.
+ */
+import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  PersonAction,
+  StoppedRollout,
+} from '../../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { describeHealth, type Health, type ShownHealth } from '../../controller/health.ts';
+import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import type { Ownership } from '../../fleet/ownership.ts';
+import { ledgerFormat } from '../../host/host.ts';
+import type { Overlap } from '../decide-input.ts';
+import type { ActionRecord, LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
+import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import { type Counts, outstanding } from '../members/state-counts.ts';
+import type { RolloutState } from '../rollout/rollout-state.ts';
+import { noStage } from '../rollout/stages.ts';
+import type { NextWindow } from '../schedule/maintenance-calendar.ts';
+import type { Figures } from './describe-figures.ts';
+
+/** The status without its figures. */
+export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
+
+export interface EssentialsInput {
+  readonly policy: CollectorVersionPolicy;
+  readonly header: LedgerHeader;
+  readonly isLedgerNeeded: boolean;
+  readonly health: Health;
+  readonly counts: Counts;
+  readonly overlap: Overlap | undefined;
+  /** Text for what must happen before more attempts start; undefined when nothing must. */
+  readonly waitingFor: string | undefined;
+  readonly state: RolloutState;
+  /** The maintenance window that is open or opens next. */
+  readonly window: NextWindow | undefined;
+  readonly wallMs: number;
+}
+
+export function describeEssentials(input: EssentialsInput): Essentials {
+  const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
+  const { generation } = policy.metadata;
+  // A failed or refused collector is retried in the same rollout, also after the rollout was complete.
+  const isOver =
+    (header.completedAtMs !== undefined || health.ready === 'True') &&
+    outstanding(counts) === 0 &&
+    !header.stop &&
+    health.reason !== reasons.collectorsFailed &&
+    health.reason !== reasons.collectorsRefused;
+  return {
+    observedGeneration: generation,
+    ledgerFormat,
+    ...(isLedgerNeeded ? {} : { noLedgerFor: header.service }),
+    ...echoOfRequest(policy),
+    targetVersion: header.target,
+    ...(isOver ? {} : { rollout: describeRollout(input) }),
+    ...(window && { nextWindow: describeWindow(window) }),
+    history: header.history.map((one) => ({
+      id: one.id,
+      targetVersion: one.targetVersion,
+      startTime: isoTime(one.startedAtMs),
+      completionTime: isoTime(one.endedAtMs),
+      outcome: one.outcome,
+      updated: one.updated,
+      failed: one.failed,
+      ...describeActions(one.actions),
+    })),
+    ...describeVerdict(policy.status, health, overlap, generation, isoTime(wallMs)),
+  };
+}
+
+function describeWindow({ startMs, endMs, zone }: NextWindow) {
+  const times = { startTime: isoTime(startMs), endTime: isoTime(endMs) };
+  return zone === undefined ? times : { ...times, timeZone: bounded(zone, maxZoneLength) };
+}
+
+const maxZoneLength = 64;
+
+function describeActions(actions: readonly ActionRecord[] = []): { readonly actions?: readonly PersonAction[] } {
+  if (actions.length === 0) return {};
+  return { actions: actions.map(({ atMs, ...said }) => ({ ...said, time: isoTime(atMs) })) };
+}
+
+function describeRollout(input: EssentialsInput) {
+  const { header, health, waitingFor, state } = input;
+  const stage = header.stages?.[state.current ?? noStage]?.name ?? state.next?.name;
+  const begun = {
+    id: header.rolloutId,
+    startTime: isoTime(header.startedAtMs),
+    ...(stage === undefined ? {} : { stage }),
+    ...(header.stop && { stopped: describeStop(header.stop) }),
+    ...describeActions(header.actions),
+  };
+  return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
+}
+
+/**
+ * The stop with its time and its figures at that time (H3). The conditions may show another reason, so a stop cannot be restored
+ * from them (U1).
+ */
+function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
+  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
+  return { ...told, ...(stage === undefined ? {} : { stage }) };
+}
+
+const maxStopLength = 1024;
+const stopReasons = {
+  failures: 'RolloutStopped',
+  rollback: 'RollingBack',
+  inconclusive: 'StageInconclusive',
+  abort: 'Aborted',
+} as const;
+
+/** Selected collectors that belong to other policies; undefined when there are none. */
+export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
+  const foreign = memberIndex.members('foreign');
+  if (foreign.size === 0) return undefined;
+  const winners = new Map<string, number>();
+  for (const id of foreign) {
+    const owner = ownership.owner(id);
+    const name = owner ? `${owner.namespace}/${owner.name}` : 'another';
+    winners.set(name, (winners.get(name) ?? 0) + 1);
+  }
+  const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
+  return { winner, collectors: foreign.size };
+}
+
+/** Conditions of a verdict that was found without the fleet. A reported overlap stays while the generation is the same (H1). */
+export function describeVerdictAlone(
+  before: Partial<ShownHealth> | undefined,
+  health: Health,
+  observedGeneration: number,
+  nowIso: string,
+): ShownHealth {
+  const shown = describeHealth(before, health, observedGeneration, nowIso);
+  const isOfThisText = findCondition(shown.conditions, 'Overlapping')?.observedGeneration === observedGeneration;
+  return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
+}
+
+/** Conditions of the verdict, and the condition for overlapping policies. */
+export function describeVerdict(
+  before: Partial<ShownHealth> | undefined,
+  health: Health,
+  overlap: Overlap | undefined,
+  observedGeneration: number,
+  nowIso: string,
+): ShownHealth {
+  const shown = describeHealth(before, health, observedGeneration, nowIso);
+  if (!overlap) return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
+  const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which goes first by priority, age or name.`;
+  const change = { status: 'True', reason: reasons.overlapping, message: told, observedGeneration } as const;
+  return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
+}

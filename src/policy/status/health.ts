@@ -1,0 +1,312 @@
+/**
+ * Health verdict of a policy: its state, and the reason why nothing happens. A chain of checks produces the verdict, and the first
+ * check with a result decides. The order of the chain defines the precedence of reasons.
+ */
+
+import { reasons } from '../../api/conditions.ts';
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
+import type { Health } from '../../controller/health.ts';
+import type { RolloutStop } from '../ledger/ledger.ts';
+import { type Counts, outstanding } from '../members/state-counts.ts';
+import { isRollbackOver } from '../rollout/rollback.ts';
+import type { RolloutState } from '../rollout/rollout-state.ts';
+
+/** Counts of the collectors of a policy. */
+export interface Fleet {
+  readonly counts: Counts;
+  readonly matched: number;
+  /** Number of skipped collectors that need a person. */
+  readonly leftAlone: number;
+}
+
+export interface HealthInput {
+  readonly spec: CollectorVersionPolicySpec;
+  /** Reason why no policy may start an upgrade, with the remedy, or undefined (D1). */
+  readonly policiesHold?: string | undefined;
+  /** Source of the pause, or undefined. */
+  readonly pausedBy: string | undefined;
+  /** Error that prevents the use of the service or its credentials. */
+  readonly problem: LogfleetError | undefined;
+  /** Reason why the target is not available, or undefined. */
+  readonly notOffered: string | undefined;
+  /** Whether a build becomes the target as soon as it is old enough (`minAge`). */
+  readonly awaitsBuild?: boolean;
+  /** Error in the maintenance windows of the spec, or undefined. */
+  readonly badCalendar: string | undefined;
+  readonly targetVersion: string | undefined;
+  /** Undefined until the first complete sweep. */
+  readonly fleet: Fleet | undefined;
+  readonly ledgerFull: boolean;
+  /** What the rollout waits for while collectors are left, or undefined. */
+  readonly wait: RolloutWait | undefined;
+  /** Undefined until there is a rollout. */
+  readonly state:
+    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'stopTally'>
+    | undefined;
+}
+
+export interface RolloutWait {
+  /** Completes the sentence "waiting for …". */
+  readonly waitingFor: string;
+  /** Reason of the condition while nothing else happens; undefined for the default reason. */
+  readonly reason: string | undefined;
+}
+
+type Check = (input: HealthInput) => Health | undefined;
+
+const checks: readonly Check[] = [
+  heldByManifest,
+  paused,
+  windowsUnreadable,
+  stalledByProblem,
+  notOffered,
+  waitingForService,
+  nothingKnown,
+  nothingMatched,
+  ledgerFull,
+  stopped,
+  rollingBack,
+  observing,
+  heldByFailures,
+  rollingOut,
+  soaking,
+  downgradeNeeded,
+  collectorsFailed,
+  collectorsRefused,
+];
+
+export function healthOf(input: HealthInput): Health {
+  for (const check of checks) {
+    const health = check(input);
+    if (health) return health;
+  }
+  return allUpdated(input);
+}
+
+function heldByManifest({ policiesHold, fleet }: HealthInput): Health | undefined {
+  if (policiesHold === undefined) return undefined;
+  return { ...stalled, reason: reasons.manifestUnusable, message: `${policiesHold}.${inFlight(fleet)}` };
+}
+
+function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
+  if (pausedBy === undefined) return undefined;
+  const message = `Paused by ${pausedBy}: nothing new is started.${inFlight(fleet)}`;
+  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+}
+
+function inFlight(fleet: Fleet | undefined): string {
+  const running = fleet?.counts.inProgress ?? 0;
+  return running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
+}
+
+function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {
+  if (badCalendar === undefined) return undefined;
+  return { ...stalled, reason: reasons.invalidSpec, message: `spec.maintenance cannot be read: ${badCalendar}` };
+}
+
+function stalledByProblem({ problem }: HealthInput): Health | undefined {
+  if (problem?.handling.kind !== 'stall') return undefined;
+  return { ...stalled, reason: problem.reason, message: problem.message };
+}
+
+function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
+  // A rollback continues without the target. A build that breaks collectors is often withdrawn during the rollback.
+  if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
+  if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
+  return { ...stalled, reason: reasons.versionNotOffered, message };
+}
+
+function waitingForService({ problem }: HealthInput): Health | undefined {
+  return (
+    problem && {
+      ...atWork,
+      outage: true,
+      reason: problem.reason,
+      message: `${problem.message.replace(/\.$/, '')}. It is tried again.`,
+    }
+  );
+}
+
+function nothingKnown({ fleet }: HealthInput): Health | undefined {
+  return fleet
+    ? undefined
+    : { ...atWork, reason: reasons.progressing, message: 'Reading the builds and the collectors of the service.' };
+}
+
+function nothingMatched({ fleet }: HealthInput): Health | undefined {
+  if (!fleet || fleet.matched > 0) return undefined;
+  const message =
+    'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a collector that they match.';
+  return { ...stalled, reason: reasons.noCollectorsMatched, message };
+}
+
+function ledgerFull(input: HealthInput): Health | undefined {
+  if (!input.ledgerFull) return undefined;
+  const message =
+    'The ledger of upgrade attempts is full: nothing more is started. Split the policy by its selector into several.';
+  return { ...stalled, reason: reasons.ledgerFull, message };
+}
+
+function stopped({ state, fleet }: HealthInput): Health | undefined {
+  const stop = state?.header.stop;
+  if (!stop || stop.kind === 'rollback') return undefined;
+  const running = fleet?.counts.inProgress ?? 0;
+  const rest = running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
+  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop) : wayOn;
+  const message = `${stopText(stop, state.stopTally)}: nothing more is started.${rest} ${remedy}`;
+  const reason = stoppedReasons[stop.kind];
+  return { ...stalled, reason, message };
+}
+
+const stoppedReasons = {
+  failures: reasons.rolloutStopped,
+  inconclusive: reasons.stageInconclusive,
+  abort: reasons.aborted,
+} as const;
+
+function afterInconclusive({ stage }: RolloutStop): string {
+  return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to go on without them, or set another target.`;
+}
+
+/** Reason of a stop, without full stop. Adds the present attempts when they differ from those at the time of the stop (H3). */
+function stopText({ message, exceeded }: RolloutStop, now: RolloutState['stopTally']): string {
+  const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
+  const why = message.replace(/\.$/, '');
+  return now === undefined || isSame ? why : `${why} (now ${now.failed} of ${now.finished})`;
+}
+
+const wayOn = 'Set another target, or run `logfleet retry`.';
+
+function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
+  const { header, rollback } = state ?? {};
+  if (!header?.stop || !rollback) return undefined;
+  const { rolledBack, candidates, underWay, left, offline } = rollback;
+  const why = stopText(header.stop, state?.stopTally);
+  const rest = [
+    left.length > 0 ? `${left.length} could not be rolled back (see status.failureReasons)` : '',
+    offline > 0 ? `${offline} will follow when ${wordFor(offline, 'it runs', 'they run')}` : '',
+  ].filter((text) => text !== '');
+  const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
+  if (isRollbackOver(rollback)) {
+    const message = `${why}: ${rolledBackWords(rolledBack)} to the former versions${said}. ${wayOn}`;
+    return { ...stalled, reason: reasons.rolledBack, message };
+  }
+  const done = `${why}: ${rolledBackWords(rolledBack)}, ${underWay} under way`;
+  if (spec.mode === 'Observe' && candidates.length > 0) {
+    const message = `${done}${said}. Would roll back ${candidates.length} more; ${observesOnly}`;
+    return { ...quiet, ready: 'False', reason: reasons.observing, message };
+  }
+  const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
+  const message = `${done}, ${candidates.length} left to do${said}${waits}.`;
+  const isStill = underWay === 0 && wait?.reason !== undefined;
+  return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
+}
+
+function rolledBackWords(collectors: number): string {
+  return `${counted(collectors, 'collector')} ${wordFor(collectors, 'was', 'were')} rolled back`;
+}
+
+function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
+  if (!fleet || spec.mode !== 'Observe') return undefined;
+  const { offline, inProgress } = fleet.counts;
+  const now = outstanding(fleet.counts) - inProgress;
+  const later = inProgress === 0 && spec.offlinePolicy === 'Wait' ? offline : 0;
+  if (now + later === 0) return undefined;
+  const them = wordFor(later, 'it runs', 'they run');
+  const whom = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
+  const message = `Would upgrade ${whom} to ${targetVersion}; ${observesOnly}`;
+  return { ...quiet, ready: 'False', reason: reasons.observing, message };
+}
+
+const observesOnly = 'spec.mode is Observe, so nothing is started.';
+
+/** Stalls when a stage has a failure and the spec sets no tolerance. Only a person continues this rollout (R3). */
+function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
+  const gate = state?.gate;
+  if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
+  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
+  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
+  return { ...stalled, reason: reasons.collectorsFailed, message };
+}
+
+function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): Health | undefined {
+  if (!fleet) return undefined;
+  const { updated, inProgress, offline } = fleet.counts;
+  const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
+  if (outstanding(fleet.counts) + awaited === 0) return undefined;
+  const of = eligibleMembers(fleet) + awaited;
+  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
+  const excess = state?.excess ? `; ${state.excess.message}` : '';
+  // A reason not to start collectors is shown only when there are collectors to start.
+  const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
+  const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
+  const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
+  const reason = inProgress === 0 ? (held?.reason ?? reasons.rollingOut) : reasons.rollingOut;
+  return { ...atWork, reason, message };
+}
+
+/**
+ * Reports the soak of the last stage while all collectors run the target. A collector that dies now is a failure of this rollout.
+ * Also reports that the stage is about to take more members.
+ */
+function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
+  const { reason } = wait ?? {};
+  if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
+  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
+  const excess = state?.excess ? `; ${state.excess.message}` : '';
+  return { ...atWork, reason, message: `${progress}${excess}; waiting for ${wait.waitingFor}.` };
+}
+
+function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
+  const newer = fleet?.counts.newer ?? 0;
+  if (newer === 0) return undefined;
+  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${wordFor(newer, 'is', 'are')} left alone. Set spec.allowDowngrade to true to take ${wordFor(newer, 'it', 'them')} back.`;
+  return { ...stalled, reason: reasons.downgradeNotAllowed, message };
+}
+
+function collectorsFailed(input: HealthInput): Health | undefined {
+  const { fleet, targetVersion, state } = input;
+  const failed = fleet?.counts.failed ?? 0;
+  if (failed === 0 || isTolerated(input)) return undefined;
+  const excess = state?.excess ? ` (${state.excess.message})` : '';
+  const them = wordFor(failed, 'it', 'them');
+  const message = `${counted(failed, 'collector')} could not be brought to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  return { ...stalled, reason: reasons.collectorsFailed, message };
+}
+
+/** Whether the spec sets tolerances that cover all failures. */
+function isTolerated({ state }: HealthInput): boolean {
+  return state !== undefined && state.excess === undefined && state.untolerated === 0;
+}
+
+function collectorsRefused({ fleet }: HealthInput): Health | undefined {
+  const leftAlone = fleet?.leftAlone ?? 0;
+  if (leftAlone === 0) return undefined;
+  const them = wordFor(leftAlone, 'it', 'them');
+  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  return { ...stalled, reason: reasons.collectorsRefused, message };
+}
+
+function allUpdated({ fleet, targetVersion }: HealthInput): Health {
+  const { counts, matched } = fleet as NonNullable<HealthInput['fleet']>;
+  const left = [
+    counts.failed > 0 ? `${counts.failed} that failed, which is tolerated` : '',
+    counts.offline > 0 ? `${counts.offline} offline` : '',
+    counts.skipped > 0 ? `${counts.skipped} that cannot be upgraded` : '',
+    counts.foreign > 0 ? `${counts.foreign} of other policies` : '',
+  ].filter((text) => text !== '');
+  const rest = left.length > 0 ? `; left out: ${left.join(', ')}` : '';
+  const message = `${counts.updated} of ${matched} collectors run ${targetVersion}${rest}.`;
+  return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
+}
+
+/** Number of collectors that count: matched, owned by this policy, and upgradable now. */
+export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
+  return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
+}
+
+const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
+const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
+const quiet = { reconciling: false, stalled: false } as const;

@@ -1,0 +1,47 @@
+/** Metrics of policies, from their statuses: states with reasons, for alerts, and the number of collectors by state (C3). */
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { Gauge, Metrics } from '../../base/metrics.ts';
+import { StateSeries } from '../../controller/state-series.ts';
+import type { ResourceKey } from '../../host/host.ts';
+
+const standings = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer', 'skipped', 'foreign'] as const;
+
+export class PolicyMetrics {
+  readonly #collectors: Gauge;
+  readonly #states: StateSeries;
+
+  constructor(metrics: Metrics) {
+    this.#collectors = metrics.gauge('logfleet_policy_collectors', 'Collectors of a policy by where they stand.', [
+      'namespace',
+      'policy',
+      'state',
+    ]);
+    const onHidden = (key: ResourceKey) => this.#hide(key);
+    this.#states = new StateSeries({ metrics, kind: 'policy', plural: 'policies', onHidden });
+  }
+
+  /** Updates the series of a policy. No change while the policy has no status. */
+  measure({ metadata: { namespace, name }, status }: CollectorVersionPolicy): void {
+    const isShown = this.#states.measure({ namespace, name }, status?.conditions);
+    const counts = status?.collectors;
+    if (!isShown || !counts) return;
+    const policy = { namespace, policy: name };
+    for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
+  }
+
+  /**
+   * Removes all series, because another process leads and reports them. The same series from two processes would cause two alerts.
+   */
+  clear(): void {
+    this.#states.clear();
+  }
+
+  /** Removes the series of a deleted policy. */
+  forget(key: ResourceKey): void {
+    this.#states.forget(key);
+  }
+
+  #hide({ namespace, name }: ResourceKey): void {
+    for (const state of standings) this.#collectors.remove({ namespace, policy: name, state });
+  }
+}

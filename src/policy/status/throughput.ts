@@ -1,0 +1,24 @@
+/**
+ * Measures the throughput of a rollout. The estimated remaining time is the number of remaining collectors divided by the
+ * throughput.
+ */
+import type { Entry } from '../ledger/ledger.ts';
+
+/** Period of the measurement. Older attempts say little about the present speed. */
+const measuredMs = 15 * 60_000;
+
+/**
+ * Ended attempts of this rollout per ms over the last 15 minutes. Undefined when no attempt ended in this period.
+ * @param entries entries of the ledger
+ */
+export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
+  let ended = 0;
+  let sinceMs = wallMs;
+  for (const { ending } of entries) {
+    if (ending?.taskId === undefined || ending.endedAtMs < wallMs - measuredMs) continue;
+    ended++;
+    sinceMs = Math.min(sinceMs, ending.startedAtMs);
+  }
+  const elapsedMs = Math.min(wallMs - sinceMs, measuredMs);
+  return ended === 0 || elapsedMs <= 0 ? undefined : ended / elapsedMs;
+}

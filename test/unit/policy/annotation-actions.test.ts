@@ -1,0 +1,186 @@
+/** Annotations of people: each value acts once, in its rollout, and is recorded with author and time. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { applyAnnotations, asksToAbort } from '../../../src/policy/rollout/annotation-actions.ts';
+import { epochMs, header, policy, target } from './builders.ts';
+
+const rolloutId = `1-${target}`;
+const laterMs = epochMs + 60_000;
+const stages = [
+  { name: 'canary', soakDuration: '0s' },
+  { name: 'rest', soakDuration: '0s', approval: 'Required' },
+] as const;
+const spec = { strategy: { maxInProgress: 1_000, order: 'Name', stages } } as const;
+
+function heed(values: Readonly<Record<string, string>>, before: Partial<LedgerHeader> = {}, more: object = {}) {
+  return applyAnnotations(policy({ spec, metadata: { annotations: values, ...more } }), header(before), laterMs);
+}
+
+const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
+
+test('nothing asked is nothing heard: the header is the same object', () => {
+  const before = header();
+  expect(applyAnnotations(policy({ spec }), before, laterMs)).toEqual({ header: before, retried: false });
+  expect(applyAnnotations(policy({ spec }), before, laterMs).header).toBe(before);
+});
+
+describe('approve', () => {
+  test('notes the stage as approved', () => {
+    const { header } = heed({ [annotations.approve]: `${rolloutId}/rest` });
+    expect(header).toMatchObject({
+      approved: ['rest'],
+      actions: [{ action: 'Approve', stage: 'rest', atMs: laterMs }],
+    });
+  });
+
+  test('a stage before its turn, and one after another', () => {
+    const { header } = heed({ [annotations.approve]: `${rolloutId}/canary` }, { approved: ['rest'] });
+    expect(header.approved).toEqual(['rest', 'canary']);
+  });
+
+  test.each([
+    ['of another rollout', `2-${target}/rest`],
+    ['of the rollout before, towards the same version', `0-${target}/rest`],
+    ['of no stage that there is', `${rolloutId}/beta`],
+    ['of no stage at all', rolloutId],
+    ['of nothing', ''],
+    ['approved before', `${rolloutId}/rest`],
+  ])('a value %s does nothing', (what, value) => {
+    const before = what === 'approved before' ? { approved: ['rest'] } : {};
+    expect(heed({ [annotations.approve]: value }, before).header).toEqual(header(before));
+  });
+});
+
+describe.each([
+  ['retry', annotations.retry, 'Retry'],
+  ['abort', annotations.abort, 'Abort'],
+] as const)('%s', (name, annotation, action) => {
+  test.each([rolloutId, `${rolloutId}/2026-11-01T00:00:00Z`])('%s is heard once', (value) => {
+    const first = heed({ [annotation]: value });
+    expect(first.header).toMatchObject({ handled: { [name]: value }, actions: [{ action }] });
+    const again = heed({ [annotation]: value }, first.header);
+    expect(again.header).toEqual(first.header);
+    expect(again.retried).toBe(false);
+  });
+
+  test('another value of the same rollout is heard again', () => {
+    const { header } = heed({ [annotation]: `${rolloutId}/b` }, { handled: { [name]: `${rolloutId}/a` } });
+    expect(header.actions).toMatchObject([{ action }]);
+  });
+
+  test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s is about nothing here', (value) => {
+    expect(heed({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
+  });
+});
+
+test('retry lifts a stop of any kind', () => {
+  for (const kind of ['failures', 'rollback', 'abort'] as const) {
+    const { header, retried } = heed({ [annotations.retry]: rolloutId }, { stop: { ...stop, kind } });
+    expect(header.stop).toBeUndefined();
+    expect(retried).toBe(true);
+  }
+});
+
+test('abort takes the place of another stop, and the rollback of one ends', () => {
+  const { header } = heed({ [annotations.abort]: rolloutId }, { stop: { ...stop, kind: 'rollback' } });
+  expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
+});
+
+describe('of both at once, both are noted, and the later one counts', () => {
+  const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
+  const both = (retry: string, abort: string, writers?: object, before: Partial<LedgerHeader> = {}) =>
+    heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before, writers && { annotationWriters: writers });
+  const written = (retryMs: number, abortMs: number) => ({
+    [annotations.retry]: { atMs: retryMs },
+    [annotations.abort]: { atMs: abortMs },
+  });
+
+  test.each<[string, Parameters<typeof both>, string]>([
+    ['by the time that a command wrote', [at(2), at(1)], 'Abort, Retry'],
+    ['also where somebody thought better of it', [at(1), at(2), written(2, 1)], 'Retry, Abort'],
+    ['by what the host knows', [rolloutId, at(1), written(2, 1)], 'Abort, Retry'],
+    ['and so the abort', [rolloutId, at(1), written(1, 2)], 'Retry, Abort'],
+    ['and the abort where nobody can tell', [rolloutId, rolloutId], 'Retry, Abort'],
+    ['a mark that is no time tells none', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
+    ['and so what the host knows counts', [`${rolloutId}/1`, `${rolloutId}/2`, written(2, 1)], 'Abort, Retry'],
+    [
+      'and the abort where who asked for a retry wrote something else since',
+      [rolloutId, rolloutId, { ...written(2, 1), [annotations.approve]: { atMs: 2 } }],
+      'Retry, Abort',
+    ],
+  ])('%s', (_, asked, order) => {
+    const { header, retried } = both(...asked);
+    expect(header.actions?.map(({ action }) => action).join(', ')).toBe(order);
+    expect(header.stop?.kind).toBe(order.endsWith('Abort') ? 'abort' : undefined);
+    expect(retried).toBe(true);
+  });
+
+  test('what was heard before does not count again', () => {
+    const { header } = both(at(2), at(1), undefined, { handled: { retry: at(2) } });
+    expect(header).toMatchObject({ actions: [{ action: 'Abort' }], stop: { kind: 'abort' } });
+  });
+});
+
+describe('pause and resume', () => {
+  test('are noted once each', () => {
+    const paused = heed({ [annotations.paused]: 'true' }).header;
+    expect(paused).toMatchObject({ pauseNoted: true, actions: [{ action: 'Pause' }] });
+    expect(heed({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
+    const resumed = heed({}, paused).header;
+    expect(resumed).toMatchObject({ pauseNoted: false, actions: [{ action: 'Pause' }, { action: 'Resume' }] });
+    expect(heed({}, resumed).header).toEqual(resumed);
+  });
+});
+
+describe('a collector that and when', () => {
+  const writer = { by: 'kubectl-annotate', atMs: epochMs + 30_000 };
+
+  test.each([
+    ['Approve', annotations.approve, `${rolloutId}/rest`],
+    ['Retry', annotations.retry, rolloutId],
+    ['Abort', annotations.abort, rolloutId],
+    ['Pause', annotations.paused, 'true'],
+  ])('%s: as the API server says', (action, annotation, value) => {
+    const { header } = heed({ [annotation]: value }, {}, { annotationWriters: { [annotation]: writer } });
+    expect(header.actions).toMatchObject([{ action, ...writer }]);
+  });
+
+  test('nobody, and when it was heard, where nobody says', () => {
+    const { header } = heed({ [annotations.abort]: rolloutId });
+    expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs }]);
+  });
+
+  test('the last 20 are kept', () => {
+    const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Pause', atMs }) as const);
+    const { header } = heed({ [annotations.retry]: rolloutId }, { actions });
+    expect(header.actions).toHaveLength(20);
+    expect(header.actions?.at(0)?.atMs).toBe(1);
+    expect(header.actions?.at(-1)?.action).toBe('Retry');
+  });
+
+  test('the newest approval of each stage is kept, and the newest retry, whatever follows', () => {
+    const approved = (stage: string, atMs: number) => ({ action: 'Approve', stage, atMs }) as const;
+    const retried = (atMs: number) => ({ action: 'Retry', atMs }) as const;
+    let before: Partial<LedgerHeader> = {
+      actions: [approved('rest', 1), retried(2), approved('rest', 3), approved('canary', 4), retried(5)],
+      approved: ['rest', 'canary'],
+    };
+    for (let times = 0; times < 30; times++) {
+      before = heed({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
+    }
+    expect(before.actions).toHaveLength(20);
+    expect(before.actions?.slice(0, 3)).toEqual([approved('rest', 3), approved('canary', 4), retried(5)]);
+    expect(before.actions?.slice(3).every(({ action }) => action === 'Pause' || action === 'Resume')).toBe(true);
+  });
+});
+
+test.each([
+  [rolloutId, undefined, true],
+  [`${rolloutId}/b`, `${rolloutId}/a`, true],
+  [rolloutId, rolloutId, false],
+  [`2-${target}`, undefined, false],
+])('U2: %s, with %s handled, aborts before a POST: %s', (value, abort, expected) => {
+  const asking = policy({ metadata: { annotations: { [annotations.abort]: value } } });
+  expect(asksToAbort(asking, header(abort === undefined ? {} : { handled: { abort } }))).toBe(expected);
+});

@@ -1,0 +1,208 @@
+/** Effect of listing rows and retries on ended attempts: later failures, later successes, and forgiveness. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import type { Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { endedEntry, oldVersion, openEntry, settings, stageRecord, target, task } from './builders.ts';
+import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+
+const rolloutId = `1-${target}`;
+const tally = { number: 0, finished: 3, failed: 2 };
+const stages = [stageRecord('canary', { startedAtMs: 0, tally: { finished: 3, failed: 2 } })];
+const underWay: Partial<LedgerHeader> = { stages, tally };
+const over: Partial<LedgerHeader> = { stages: stages.map((stage) => ({ ...stage, endedAtMs: 1 })), tally };
+const inStages = {
+  strategy: {
+    maxInProgress: 1_000,
+    order: 'Name',
+    stages: [
+      { name: 'canary', size: 1, soakDuration: '0s' },
+      { name: 'rest', soakDuration: '0s' },
+    ],
+  },
+} as const;
+/** The tally has the last attempt of the collector. */
+const counted = { counted: 0 } as const;
+const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
+
+interface Shown {
+  readonly version?: string;
+  readonly alive?: boolean;
+  readonly header?: Partial<LedgerHeader>;
+}
+
+/** The entry of collector 1 after a decision with this row. */
+function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
+  // Collector 2 is left to upgrade, so the rollout does not complete.
+  const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
+  const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
+  const bench = new PolicyBench({ ...parts, collectors, seenAtMs: settings.graceMs });
+  const { changes, header: next } = decided(bench, { nowMs: settings.graceMs + 1_000, room: 0, ...seen });
+  const change = changes.find(({ collectorId }) => collectorId === '1');
+  const { finished, failed } = next.tally;
+  return { entry: change ? change.entry : known, header: next, tally: [finished, failed] };
+}
+
+describe('a collector that was brought to the target', () => {
+  const updated = endedEntry('updated', {}, counted);
+
+  test('and fell silent before its stage has ended has died, and its success becomes a failure', () => {
+    const { entry, tally, header } = settled(updated, { alive: false });
+    expect(entry?.ending).toMatchObject({ kind: 'died', message: 'fell silent within the soak of its stage' });
+    expect(tally).toEqual([3, 3]);
+    expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
+  });
+
+  test('whose success an earlier tally has counts as one more attempt', () => {
+    const { entry, tally } = settled({ ...updated, counted: 7 }, { alive: false });
+    expect(tally).toEqual([4, 3]);
+    expect(entry?.counted).toBe(0);
+  });
+
+  test('U8: and left it before its stage has ended counts as a failure', () => {
+    const { entry, tally } = settled(updated, { version: oldVersion });
+    expect(entry?.ending?.kind).toBe('left');
+    expect(tally).toEqual([3, 3]);
+  });
+
+  test.each<[string, Entry, Shown]>([
+    ['after its stage has ended', updated, { alive: false, header: over }],
+    ['in a rollout without stages', updated, { alive: false, header: { tally } }],
+    ['U10: by somebody else', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
+    ['and is on its way again', openEntry({}, counted), { version: oldVersion, alive: false }],
+    ['and died before it was seen there', updated, { version: oldVersion, alive: false }],
+    ['and whose death was forgiven', { ...updated, forgiven: true }, { alive: false }],
+  ])('%s: no failure', (_, known, shown) => {
+    expect(settled(known, shown).tally).toEqual([3, 2]);
+  });
+
+  test.each([
+    ['that runs again', endedEntry('died', {}, counted)],
+    ['that came back by itself', endedEntry('left', {}, counted)],
+    ['U6: that reached the target after it had timed out', endedEntry('timedOut', {}, counted)],
+    ['U6: that reached the target after it had failed', endedEntry('failed', {}, counted)],
+  ])('%s is updated, and its failure leaves the tally', (_, known) => {
+    const { entry, tally } = settled(known, {});
+    expect(entry?.ending).toMatchObject({ kind: 'updated', toVersion: target });
+    expect(tally).toEqual([3, 1]);
+  });
+
+  test('U6: a failure of an earlier tally leaves none of the present one', () => {
+    expect(settled(endedEntry('failed', {}, { counted: 7 }), {}).tally).toEqual([3, 2]);
+  });
+});
+
+describe('an attempt that ends', () => {
+  const ends = (status: 'succeeded' | 'failed', more: Partial<Entry> = {}) => {
+    const tasks = new Map([['1', { kind: 'task', task: task({ status }) } as const]]);
+    return settled(openEntry({}, more), { version: oldVersion }, { tasks });
+  };
+
+  test.each([
+    ['succeeded', [4, 2], true],
+    ['failed', [4, 3], undefined],
+  ] as const)('%s counts once, in its stage and in the rollout', (status, expected, upgraded) => {
+    const { entry, tally, header } = ends(status);
+    expect(tally).toEqual(expected);
+    expect(header.stages?.[0]).toMatchObject({ tally: { finished: expected[0], failed: expected[1] } });
+    expect(header.stages?.[0]?.upgraded).toBe(upgraded);
+    expect(entry?.counted).toBe(0);
+  });
+
+  test('R7: towards the former version counts nowhere', () => {
+    const back = openEntry({ toVersion: oldVersion }, { back: true });
+    const tasks = new Map([['1', { kind: 'task', task: task({ toVersion: oldVersion, status: 'failed' }) } as const]]);
+    expect(settled(back, {}, { tasks }).tally).toEqual([3, 2]);
+  });
+
+  test('U10: and was started by somebody else counts nowhere', () => {
+    const adopted = openEntry({ state: 'adopted', ours: false });
+    expect(settled(adopted, { version: target }).tally).toEqual([3, 2]);
+  });
+});
+
+describe('a person tries again', () => {
+  test('and the stop is lifted', () => {
+    const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
+    const { header } = settled(endedEntry('updated', {}, counted), { header: { ...underWay, stop } }, retry);
+    expect(header.stop).toBeUndefined();
+    expect(header.handled).toEqual({ retry: rolloutId, liftedAtMs: 1 });
+    expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
+    expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
+  });
+
+  test.each(['failed', 'timedOut'] as const)('a collector that %s has all attempts again', (kind) => {
+    const known = endedEntry(kind, {}, { ...counted, used: 3 });
+    expect(settled(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0, ending: { kind } });
+  });
+
+  test.each<[string, Entry]>([
+    ['who failed once before it arrived', endedEntry('updated', {}, { ...counted, used: 1 })],
+    ['who arrived, and died', endedEntry('died', {}, { ...counted, used: 2 })],
+  ])('U14: %s has been brought there by this rollout all the same, and can be rolled back', (_, known) => {
+    expect(settled(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
+      used: 1,
+      before: oldVersion,
+      ending: { kind: 'updated' },
+    });
+  });
+
+  test('a collector that died is found dead no second time', () => {
+    const died = endedEntry('died', {}, counted);
+    const { entry } = settled(died, { alive: false }, retry);
+    const again = settled(entry as Entry, { alive: false });
+    expect(again.entry?.ending?.kind).toBe('updated');
+    expect(again.tally).toEqual([3, 2]);
+  });
+
+  test('U10: what somebody else did is no more ours than before', () => {
+    const known = endedEntry('updated', {}, { used: 0 });
+    expect(settled(known, {}, retry).entry).toMatchObject({ used: 0 });
+  });
+
+  test('U11: a collector that is not ours to upgrade is reported once a list shows it still, or it was only uninstalled', () => {
+    const shown = (seenAtMs: number) => {
+      const entries = [endedEntry('invalid', {}, { used: 0 })];
+      const bench = new PolicyBench({ entries, collectors: fleetOf(1), seenAtMs });
+      return decided(bench, { nowMs: 2 * settings.graceMs }).health.reason;
+    };
+    expect(shown(settings.graceMs - 1)).toBe('AllUpdated');
+    expect(shown(settings.graceMs)).toBe('CollectorsRefused');
+  });
+
+  test.each(['refused', 'invalid'] as const)('who was %s is asked for again, as if for the first time', (kind) => {
+    const known = endedEntry(kind, {}, { used: 0 });
+    expect(settled(known, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(settled({ ...known, used: 2 }, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(settled(known, { version: oldVersion }).entry).toBe(known);
+  });
+
+  test('U8: a collector that is contested may be corrected once more', () => {
+    const contested = endedEntry('updated', {}, { ...counted, drifts: 1 });
+    const { entry } = settled(contested, { version: oldVersion, header: over }, retry);
+    expect(entry).toMatchObject({ drifts: 0, used: 1, ending: { kind: 'updated' } });
+    expect(settled(contested, { version: oldVersion, header: over }).entry).toBe(contested);
+  });
+
+  test('a collector that was rolled back is as any other, and begins again', () => {
+    const back = endedEntry('updated', { toVersion: oldVersion }, { back: true });
+    expect(settled(back, { version: oldVersion }, retry).entry).toBeUndefined();
+  });
+
+  test.each(['failed', 'timedOut', 'refused', 'offline'] as const)(
+    'U14: a collector that could not be rolled back (%s) is where this rollout brought it, and can be rolled back later',
+    (kind) => {
+      const stuck = endedEntry(kind, { toVersion: oldVersion }, { back: true, used: 3 });
+      expect(settled(stuck, {}, retry).entry).toMatchObject({
+        back: false,
+        used: 1,
+        before: oldVersion,
+        ending: { kind: 'updated', toVersion: target },
+      });
+    },
+  );
+
+  test('a collector that is on the rollback ends that first, and is then as any other', () => {
+    const back = openEntry({ toVersion: oldVersion }, { back: true });
+    expect(settled(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
+  });
+});

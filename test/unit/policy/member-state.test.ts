@@ -1,0 +1,350 @@
+/** State of a collector: each state, and the precedence of states. */
+import { describe, expect, test } from 'vitest';
+import { parseBuildVersion } from '../../../src/base/build-version.ts';
+import type { Row } from '../../../src/fleet/fleet-rows.ts';
+import {
+  isEligible,
+  isMended,
+  isSilent,
+  type MemberContext,
+  type MemberInput,
+  type MemberState,
+  memberStateOf,
+  skipReason,
+} from '../../../src/policy/members/member-state.ts';
+import { endedEntry, entry, newerVersion, oldVersion, openEntry, row, settings, target } from './builders.ts';
+
+const { graceMs } = settings;
+
+const context = (more: Partial<MemberContext> = {}): MemberContext => ({
+  targetVersion: target,
+  target: parseBuildVersion(target),
+  allowDowngrade: false,
+  retryLimit: 2,
+  settings,
+  ...more,
+});
+
+const input = (more: Partial<MemberInput> = {}): MemberInput => ({
+  row: row(oldVersion, 0),
+  entry: undefined,
+  owned: true,
+  awaited: false,
+  busyElsewhere: false,
+  drifted: false,
+  unstaged: false,
+  zoneless: false,
+  ...more,
+});
+
+const offlineRow = (version = oldVersion): Row => row(version, 0, { alive: false });
+const hosted = row('', 0, { collectorType: 'Hosted' });
+const unreadable = row('nightly', 0);
+
+describe('each memberState', () => {
+  test.each<[string, Partial<MemberInput>, string]>([
+    ['at the old version', {}, 'pending'],
+    ['without a row or an entry', { row: undefined }, 'pending'],
+    ['at the target', { row: row(target, 0) }, 'updated'],
+    ['with an open attempt', { entry: openEntry() }, 'inProgress'],
+    ['U13: in flight without our ledger knowing', { busyElsewhere: true }, 'inProgress'],
+    ['at a newer version', { row: row(newerVersion, 0) }, 'newer'],
+    ['not alive', { row: offlineRow() }, 'offline'],
+    ['hosted', { row: hosted }, 'skipped'],
+    ['at a version that cannot be read', { row: unreadable }, 'skipped'],
+    ['of another policy', { owned: false }, 'foreign'],
+    ['of another policy until its upgrade has ended', { owned: false, awaited: true }, 'inProgress'],
+    ['failed with attempts left', { entry: endedEntry('failed', {}, { used: 2 }) }, 'retrying'],
+    ['timed out with attempts left', { entry: endedEntry('timedOut', {}, { used: 1 }) }, 'retrying'],
+    ['failed without attempts left', { entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
+    ['timed out without attempts left', { entry: endedEntry('timedOut', {}, { used: 3 }) }, 'failed'],
+    ['U8: away from the target again', { drifted: true }, 'drifting'],
+    ['U11: refused', { entry: endedEntry('refused') }, 'skipped'],
+    ['U11: not known to the service', { entry: endedEntry('invalid') }, 'skipped'],
+    ['U7: not observable', { entry: endedEntry('unobservable') }, 'skipped'],
+    ['an adoption that is over', { entry: entry({ used: 0 }) }, 'pending'],
+  ])('%s', (_, more, memberState) => {
+    expect(memberStateOf(input(more), context())).toBe(memberState);
+  });
+});
+
+describe('U7, U8: an attempt that was updated', () => {
+  const updated = endedEntry('updated', { sinceMs: 1_000 });
+
+  test.each<[string, Row | undefined, string]>([
+    ['is updated without a row', undefined, 'updated'],
+    ['is updated while the listing is older than G', row(oldVersion, 1_000 + graceMs - 1), 'updated'],
+    ['is drifting by a listing sent G later', row(oldVersion, 1_000 + graceMs), 'drifting'],
+    ['is updated by a listing at the target', row(target, 1_000 + graceMs), 'updated'],
+    ['is newer by a listing sent G later at a newer version', row(newerVersion, 1_000 + graceMs), 'newer'],
+    ['is offline where it drifted and is silent', row(oldVersion, 1_000 + graceMs, { alive: false }), 'offline'],
+  ])('%s', (_, shown, memberState) => {
+    expect(memberStateOf(input({ row: shown, entry: updated }), context())).toBe(memberState);
+  });
+
+  test('U8: a collector that drifts a second time is left alone', () => {
+    const again = input({ row: row(oldVersion, 1_000 + graceMs), entry: { ...updated, drifts: 1 } });
+    expect(memberStateOf(again, context())).toBe('skipped');
+    expect(skipReason(again, context())).toBe('Contested');
+  });
+
+  test('U8: a lagging listing makes nobody contested', () => {
+    const lagging = input({ row: row(oldVersion, 1_000 + graceMs - 1), entry: { ...updated, drifts: 1 } });
+    expect(memberStateOf(lagging, context())).toBe('updated');
+    expect(skipReason(lagging, context())).toBeUndefined();
+  });
+
+  test('U8: a collector that is corrected and fails is retried, not contested', () => {
+    const failed = endedEntry('failed', {}, { drifts: 1, used: 1 });
+    expect(memberStateOf(input({ entry: failed }), context())).toBe('retrying');
+  });
+});
+
+describe('U6: an attempt that failed', () => {
+  const failed = endedEntry('timedOut', { sinceMs: 1_000 }, { used: 3 });
+
+  test('moves to updated by a listing at the target', () => {
+    expect(memberStateOf(input({ row: row(target, 1_000), entry: failed }), context())).toBe('updated');
+  });
+
+  test('is failed while that listing is older than its end', () => {
+    expect(memberStateOf(input({ row: row(target, 999), entry: failed }), context())).toBe('failed');
+  });
+
+  test('U8: and once at the target, leaves it as any other: by drifting', () => {
+    const left = input({ row: row(oldVersion, 2_000), entry: failed, drifted: true });
+    expect(memberStateOf(left, context())).toBe('drifting');
+  });
+});
+
+describe('U11: refused as not running', () => {
+  const refused = endedEntry('offline', { lastSeenAliveMs: 500 }, { used: 0 });
+  const seen = (lastSeenAliveMs: number | undefined) => row(oldVersion, 10, { lastSeenAliveMs });
+
+  test.each<[string, Row, string]>([
+    ['stays offline with the same sign of life', seen(500), 'offline'],
+    ['stays offline with an older one', seen(400), 'offline'],
+    ['stays offline without one', seen(undefined), 'offline'],
+    ['may be upgraded after a newer one', seen(501), 'pending'],
+  ])('%s', (_, shown, memberState) => {
+    expect(memberStateOf(input({ row: shown, entry: refused }), context())).toBe(memberState);
+  });
+
+  test('where no sign of life was known, any will do', () => {
+    const blind = endedEntry('offline', {}, { used: 0 });
+    expect(memberStateOf(input({ row: seen(1), entry: blind }), context())).toBe('pending');
+  });
+});
+
+describe('U7: a collector that is in no listing any more, at a service with a single build', () => {
+  test.each<[string, MemberInput['entry'], string]>([
+    ['failed with attempts left: waits for nothing', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
+    ['refused as not running: waits for nothing', endedEntry('offline', {}, { used: 0 }), 'skipped'],
+    ['failed for good: stays failed', endedEntry('timedOut', {}, { used: 3 }), 'failed'],
+    ['upgraded: stays updated', endedEntry('updated'), 'updated'],
+    ['in flight: stays in flight', openEntry(), 'inProgress'],
+  ])('%s', (_, known, memberState) => {
+    expect(memberStateOf(input({ row: undefined, entry: known }), context())).toBe(memberState);
+    const reason = memberState === 'skipped' ? 'VersionNotObservable' : undefined;
+    expect(skipReason(input({ row: undefined, entry: known }), context())).toBe(reason);
+  });
+});
+
+describe('of two that would do, the first one counts', () => {
+  const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
+
+  test.each<[string, Partial<MemberInput>, string]>([
+    ['inProgress before foreign and all else', { ...everything, entry: openEntry() }, 'inProgress'],
+    ['inProgress before updated', { row: row(target, 0), entry: openEntry() }, 'inProgress'],
+    ['awaited before updated', { row: row(target, 0), owned: false, awaited: true }, 'inProgress'],
+    ['foreign before updated', { row: row(target, 0), owned: false }, 'foreign'],
+    ['foreign before skipped', { row: hosted, owned: false }, 'foreign'],
+    ['foreign before busy', { busyElsewhere: true, owned: false }, 'foreign'],
+    ['foreign before failed', { entry: endedEntry('failed', {}, { used: 3 }), owned: false }, 'foreign'],
+    ['updated before skipped', { row: row(target, 0, { collectorType: 'Hosted' }) }, 'updated'],
+    ['updated before busy', { row: row(target, 0), busyElsewhere: true }, 'updated'],
+    ['updated before offline', { row: offlineRow(target) }, 'updated'],
+    ['updated before refused', { row: row(target, 0), entry: endedEntry('refused') }, 'updated'],
+    ['skipped before busy', { row: hosted, busyElsewhere: true }, 'skipped'],
+    ['skipped before offline', { row: row('nightly', 0, { alive: false }) }, 'skipped'],
+    ['skipped before drifting', { row: unreadable, drifted: true }, 'skipped'],
+    ['busy before newer', { row: row(newerVersion, 0), busyElsewhere: true }, 'inProgress'],
+    ['busy before offline', { row: offlineRow(), busyElsewhere: true }, 'inProgress'],
+    ['newer before offline', { row: offlineRow(newerVersion) }, 'newer'],
+    ['newer before retrying', { row: row(newerVersion, 0), entry: endedEntry('failed') }, 'newer'],
+    ['failed before offline', { row: offlineRow(), entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
+    ['offline before retrying', { row: offlineRow(), entry: endedEntry('failed') }, 'offline'],
+    ['offline before drifting', { row: offlineRow(), drifted: true }, 'offline'],
+  ])('%s', (_, more, memberState) => {
+    expect(memberStateOf(input(more), context())).toBe(memberState);
+  });
+});
+
+describe('allowDowngrade', () => {
+  test('lets newer ones go down', () => {
+    expect(memberStateOf(input({ row: row(newerVersion, 0) }), context({ allowDowngrade: true }))).toBe('pending');
+  });
+
+  test('has nothing to do with older ones', () => {
+    expect(memberStateOf(input(), context({ allowDowngrade: true }))).toBe('pending');
+  });
+
+  test('a target that cannot be ordered leaves nobody newer', () => {
+    const odd = context({ targetVersion: 'edge', target: undefined });
+    expect(memberStateOf(input({ row: row(newerVersion, 0) }), odd)).toBe('pending');
+  });
+});
+
+test.each([
+  [0, 1, 'failed'],
+  [1, 1, 'retrying'],
+  [1, 2, 'failed'],
+  [10, 10, 'retrying'],
+  [10, 11, 'failed'],
+])('U15: with retryPolicy.limit %d, %d attempts used are %s', (retryLimit, used, memberState) => {
+  expect(memberStateOf(input({ entry: endedEntry('failed', {}, { used }) }), context({ retryLimit }))).toBe(
+    memberState,
+  );
+});
+
+describe('why a collector is left alone', () => {
+  test.each<[string, Partial<MemberInput>, string | undefined]>([
+    ['hosted', { row: hosted }, 'HostedCollector'],
+    ['an unreadable version', { row: unreadable }, 'VersionUnreadable'],
+    ['no version at all', { row: row('', 0) }, 'VersionUnreadable'],
+    ['not observable', { entry: endedEntry('unobservable') }, 'VersionNotObservable'],
+    ['refused', { entry: endedEntry('refused') }, 'RefusedByService'],
+    ['invalid', { entry: endedEntry('invalid') }, 'NotPermitted'],
+    ['contested without an entry of an upgrade', { drifted: true, entry: entry({ drifts: 1 }) }, 'Contested'],
+    ['the service before the row', { row: hosted, entry: endedEntry('refused') }, 'RefusedByService'],
+    ['hosted before its version', { row: hosted }, 'HostedCollector'],
+    ['pending', {}, undefined],
+    ['a first drift', { drifted: true, entry: entry({ drifts: 0 }) }, undefined],
+    ['no row', { row: undefined }, undefined],
+    ['failed', { entry: endedEntry('failed', {}, { used: 9 }) }, undefined],
+  ])('%s', (_, more, reason) => {
+    expect(skipReason(input(more), context())).toBe(reason);
+  });
+});
+
+describe('in stages and windows', () => {
+  test.each<[string, Partial<MemberInput>, string, string | undefined]>([
+    ['whom no stage has is left alone', { unstaged: true }, 'skipped', 'NoStage'],
+    ['although it does not run', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
+    ['whose zone cannot be read is left alone', { zoneless: true }, 'skipped', 'TimeZoneUnreadable'],
+    ['the stage is told first', { unstaged: true, zoneless: true }, 'skipped', 'NoStage'],
+    [
+      'who is at the target needs neither',
+      { unstaged: true, zoneless: true, row: row(target, 0) },
+      'updated',
+      undefined,
+    ],
+    ['who was started goes on', { unstaged: true, zoneless: true, entry: openEntry() }, 'inProgress', undefined],
+    [
+      'who has failed is retried',
+      { unstaged: true, zoneless: true, entry: endedEntry('failed', {}, { used: 1 }) },
+      'skipped',
+      'NoStage',
+    ],
+    ['who is hosted is that first', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
+  ])('%s', (_, more, memberState, reason) => {
+    expect(memberStateOf(input(more), context())).toBe(memberState);
+    if (memberState !== 'inProgress')
+      expect(skipReason(input(more), context())).toBe(memberState === 'updated' ? 'NoStage' : reason);
+  });
+});
+
+describe('a collector that died at the target', () => {
+  const died = endedEntry('died', { sinceMs: 1_000 });
+
+  test.each<[string, Row | undefined, string]>([
+    ['is failed, whatever attempts are left', row(target, 2_000, { alive: false }), 'failed'],
+    ['is updated once it runs again', row(target, 2_000, { alive: true }), 'updated'],
+    ['is failed elsewhere, too: what killed it would kill it again', row(oldVersion, 2_000), 'failed'],
+  ])('%s', (_, shown, memberState) => {
+    expect(memberStateOf(input({ row: shown, entry: died }), context({ retryLimit: 10 }))).toBe(memberState);
+  });
+
+  test('has not died before it was at the target, or while it is upgraded again', () => {
+    const silent = row(target, 2_000, { alive: false });
+    const updated = endedEntry('updated', { sinceMs: 1_000 });
+    expect(isSilent({ row: silent, entry: updated }, context())).toBe(true);
+    expect(isSilent({ row: row(target, 999, { alive: false }), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: row(oldVersion, 2_000, { alive: false }), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: row(target, 2_000), entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: undefined, entry: updated }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: undefined }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: { ...updated, open: openEntry().open } }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: { ...updated, back: true } }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: endedEntry('failed') }, context())).toBe(false);
+  });
+});
+
+describe('a collector that left the target within a soak', () => {
+  const left = endedEntry('left', { sinceMs: 1_000 });
+
+  test.each<[string, Row | undefined, Partial<MemberInput>, string]>([
+    ['drifts', row(oldVersion, 2_000), {}, 'drifting'],
+    ['is updated once it is back', row(target, 2_000), {}, 'updated'],
+    ['is contested the second time', row(oldVersion, 2_000), { entry: { ...left, drifts: 1 } }, 'skipped'],
+    ['is offline where it does not run', row(oldVersion, 2_000, { alive: false }), {}, 'offline'],
+  ])('%s', (_, shown, more, memberState) => {
+    expect(memberStateOf(input({ row: shown, entry: left, ...more }), context())).toBe(memberState);
+  });
+});
+
+describe('U6: a collector that has failed no more', () => {
+  const at = (version: string, alive = true) => row(version, 2_000, { alive });
+
+  test.each<[string, Row, MemberInput['entry'], boolean]>([
+    ['timed out, and arrived', at(target), endedEntry('timedOut', { sinceMs: 1_000 }), true],
+    ['failed, and arrived', at(target), endedEntry('failed', { sinceMs: 1_000 }), true],
+    ['failed, by a row of before', row(target, 500), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['failed, and is where it was', at(oldVersion), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['died, and runs', at(target), endedEntry('died', { sinceMs: 1_000 }), true],
+    ['died, and does not run', at(target, false), endedEntry('died', { sinceMs: 1_000 }), false],
+    ['left, and came back', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
+    ['was updated: it has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
+    ['is tried again', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
+    ['failed on the way back', at(target), endedEntry('failed', { sinceMs: 1_000 }, { back: true }), false],
+  ])('%s: %s', (_, shown, known, expected) => {
+    expect(isMended({ row: shown, entry: known }, context())).toBe(expected);
+  });
+});
+
+describe('on the rollback', () => {
+  const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
+
+  test.each<[string, Partial<MemberInput>, string]>([
+    ['who is back waits for what comes next', { row: row(oldVersion, 2_000), entry: back() }, 'pending'],
+    ['also where lists lag', { row: row(target, 2_000), entry: back() }, 'pending'],
+    [
+      'who is on the way is in upgrade',
+      { row: row(target, 2_000), entry: openEntry({}, { back: true }) },
+      'inProgress',
+    ],
+    [
+      'who could not be taken back is at the target',
+      { row: row(target, 2_000), entry: endedEntry('failed', {}, { back: true }) },
+      'updated',
+    ],
+    ['who belongs to others is theirs', { row: row(target, 2_000), entry: back(), owned: false }, 'foreign'],
+  ])('%s', (_, more, memberState) => {
+    expect(memberStateOf(input(more), context())).toBe(memberState);
+  });
+});
+
+describe('a collector that proves something for those after it in their stages', () => {
+  const never: readonly MemberState[] = ['foreign', 'newer', 'skipped'];
+  const always: readonly MemberState[] = ['updated', 'inProgress', 'pending', 'retrying', 'drifting', 'failed'];
+
+  test.each([
+    ...never.map((memberState) => [memberState, 'Skip', false] as const),
+    ...never.map((memberState) => [memberState, 'Wait', false] as const),
+    ...always.map((memberState) => [memberState, 'Skip', true] as const),
+    ['offline', 'Skip', false] as const,
+    ['offline', 'Wait', true] as const,
+  ])('%s, with offlinePolicy %s: %s', (memberState, offlinePolicy, expected) => {
+    expect(isEligible(memberState, { offlinePolicy })).toBe(expected);
+  });
+});

@@ -1,0 +1,184 @@
+/** Header of the next rollout, and the history in it. */
+import { describe, expect, test } from 'vitest';
+import type { LedgerHeader, RolloutHistory } from '../../../src/policy/ledger/ledger.ts';
+import { headerAfter, nextRollout, type Progress, withHistory } from '../../../src/policy/ledger/rollout-header.ts';
+import { counts, epochMs, header, newerVersion, stageRecord, target } from './builders.ts';
+
+const beginning = { service: 'https://logs.test/api', target, counts: undefined, wallMs: epochMs };
+const later = { ...beginning, target: newerVersion, wallMs: epochMs + 5_000 };
+const ended = (id: string): RolloutHistory => ({
+  id,
+  targetVersion: target,
+  startedAtMs: 1,
+  endedAtMs: 2,
+  outcome: 'Completed',
+  updated: 3,
+  failed: 0,
+});
+
+test('the first rollout of a policy', () => {
+  expect(nextRollout(undefined, undefined, beginning)).toEqual(header({ attempts: 0 }));
+});
+
+test('U1: with a lost ledger, rollouts are counted on from what the status shows', () => {
+  const status = { rollout: { id: '7-19.1-1', startTime: '2026-11-01T00:00:00Z' } };
+  expect(nextRollout(undefined, status, beginning)).toMatchObject({
+    rolloutId: `8-${target}`,
+    rolloutNumber: 8,
+  });
+});
+
+test('U1: also when the last rollout had ended, so that only the history shows it', () => {
+  const startTime = '2026-11-01T00:00:00Z';
+  const record = {
+    targetVersion: '19.1-1',
+    startTime,
+    completionTime: startTime,
+    outcome: 'Completed' as const,
+    updated: 1,
+    failed: 0,
+  };
+  const status = {
+    history: [
+      { ...record, id: '12-19.1-1' },
+      { ...record, id: '11-19.1-1' },
+    ],
+  };
+  expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(13);
+});
+
+test('U1: an id that is none counts for nothing', () => {
+  const status = { rollout: { id: 'x', startTime: '2026-11-01T00:00:00Z' } };
+  expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(1);
+});
+
+describe('a new target', () => {
+  test('in mid-rollout, the one before is superseded, with what it came to', () => {
+    const before = header({ attempts: 40, startedAtMs: epochMs });
+    const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 30, failed: 2 }) });
+    expect(next).toMatchObject({
+      rolloutId: `2-${newerVersion}`,
+      rolloutNumber: 2,
+      target: newerVersion,
+      startedAtMs: epochMs + 5_000,
+      completedAtMs: undefined,
+      attempts: 40,
+    });
+    expect(next.history).toEqual([
+      {
+        id: `1-${target}`,
+        targetVersion: target,
+        startedAtMs: epochMs,
+        endedAtMs: epochMs + 5_000,
+        outcome: 'Superseded',
+        updated: 30,
+        failed: 2,
+      },
+    ]);
+  });
+
+  test('a stopped rollout is recorded as stopped', () => {
+    const before = header({ stop: { kind: 'failures', message: 'x', atMs: 1 } });
+    const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 3, failed: 1 }) });
+    expect(next.history).toMatchObject([{ outcome: 'Stopped', updated: 3, failed: 1 }]);
+  });
+
+  test('after a completed one, the history stays as it was', () => {
+    const before = header({ completedAtMs: epochMs + 1, history: [ended(`1-${target}`)] });
+    expect(nextRollout(before, undefined, later).history).toBe(before.history);
+  });
+});
+
+describe('a target that comes back (R6)', () => {
+  const one = (number: number, of: string, more: Partial<RolloutHistory> = {}): RolloutHistory => ({
+    ...ended(`${number}-${of}`),
+    targetVersion: of,
+    startedAtMs: epochMs + number,
+    outcome: 'Superseded',
+    ...more,
+  });
+  const back = (history: readonly RolloutHistory[]) =>
+    nextRollout(header({ rolloutNumber: 5, target, history }), undefined, later);
+
+  test.each<[string, Partial<RolloutHistory>, Partial<LedgerHeader>]>([
+    ['that was complete begins as any other', { outcome: 'Completed' }, {}],
+    ['that was superseded is unproven', {}, { unproven: true }],
+    [
+      'that had been rolled back is stopped, and takes nobody back',
+      { outcome: 'RolledBack', stop: { kind: 'rollback', message: 'x', atMs: epochMs + 5 } },
+      {
+        unproven: true,
+        stop: {
+          kind: 'failures',
+          message: `Rollout 3-${newerVersion}, which went to this version, was rolled back: x`,
+          atMs: epochMs + 5,
+        },
+      },
+    ],
+    [
+      'that had taken its stop over itself tells of where that was',
+      { outcome: 'Stopped', stop: { kind: 'failures', message: 'x', atMs: epochMs } },
+      { unproven: true, stop: { kind: 'failures', message: 'x', atMs: epochMs } },
+    ],
+    [
+      'that status alone tells of as aborted stays so',
+      { outcome: 'Aborted', endedAtMs: 7 },
+      { unproven: true, stop: expect.objectContaining({ kind: 'abort', atMs: 7 }) },
+    ],
+    [
+      'that was stopped for those that came late to it is so still, and need not soak',
+      { outcome: 'Completed', stop: { kind: 'failures', message: 'x', atMs: epochMs + 5, stage: 'rest' } },
+      {
+        stop: expect.objectContaining({
+          message: expect.stringMatching(/^Rollout 3-.* was stopped: x$/),
+          stage: 'rest',
+        }),
+      },
+    ],
+  ])('%s', (_, last, expected) => {
+    const { unproven, stop } = back([one(3, newerVersion, last), one(2, newerVersion)]);
+    expect({ ...(unproven && { unproven }), ...(stop && { stop }) }).toEqual(expected);
+  });
+});
+
+describe('the completion (R5)', () => {
+  const progress = { attempts: 0, selection: 'all', counts: counts({ updated: 1 }), wallMs: epochMs + 9 };
+  const tally = { number: 3, finished: 2, failed: 1 };
+  const stages = [stageRecord('rest', { tally: { finished: 2, failed: 1 } })];
+  const before = header({ selection: 'all', tally, stages });
+  const complete = header({ ...before, completedAtMs: epochMs });
+  const fresh = { tally: { number: 4, finished: 0, failed: 0 }, stages: [{ tally: { finished: 0, failed: 0 } }] };
+
+  test('is recorded when all stages have ended, and begins the next tally', () => {
+    const after = headerAfter(before, { ...progress, isUpdated: true, isOver: true });
+    expect(after).toMatchObject({ completedAtMs: epochMs + 9, history: [{ outcome: 'Completed' }], ...fresh });
+  });
+
+  test('does not wait for late joiners', () => {
+    const after = headerAfter(before, { ...progress, isUpdated: false, isOver: true });
+    expect(after.completedAtMs).toBe(epochMs + 9);
+  });
+
+  test.each<[string, LedgerHeader, Partial<Progress>]>([
+    ['while a stage is under way', before, { isOver: false }],
+    ['while no collector is at the target', before, { counts: counts({ offline: 3 }) }],
+    ['in a rollout that is stopped', { ...before, stop: { kind: 'abort', message: 'x', atMs: 1 } }, {}],
+  ])('is not recorded %s', (_, known, more) => {
+    expect(headerAfter(known, { ...progress, isUpdated: true, isOver: true, ...more })).toBe(known);
+  });
+
+  test('begins the next tally each time that all late joiners are at the target', () => {
+    expect(headerAfter(complete, { ...progress, isUpdated: true, isOver: true })).toMatchObject(fresh);
+    expect(headerAfter(complete, { ...progress, isUpdated: false, isOver: true })).toBe(complete);
+    const failed = { ...progress, counts: counts({ updated: 1, failed: 1 }), isUpdated: true, isOver: true };
+    expect(headerAfter(complete, failed)).toBe(complete);
+    const none = { ...complete, tally: { ...tally, finished: 0 } };
+    expect(headerAfter(none, { ...progress, isUpdated: true, isOver: true })).toBe(none);
+  });
+});
+
+test('the last ten rollouts are kept, newest first', () => {
+  let history: readonly RolloutHistory[] = [];
+  for (let number = 1; number <= 12; number++) history = withHistory(history, ended(String(number)));
+  expect(history.map(({ id }) => id)).toEqual(['12', '11', '10', '9', '8', '7', '6', '5', '4', '3']);
+});
