@@ -152,10 +152,10 @@ function renderRequests({ after, requests: all }: Findings): readonly string[] {
   const pages = count('listMessages') + count('listRecords');
   return [
     `${tasksAccepted} upgrade tasks, ${failed} of them failed.`,
-    `${renderCost(upgrades)}: ${count('createTask')} to create a task, ${count('getTask')} to read one, ${listed} to list.`,
+    `${renderCost(upgrades)}: ${count('createTask')} create a task, ${count('getTask')} read a task, ${listed} list the fleet.`,
     `${renderCost(searches)}: ${count('createJob')} searches, ${pages} pages of their results.`,
-    `At most ${maxPerSecond} arrivals in any second (the service allows 4);`,
-    `at most ${maxInFlight} requests at once (it allows 10); ${rejected429} refused.`,
+    `At most ${maxPerSecond} requests arrived in any second (the service allows 4),`,
+    `at most ${maxInFlight} were in progress at once (it allows 10), and ${rejected429} were refused.`,
   ];
 }
 
@@ -190,7 +190,7 @@ export function renderSuggestions(
   const flags = `--listen ${address} --tls-dir ${tls} --access-id me --access-key secret`;
   const suggestions = [
     ['Details of this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
-    ['What it wants; kubectl takes the same:', 'cat demo/manifests/policy.yaml'],
+    ['The manifest of this policy, which kubectl accepts, too:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as in CI:', 'npx logfleet validate demo/manifests examples'],
     ['Verify the files of the export:', `npx logfleet verify ${exports}`],
     ['Run the service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
@@ -198,10 +198,10 @@ export function renderSuggestions(
       'Plan a rollout and an export, in another terminal while the service runs:',
       `${login} npx logfleet plan demo/manifests demo/exports`,
     ],
-    ['An export without a manifest:', 'npx logfleet export --help'],
+    ['Export without a manifest:', 'npx logfleet export --help'],
     ['Approve a stage (approval: Required):', 'npx logfleet approve --help'],
     ['Continue a stopped rollout:', 'npx logfleet retry --help'],
-    ['The operator, in a cluster:', 'make manifests'],
+    ['Print the manifests that install the operator in a cluster:', 'make manifests'],
   ] as const;
   return [
     paint('bold', 'What to try next'),
