@@ -1,17 +1,17 @@
-# What a person types here. Each target installs what it needs by itself: a Node (any from 18 on, with npm) is all that has
-# to be there; the one that logfleet runs on comes as a package.
+# Commands for developers. Each target installs the packages that it needs. The machine needs Node 18 or newer with npm; the
+# Node that runs logfleet is one of the packages.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test soak contract lint format generate verify bench tools manifests clean
 
 installed := node_modules/.package-lock.json
-# The checkout's own Node and programs go first.
+# The Node and the programs of the checkout come first.
 export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(installed) ## watch a canary stop a rollout over 80 simulated collectors, the next one go through, and an export of their logs
+demo: $(installed) ## watch a stopped rollout, a completed rollout and an export, all simulated
 	@npm run --silent demo
 
 check: $(installed) ## check style, types and generated files, and run the unit tests: a minute, for each change
@@ -23,35 +23,35 @@ test: $(installed) ## check style, types and generated files, and run all tests 
 soak: $(installed) ## run thousands of histories, random pages, kills and mutants: for a release, and for changes to rules or oracles
 	@node scripts/test.ts soak
 
-contract: $(installed) ## hold the simulator to docs/service.md, or with BASE_URL=, ACCESS_ID=, ACCESS_KEY= a deployment
+contract: $(installed) ## test the simulator against docs/service.md; BASE_URL=, ACCESS_ID= and ACCESS_KEY= select a deployment instead
 	@node scripts/contract.ts
 
-lint: $(installed) ## check style and format; changes nothing
+lint: $(installed) ## check style, format and types, without changes
 	@biome check --error-on-warnings
 	@tsc -p .
 
-format: $(installed) ## bring style and format in order, where that is safe
+format: $(installed) ## correct style and format where that is safe
 	@biome check --write
 
-generate: $(installed) ## make types and the reference page from crds/
+generate: $(installed) ## generate types and the reference page from crds/
 	@node scripts/generate.ts
 
-verify: $(installed) ## fail if a generated file is not what `make generate` makes
+verify: $(installed) ## check that generated files are up to date
 	@node scripts/verify.ts
 
-bench: $(installed) ## measure; `make bench BENCH=rollout` measures one thing
+bench: $(installed) ## run benchmarks; `make bench BENCH=rollout` runs one
 	@npm run --silent bench -- $(BENCH)
 
-tools: $(installed) ## get etcd, kube-apiserver, kubectl and an S3 gateway for the tests, into a cache outside the checkout
+tools: $(installed) ## install etcd, kube-apiserver, kubectl and an S3 gateway for tests, in a cache outside the checkout
 	@node scripts/tools.ts
 
-manifests: $(installed) ## print what `kubectl apply -k manifests/cluster-wide` would install
+manifests: $(installed) ## print the manifests of a cluster-wide installation
 	@node bin/logfleet.js manifests
 
-clean: ## remove what was installed and made in the checkout (the cache of `make tools` stays)
+clean: ## remove packages and generated folders from the checkout, but not the cache of `make tools`
 	rm -rf node_modules coverage .logfleet
 
-# npm warns about Node versions and install scripts, which says nothing to a newcomer: what is missing is said below.
+# Hides warnings of npm about Node versions and install scripts. The messages below name what is missing.
 $(installed): package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo 'npm is missing: install Node (https://nodejs.org), any version from 18 on.' >&2; exit 1; }
 	@echo 'Installing packages (npm ci) ...' >&2
