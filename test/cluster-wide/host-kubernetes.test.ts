@@ -141,13 +141,13 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     return { ...operator, installation, owner };
   }
 
-  test('everything that the operator does is allowed', async () => {
+  test('every request of the operator is allowed', async () => {
     const at = await setting();
     await doEverything(at, at.owner);
     expect(at.outcomes.refusals).toEqual([]);
   });
 
-  test('changes of resources are heard, and a policy made again is another', async () => {
+  test('changes of resources are noticed, and a policy that is created again has another identity', async () => {
     const { host, owner } = await setting();
     const first = await cached(host, owner);
     expect(Object.keys(first.metadata)).not.toContain('managedFields');
@@ -181,7 +181,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 
-  test('the settings beside the operator pause it, and no others do', async () => {
+  test('only the settings in its own namespace pause the operator', async () => {
     const { host, installation, outcomes } = await setting();
     await until(() => outcomes.seen.has('WATCH configmaps 200'));
     expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
@@ -206,7 +206,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect(outcomes.refusals).toEqual([]);
   });
 
-  test('status is written under optimistic lock, and the spec is left alone', async () => {
+  test('a status is written under optimistic lock, and the spec does not change', async () => {
     const { host, owner } = await setting();
     const policy = await cached(host, owner);
     const changed = { ...withTarget(policy, '19.500-1'), spec: { ...policy.spec, paused: true } };
@@ -227,7 +227,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     await expect(host.writeStatus(kind, withTarget(written, '19.501-1'))).rejects.toMatchObject({ code: 'host.gone' });
   });
 
-  test('ledgers are kept, 512 KiB a shard, and conflicts are told', async () => {
+  test('ledgers are stored in shards of 512 KiB, and conflicts are reported', async () => {
     const { host, owner } = await setting();
     expect(await host.ledgers.read(owner, 'head')).toBeUndefined();
     const large = 'ü'.repeat(256 * 1024);
@@ -250,7 +250,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect(stdout).toMatch(/Warning\s+TargetMissing\s+.*\(x2 over .*the service offers 19\.501-1/);
   });
 
-  test('Secrets are read by name, and one that is not there is none', async () => {
+  test('Secrets are read by name, and a missing Secret is reported as missing', async () => {
     const { host, owner } = await setting();
     const key = { namespace: owner.namespace, name: 'log-service' };
     expect(await host.secrets.get(key)).toBeUndefined();
@@ -261,7 +261,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect((await host.secrets.get(key))?.get('accessKey')?.reveal()).toBe('key');
   });
 
-  test('of two replicas one leads, and hands over when it stops', async () => {
+  test('one of two replicas leads, and releases the lease when it stops', async () => {
     const { host, installation } = await setting();
     await until(() => host.leadership.isLeader());
     const { host: second } = await operate(installation, 'operator-1');
@@ -362,7 +362,7 @@ test('every verb of a Role is needed', async () => {
   expect(unneeded).toEqual([]);
 });
 
-test('a version that the server has forgotten is told as such', async () => {
+test('a resource version that is too old is reported as expired', async () => {
   const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
   const query = { watch: 'true', resourceVersion: '1', timeoutSeconds: '5' };
@@ -388,7 +388,7 @@ test('a version that the server has forgotten is told as such', async () => {
   await api.close();
 });
 
-test('proxies from the environment are for others', async () => {
+test('requests to the API server do not use the proxy of the environment', async () => {
   for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY']) vi.stubEnv(name, 'http://127.0.0.1:1');
   const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
   const answer = await api.request({ method: 'GET', path: '/version', signal: new AbortController().signal });

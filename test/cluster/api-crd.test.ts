@@ -71,7 +71,7 @@ test('kubectl get cvp shows the columns of a status', async () => {
 });
 
 describe('status', () => {
-  test('may be as large as its schema says, and loses nothing on the way', async () => {
+  test('is stored completely at the maximum size of its schema', async () => {
     const policy = await createPolicy('largest');
     const reason = (index: number) => ({
       reason: `${index} ${long(200)}`,
@@ -206,14 +206,14 @@ describe('an export', () => {
     expect(row.split(/\s+/).slice(0, 4)).toEqual(['columns', 'Exporting', '1.2M', '42%']);
   });
 
-  test('is among all that logfleet has', async () => {
+  test('is in the category of all kinds of logfleet', async () => {
     await createExport('among-all');
     const { stdout } = await kubectl(['get', 'logfleet', '-n', namespace, '-o', 'name']);
     expect(stdout.split('\n')).toContain('searchexport.logfleet.dev/among-all');
   });
 
   describe('status', () => {
-    test('may be as large as its schema says, stays below 100 KB, and loses nothing on the way', async () => {
+    test('is stored completely at the maximum size of its schema, below 100 KB', async () => {
       const resource = await createExport('largest');
       const count = 1_000_000_000_000;
       const status: SearchExportStatus = {
@@ -292,7 +292,7 @@ describe('an export', () => {
       expect(body.details.causes).toHaveLength(1);
     });
 
-    test('back from raw messages that it did without is refused, too', async () => {
+    test('a change back from requiresRawMessages: false is refused as well', async () => {
       await createExport('no-raw', { requiresRawMessages: false });
       expect((await change('no-raw', { requiresRawMessages: null })).status).toBe(422);
     });

@@ -41,7 +41,7 @@ test.each(['cluster-wide', 'namespaced'])(
   },
 );
 
-test('a volume for exports is added to the operator, as its flags take it', async () => {
+test('the patch for exports adds a volume to the operator, and its flag', async () => {
   const namespace = await createNamespace('manifests');
   const folder = overlay('namespaced', namespace, ['export-volume']);
   const args = ['apply', '--server-side', '--dry-run=server', '-k', folder, '-o', 'json'];
@@ -98,7 +98,7 @@ test('samples are accepted', async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 
-test('so are samples that a first installation leaves out', async () => {
+test('samples outside the first installation are accepted too', async () => {
   const namespace = await createNamespace('samples');
   const folder = join(manifests, 'samples');
   const files = readdirSync(folder).filter((file) => file.startsWith('export-'));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 
 describe('the control plane of the tests', () => {
-  test('is a Kubernetes of the version that the project names, with the project kinds in it', async () => {
+  test('has the Kubernetes version of the project, and the kinds of logfleet', async () => {
     const version = await callApi('GET', '/version');
     expect(version.body.gitVersion).toMatch(/^v1\.\d+\.\d+$/);
     const kinds = await callApi('GET', '/apis/logfleet.dev/v1alpha1');
@@ -11,13 +11,13 @@ describe('the control plane of the tests', () => {
     );
   });
 
-  test('gives each who asks a namespace of its own', async () => {
+  test('creates a new namespace for each request', async () => {
     const [first, second] = [await createNamespace(), await createNamespace()];
     expect(first).not.toBe(second);
     expect((await callApi('GET', `/api/v1/namespaces/${second}`)).status).toBe(200);
   });
 
-  test('lets a service account do what its roles say and no more', async () => {
+  test('limits a service account to its roles', async () => {
     const namespace = await createNamespace();
     const user = await userFor(namespace, 'reader');
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;

@@ -27,7 +27,7 @@ async function apply(namespace: Namespace, tenant: Tenant, place: Place, spec: E
 
 const isAlive = (count: number | undefined) => (count ?? 0) > 0;
 
-test.concurrent('an export that is applied is complete, and everybody tells the same story of it', async ({
+test.concurrent('an applied export completes, and status, Events and commands agree', async ({
   tenant,
   namespace,
   operator,
@@ -58,7 +58,7 @@ test.concurrent('an export that is applied is complete, and everybody tells the 
   expect(waited.status).toBe(0);
 });
 
-test.concurrent('a pause is an annotation, which lets what runs end', async ({
+test.concurrent('a paused export lets running searches end, and resumes without the annotation', async ({
   tenant,
   namespace,
   operator,
@@ -81,7 +81,7 @@ test.concurrent('a pause is an annotation, which lets what runs end', async ({
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
 });
 
-test.concurrent('a deadline fails it, and it goes on once that is raised', async ({
+test.concurrent('an export that exceeded its deadline continues after the deadline is raised', async ({
   tenant,
   namespace,
   operator,
@@ -98,7 +98,7 @@ test.concurrent('a deadline fails it, and it goes on once that is raised', async
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
 });
 
-test.concurrent('what decides the files cannot be changed, and the rest can', async ({
+test.concurrent('fields that determine the files are immutable, and other fields are not', async ({
   tenant,
   namespace,
   operator,
@@ -116,7 +116,7 @@ test.concurrent('what decides the files cannot be changed, and the rest can', as
   await namespace.exportReason('audit', 'Exported');
 });
 
-test.concurrent('it is removed when it has been over for long enough, and one made again is complete at once', async ({
+test.concurrent('a completed export is removed after its TTL, and is complete immediately when it is created again', async ({
   tenant,
   namespace,
   operator,
@@ -136,7 +136,7 @@ test.concurrent('it is removed when it has been over for long enough, and one ma
   expect(created()).toBe(before);
 });
 
-test.concurrent('one that is deleted while it runs leaves no search job, and no part', async ({
+test.concurrent('a deleted export leaves no search job and no unfinished file', async ({
   tenant,
   namespace,
   operator,
@@ -154,7 +154,7 @@ test.concurrent('one that is deleted while it runs leaves no search job, and no 
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
 });
 
-test.concurrent('of two operators one exports, and the other goes on when that is killed', async ({
+test.concurrent('after the leader is killed, the second operator continues the export', async ({
   tenant,
   namespace,
   operator,

@@ -171,13 +171,13 @@ const zones = [
   ...['Europe/Nowhere', 'europe/berlin', 'utc', 'Local', '+01:00', '01:00', 'Berlin'],
 ].map((zone) => [zone, policy(windowOf('0 3 * * *', zone))] as const);
 
-describe.concurrent('both judge alike', () => {
+describe.concurrent('validate and kubectl agree on the form', () => {
   test.each(forms)('%s', async (_, content) => {
     expect(isRefusedByValidate(content)).toBe(await isRefusedByKubectl(content));
   });
 });
 
-describe('both judge values alike', () => {
+describe('validate and kubectl agree on the value', () => {
   const cases = [...scalars, ...schedules, ...zones].map(([title, content], index) => {
     return { title, name: `web-${index}`, content: content.replace('name: web', `name: web-${index}`) };
   });
@@ -187,7 +187,7 @@ describe('both judge values alike', () => {
     accepted = await acceptedByKubectl(cases.map(({ content }) => content));
   });
 
-  test('each verdict is that of some values', () => {
+  test('kubectl accepts some values and refuses others', () => {
     expect(accepted.size).toBeGreaterThan(30);
     expect(accepted.size).toBeLessThan(cases.length - 30);
   });
@@ -209,7 +209,7 @@ const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a range of days that runs backwards', policy(windowOf('0 0 * * FRI-MON'))],
 ];
 
-describe.concurrent('validate refuses more', () => {
+describe.concurrent('validate refuses, and kubectl accepts', () => {
   test.each(stricter)('%s', async (_, content) => {
     expect([isRefusedByValidate(content), await isRefusedByKubectl(content)]).toEqual([true, false]);
   });

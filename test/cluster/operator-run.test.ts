@@ -17,7 +17,7 @@ vi.setConfig({ maxConcurrency: 20 });
 const quick = { duration: '2s' };
 const once = { retryLimit: 2 };
 
-test.concurrent('a policy that is applied is rolled out, and everybody tells the same story of it', async ({
+test.concurrent('an applied policy completes, and status, Events and commands agree', async ({
   tenant,
   namespace,
   operator,
@@ -64,7 +64,7 @@ test.concurrent('a policy that is applied is rolled out, and everybody tells the
   }
 });
 
-test.concurrent('a second operator over the same namespace holds, and the condition says so (L2)', async ({
+test.concurrent('a second operator of the same namespace does nothing, and a condition reports this (L2)', async ({
   tenant,
   namespace,
   operator,
@@ -82,7 +82,7 @@ test.concurrent('a second operator over the same namespace holds, and the condit
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('a pause and what goes on after it are annotations, whoever writes them', async ({
+test.concurrent('an annotation pauses a policy, and its removal resumes the policy', async ({
   tenant,
   namespace,
   operator,
@@ -110,7 +110,7 @@ test.concurrent('a pause and what goes on after it are annotations, whoever writ
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('everything is paused at once, and goes on, by the settings beside the operator', async ({
+test.concurrent('the settings of the operator pause and resume all policies', async ({
   tenant,
   namespace,
   operator,
@@ -136,7 +136,7 @@ test.concurrent('everything is paused at once, and goes on, by the settings besi
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('a plan takes in what stands there, and changes nothing', async ({
+test.concurrent('a plan reads the resources of the cluster, and changes nothing', async ({
   tenant,
   namespace,
   installation,
@@ -183,7 +183,7 @@ test.concurrent('a plan takes in what stands there, and changes nothing', async 
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('a stage is approved, and a rollout aborted and gone on with, by commands and by kubectl', async ({
+test.concurrent('commands and kubectl approve a stage, abort a rollout and retry it', async ({
   tenant,
   namespace,
   operator,
@@ -222,7 +222,7 @@ test.concurrent('a stage is approved, and a rollout aborted and gone on with, by
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('stages are approved by kubectl annotate, and history names who did it', async ({
+test.concurrent('kubectl annotate approves a stage, and history names the user', async ({
   tenant,
   namespace,
   operator,
@@ -273,7 +273,7 @@ test.concurrent('stages are approved by kubectl annotate, and history names who 
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('a policy deleted and made again in mid-rollout upgrades nobody twice', async ({
+test.concurrent('a policy that is deleted and created again during a rollout upgrades no collector twice', async ({
   tenant,
   namespace,
   operator,
@@ -290,7 +290,7 @@ test.concurrent('a policy deleted and made again in mid-rollout upgrades nobody 
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('of two policies that select the same collectors one has them, and the other names it', async ({
+test.concurrent('one of two overlapping policies owns the collectors, and the other names the owner', async ({
   tenant,
   namespace,
   operator,
@@ -334,7 +334,7 @@ test.concurrent('a second replica takes over from a leader that was killed', asy
   await expectPromiseKept(tenant, { ...once, kills: 1 });
 });
 
-test.concurrent('the probes and the metrics answer', async ({ tenant, namespace, operator }) => {
+test.concurrent('the endpoints for probes and metrics answer', async ({ tenant, namespace, operator }) => {
   await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
   const port = await freePort();
   const program = await operator('logfleet-0', ['--health-listen', `127.0.0.1:${port}`]);
@@ -368,8 +368,8 @@ test.concurrent('the probes and the metrics answer', async ({ tenant, namespace,
   expect((await program.ended).status).toBe(0);
 });
 
-describe.concurrent('once it is mended, a policy goes on by itself after', () => {
-  test('a Secret that was missing, and then half-filled', async ({ tenant, namespace, operator }) => {
+describe.concurrent('a policy continues by itself after the correction of', () => {
+  test('a missing Secret and an incomplete Secret', async ({ tenant, namespace, operator }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await operator();
     await namespace.apply(namespace.policyManifest('production'));
@@ -387,12 +387,7 @@ describe.concurrent('once it is mended, a policy goes on by itself after', () =>
     expect((await tenant.collectors()).map(({ version }) => version)).toEqual([targetVersion]);
   });
 
-  test('a key that the service refuses, which it is shown rarely', async ({
-    simulator,
-    tenant,
-    namespace,
-    operator,
-  }) => {
+  test('a refused key, which is rarely sent', async ({ simulator, tenant, namespace, operator }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await operator();
     await namespace.apply(

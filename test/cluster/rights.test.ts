@@ -84,8 +84,8 @@ const ledger = {
   content: 'content',
 };
 
-describe('the roles for users', () => {
-  test('logfleet-edit alone is enough for kubectl apply, and for nothing with ledgers but to read them', async () => {
+describe('the roles of users', () => {
+  test('logfleet-edit suffices for kubectl apply, and allows only reads of ledgers', async () => {
     const namespace = await createNamespace('rights');
     const editor = await user(namespace, 'logfleet-edit');
     await untilAllowed(editor, 'patch', 'cvp');
@@ -100,7 +100,7 @@ describe('the roles for users', () => {
     expect((await kubectl(['delete', 'cvp', 'production'], editor)).status).toBe(0);
   });
 
-  test('logfleet-view reads all three kinds and writes none', async () => {
+  test('logfleet-view allows reads of all three kinds, and no writes', async () => {
     const namespace = await createNamespace('rights');
     const viewer = await user(namespace, 'logfleet-view');
     await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
@@ -108,7 +108,7 @@ describe('the roles for users', () => {
     expect((await kubectl(['apply', '-f', '-'], { ...viewer, input: policyManifest })).status).toBe(1);
   });
 
-  test('not even the admin of a namespace writes ledgers or statuses', async () => {
+  test('the admin of a namespace cannot write ledgers or statuses', async () => {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
     await untilAllowed(admin, 'list', 'ledgers.logfleet.dev');
@@ -139,7 +139,7 @@ describe('the admin of a namespace', () => {
     }
   });
 
-  test('may not do so without logfleet-install', async () => {
+  test('cannot install without logfleet-install', async () => {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', ['logfleet-view', 'logfleet-edit']));
     await untilAllowed(admin, 'create', 'deployments.apps');
@@ -161,7 +161,7 @@ async function printed(...flags: readonly string[]): Promise<Record<string, unkn
   return byName(context.stdout.text);
 }
 
-describe('logfleet manifests prints what kustomize makes of', () => {
+describe('logfleet manifests prints the output of kustomize for', () => {
   test('manifests/cluster-wide', async () => {
     const { stdout } = await kubectl(['kustomize', join(root, 'manifests/cluster-wide')]);
     expect(await printed()).toEqual(byName(stdout));
@@ -213,7 +213,7 @@ function documentedRights(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-describe('docs/rights.md lists what kubectl auth can-i --list says of the operator', () => {
+describe('docs/rights.md lists the same rights of the operator as kubectl auth can-i --list', () => {
   test.each([
     ['cluster-wide', "Cluster-wide, the operator's namespace", 'own'],
     ['cluster-wide', 'Cluster-wide, every other namespace', 'other'],
@@ -226,8 +226,11 @@ describe('docs/rights.md lists what kubectl auth can-i --list says of the operat
     await expect.poll(() => rightsOf(account, namespace, place), patience).toEqual(documentedRights().get(heading));
   });
 
-  test.each(['namespaced', 'namespaces'] as const)('%s: nothing in any other namespace', async (way) => {
-    const { namespace, account } = await install(way);
-    expect(await rightsOf(account, namespace, await createNamespace('other'))).toEqual([]);
-  });
+  test.each(['namespaced', 'namespaces'] as const)(
+    '%s: the operator has no rights in other namespaces',
+    async (way) => {
+      const { namespace, account } = await install(way);
+      expect(await rightsOf(account, namespace, await createNamespace('other'))).toEqual([]);
+    },
+  );
 });

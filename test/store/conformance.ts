@@ -40,7 +40,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
   };
 
   describe('create', () => {
-    test('writes what was not there, once (E2)', async () => {
+    test('writes a new object once (E2)', async () => {
       expect(await destination.create('a/b/plan.json', Buffer.from('first'))).toBe('created');
       expect(await destination.create('a/b/plan.json', Buffer.from('second'))).toBe('exists');
       expect(await text('a/b/plan.json')).toBe('first');
@@ -51,7 +51,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(await destination.read('empty')).toHaveLength(0);
     });
 
-    test('tells exactly one of many in this process that it created', async () => {
+    test('succeeds for exactly one of many callers in this process', async () => {
       const outcomes = await Promise.all(
         Array.from({ length: 16 }, (_, index) => destination.create('plan', Buffer.from(`by ${index}`))),
       );
@@ -60,7 +60,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(await text('plan')).toBe(`by ${winner}`);
     });
 
-    test('tells exactly one of two processes that it created, name by name (E3)', async () => {
+    test('succeeds for exactly one of two processes, for each name (E3)', async () => {
       const names = Array.from({ length: 40 }, (_, index) => `commits/${index}`);
       await using one = new Child(place.data, { kind: 'race', names, text: 'one' });
       await using two = new Child(place.data, { kind: 'race', names, text: 'two' });
@@ -73,20 +73,20 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(place.files()).toHaveLength(names.length);
     });
 
-    test('refuses what could not be read back', async () => {
+    test('refuses content that is too large to be read back', async () => {
       await expect(destination.create('large', Buffer.alloc(largestObjectBytes + 1))).rejects.toMatchObject({
         code: 'destination.damaged',
       });
       expect(place.files()).toEqual([]);
     });
 
-    test('takes a larger object where that may be, and gives it back', async () => {
+    test('stores and reads a larger object if the caller allows it', async () => {
       const content = Buffer.alloc(largestObjectBytes + 1, 'x');
       expect(await destination.create('large', content, largestManifestBytes)).toBe('created');
       expect(await destination.read('large', largestManifestBytes)).toHaveLength(content.length);
     });
 
-    test('says of a larger object that it is there, also where the store hangs up on so much of it', async () => {
+    test('reports that a larger object exists, also when the store closes the connection', async () => {
       const content = Buffer.alloc(largestObjectBytes + 1, 'x');
       await destination.create('large', content, largestManifestBytes);
       expect(await destination.create('large', content.fill('y'), largestManifestBytes)).toBe('exists');
@@ -95,12 +95,12 @@ export function describeDestination(kind: 'volume' | 's3'): void {
   });
 
   describe('read', () => {
-    test('says when there is none, also where its folder is missing or a file', async () => {
+    test('reports a missing object, also when its folder is missing or is a file', async () => {
       await destination.create('a', Buffer.from('file'));
       expect([await text('b'), await text('c/d'), await text('a/b')]).toEqual([undefined, undefined, undefined]);
     });
 
-    test('refuses to take a large file for a small object', async () => {
+    test('refuses to read a large file as a small object', async () => {
       const file = await destination.open('large');
       for (let written = 0; written <= largestObjectBytes; written += mebibyte)
         await file.write(Buffer.alloc(mebibyte));
@@ -122,7 +122,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       },
     );
 
-    test('is not seen before it is finished', async () => {
+    test('is not visible before it is finished', async () => {
       const file = await destination.open('data/file');
       await file.write(Buffer.alloc(11 * mebibyte));
       expect(await listed('')).toEqual([]);
@@ -139,7 +139,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(place.files()).toEqual([]);
     });
 
-    test('stays when it is aborted after its end', async () => {
+    test('stays visible when it is aborted after its end', async () => {
       const file = await destination.open('data/file');
       await file.write(Buffer.from('row'));
       await file.finish();
@@ -157,7 +157,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(place.files()).toHaveLength(1);
     });
 
-    test('holds a fixed amount of memory, however large its file', async () => {
+    test('needs a fixed amount of memory, independent of the size of its file', async () => {
       await using child = new Child(place.data, { kind: 'measure', name: 'data/large', bytes: 100 * mebibyte });
       expect((await child.line())['grownBytes']).toBeLessThan(60 * mebibyte);
       expect(await listed('data')).toEqual([['data/large', 100 * mebibyte]]);
@@ -181,7 +181,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     );
   });
 
-  test('a process that is killed while it creates leaves whole objects and nothing else (E3)', async () => {
+  test('a process that is killed while it writes leaves only complete objects (E3)', async () => {
     for (const lines of [1, 2, 3, 5, 8]) {
       await using child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
       for (let line = 0; line < lines; line++) await child.line();
@@ -194,7 +194,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     expect(place.files()).toHaveLength((await listed('')).length);
   });
 
-  test('leaves uploads of the living alone, unless nobody needs them any more (E15)', async () => {
+  test('keeps uploads of running processes, unless they are no longer needed (E15)', async () => {
     const file = await destination.open('data/kept');
     await file.write(Buffer.alloc(12 * mebibyte));
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -212,7 +212,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     expect(place.files()).toHaveLength(1);
   });
 
-  test('tidies up below the folder that was named, and nowhere else', async () => {
+  test('removes unfinished uploads only below the given folder', async () => {
     const files = await Promise.all(['a/x', 'ab/x'].map((name) => destination.open(name)));
     for (const file of files) await file.write(Buffer.alloc(6 * mebibyte));
     expect(await destination.abortLeftovers('a', 'all')).toBe(1);
@@ -223,7 +223,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
   });
 
   describe('list', () => {
-    test('finds more than one answer of a store holds, in a folder and below it', async () => {
+    test('finds more files than one answer of a store can list, also in subfolders', async () => {
       const names = Array.from({ length: 1_100 }, (_, index) => `commits/${index % 7}/${index}`);
       for (let start = 0; start < names.length; start += 50) {
         await Promise.all(names.slice(start, start + 50).map((name) => destination.create(name, Buffer.from(name))));
@@ -232,14 +232,14 @@ export function describeDestination(kind: 'volume' | 's3'): void {
       expect(await listed('commits/3')).toHaveLength(names.filter((name) => name.startsWith('commits/3/')).length);
     });
 
-    test('takes the folder by its whole name', async () => {
+    test('matches the complete name of a folder', async () => {
       for (const name of ['a/1', 'ab/1', 'a-b', 'a/b/2']) await destination.create(name, Buffer.from(name));
       expect((await listed('a')).map(([name]) => name)).toEqual(['a/1', 'a/b/2']);
       expect(await listed('nothing')).toEqual([]);
     });
   });
 
-  test('E3: shows which files that a record names are gone, or not as large, also where a listing is late', async () => {
+  test('finds missing and shortened files of a record, also when a listing lags (E3)', async () => {
     const layout = new ExportLayout('audit');
     const sizes = [6 * mebibyte, 3, 0];
     const files = sizes.map((bytes, index) => {
@@ -268,7 +268,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     });
   });
 
-  test('takes every character that names may have', async () => {
+  test('accepts every allowed character in names', async () => {
     const signs = Array.from({ length: 0x250 }, (_, code) => String.fromCodePoint(code));
     const allowed = signs.filter((sign) => /[\p{L}\p{N}_=+,@~!()]/u.test(sign) && sign.normalize('NFC') === sign);
     const names = ['日志/审计.json', 'a b/c (1).gz', `x/${'y'.repeat(255)}`];
@@ -311,7 +311,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     ],
   ];
 
-  test.each(strange)('does nothing with the name %j', async (name) => {
+  test.each(strange)('refuses the name %j', async (name) => {
     const refusal = { code: 'destination.name', handling: { kind: 'stall' } };
     const drain = async (items: AsyncIterable<unknown>) => {
       for await (const _ of items);
@@ -337,12 +337,12 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     expect(await destination.create('a/b', Buffer.from('y'))).toBe('created');
   });
 
-  test('says when a file that was asked for is not there', async () => {
+  test('reports a missing file', async () => {
     const pieces = destination.stream('data/none')[Symbol.asyncIterator]();
     await expect(pieces.next()).rejects.toMatchObject({ code: 'destination.absent' });
   });
 
-  test('is named for people, without its keys', () => {
+  test('has a name for people, without its keys', () => {
     expect(destination.url).toMatch(
       kind === 'volume' ? /^file:\/\/\/.*\/logging\/audit$/ : /^s3:\/\/bucket-\S+\/audit\/logging$/,
     );

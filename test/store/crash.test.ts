@@ -35,16 +35,19 @@ describe.each(['volume', 's3'] as const)('an export to a destination of the kind
     expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 
-  test.each(boundaries)('that is killed when it has %s is finished by the next start (E3, E15)', async (boundary) => {
-    await using killed = new Child(place.data, { kind: 'export', waits: true });
-    while ((await killed.line())['boundary'] !== boundary) killed.go();
-    await killed.kill();
-    await using next = new Child(place.data, { kind: 'export', waits: false });
-    await toItsEnd(next);
-    await expectProof();
-  });
+  test.each(boundaries)(
+    'that is killed after the boundary %s is completed by the next start (E3, E15)',
+    async (boundary) => {
+      await using killed = new Child(place.data, { kind: 'export', waits: true });
+      while ((await killed.line())['boundary'] !== boundary) killed.go();
+      await killed.kill();
+      await using next = new Child(place.data, { kind: 'export', waits: false });
+      await toItsEnd(next);
+      await expectProof();
+    },
+  );
 
-  test('that two processes run at once has every row once (E3)', async () => {
+  test('has every row once when two processes run it at once (E3)', async () => {
     await using one = new Child(place.data, { kind: 'export', waits: false });
     await using two = new Child(place.data, { kind: 'export', waits: false });
     await Promise.all([toItsEnd(one), toItsEnd(two)]);

@@ -28,7 +28,7 @@ async function open(settings: S3Settings, environment: Record<string, string> = 
   return destination;
 }
 
-describe('what a store is sent', () => {
+describe('requests to a store', () => {
   let server: Server;
   const sent: { readonly method: string; readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   beforeEach(async () => {
@@ -63,7 +63,7 @@ describe('what a store is sent', () => {
     'x-amz-server-side-encryption-aws-kms-key-id': 'key-1',
   };
 
-  test('of small objects: conditions, checksum, encryption, region, and no storage class that could not be read', async () => {
+  test('for small objects have conditions, checksum, encryption and region, and no storage class that delays reads', async () => {
     await (await open(settings())).create('plan.json', Buffer.from('x'));
     const { url, headers } = sent[0]!;
     expect(url).toMatch(/^\/audit-logs\/exports\/logging\/plan\.json(?:\?|$)/);
@@ -72,7 +72,7 @@ describe('what a store is sent', () => {
     expect(headers).not.toHaveProperty('x-amz-storage-class');
   });
 
-  test('of a data file: its storage class, too', async () => {
+  test('for a data file have its storage class as well', async () => {
     const upload = await (await open(settings())).open('data/a');
     await upload.write(Buffer.from('row'));
     await upload.finish();
@@ -83,7 +83,7 @@ describe('what a store is sent', () => {
     });
   });
 
-  test('of a data file in parts: all that with its begin, and the condition with its end', async () => {
+  test('for a data file in parts have these headers at the start, and the condition at the end', async () => {
     const upload = await (await open(settings())).open('data/a');
     await upload.write(Buffer.alloc(6 * 1024 * 1024));
     await upload.finish();
@@ -93,7 +93,7 @@ describe('what a store is sent', () => {
     expect(sent.filter(({ method }) => method === 'PUT')).toHaveLength(2);
   });
 
-  test('of names: escaped once', async () => {
+  test('have names that are escaped once', async () => {
     await (await open(settings())).create('a b/c+d=(1),ü.gz', Buffer.from('x'));
     const path = sent[0]?.url.split('?')[0] ?? '';
     expect(decodeURIComponent(path)).toBe('/audit-logs/exports/logging/a b/c+d=(1),ü.gz');
@@ -112,7 +112,7 @@ describe('credentials of the environment', () => {
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
   });
 
-  test('are used where the caller allows them', async () => {
+  test('are used if the caller allows them', async () => {
     const bucket = place();
     const { accessKeyId, secretAccessKey } = inject('s3Gateway');
     vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId);
@@ -129,7 +129,7 @@ describe('credentials of the environment', () => {
     });
   });
 
-  test('are never used in place of those that were given', async () => {
+  test('never replace given credentials', async () => {
     const bucket = place();
     const { accessKeyId, secretAccessKey } = inject('s3Gateway');
     vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId);
@@ -163,13 +163,13 @@ describe('a proxy', () => {
   };
   const address = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
-  test('of the environment leads to the store', async () => {
+  test('of the environment is used for requests to the store', async () => {
     const destination = await open(settings, { HTTPS_PROXY: address() });
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
     expect(new Set(asked)).toEqual(new Set(['store.invalid:9000']));
   });
 
-  test('is left out for whom NO_PROXY names', async () => {
+  test('is not used for hosts in NO_PROXY', async () => {
     const destination = await open(settings, { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' });
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
     expect(asked).toEqual([]);

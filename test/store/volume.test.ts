@@ -59,7 +59,7 @@ describe('a symbolic link', () => {
     },
   );
 
-  test('in place of a file is neither read nor written through', async () => {
+  test('is neither read nor written as a file', async () => {
     mkdirSync(join(directory, 'logging/audit'), { recursive: true });
     writeFileSync(join(elsewhere, 'secret'), 'not ours');
     symlinkSync(join(elsewhere, 'secret'), join(directory, 'logging/audit/plan'));
@@ -73,7 +73,7 @@ describe('a symbolic link', () => {
     expect(() => readFileSync(join(elsewhere, 'new'))).toThrow('ENOENT');
   });
 
-  test('in a folder is not listed, nor what it leads to', async () => {
+  test('in a folder is not listed, nor is its target', async () => {
     await destination.create('data/real', Buffer.from('x'));
     writeFileSync(join(elsewhere, '.logfleet-w00000000-1--0000000000000000.part'), '');
     symlinkSync(elsewhere, join(directory, 'logging/audit/data/link'));
@@ -83,7 +83,7 @@ describe('a symbolic link', () => {
     expect(await destination.abortLeftovers('', 'all')).toBe(0);
   });
 
-  test('that a person named as the directory is followed: they meant it', async () => {
+  test('is followed if it is the directory itself', async () => {
     const link = join(elsewhere, 'exports');
     symlinkSync(directory, link);
     const linked = await openPlace({ kind: 'volume', directory: link, root: 'logging/audit' });
@@ -111,7 +111,7 @@ test('a directory that is missing is not made: its volume may not be mounted', a
   expect(() => readFileSync(directory)).toThrow('ENOENT');
 });
 
-test('a disk that takes no more is waited for, keeps what stands, and holds no scraps', async () => {
+test('a full disk keeps complete files and no unfinished ones, and the writer waits for space', async () => {
   await using child = new Child(place.data, { kind: 'fill', keptBytes: 64 * 1024, largeBytes: 8 * 1024 * 1024 }, 2_048);
   const full = { code: 'destination.full', reason: 'DestinationFull', handling: { kind: 'wait' } };
   expect(await child.line()).toEqual({ upload: full, create: full });
@@ -119,7 +119,7 @@ test('a disk that takes no more is waited for, keeps what stands, and holds no s
   expect(await destination.create('record', Buffer.alloc(8 * 1024 * 1024))).toBe('created');
 });
 
-describe('a disk that fails once a file is in its place', () => {
+describe('a disk that fails after a file has its final name', () => {
   const begin = async () => {
     const folder = await Folder.openRoot(directory);
     if (!folder) throw new Error('the directory is there');
@@ -137,7 +137,7 @@ describe('a disk that fails once a file is in its place', () => {
     expect(place.files()).toEqual([]);
   });
 
-  test('takes back nothing that somebody else has put there meanwhile', async () => {
+  test('does not remove the file of another writer', async () => {
     const file = await begin();
     rmSync(join(directory, 'x'));
     writeFileSync(join(directory, 'x'), 'theirs');
@@ -150,7 +150,7 @@ describe('a disk that fails once a file is in its place', () => {
 describe('uploads of processes that cannot be looked up (E15)', () => {
   const foreign = '.logfleet-w00000000-1-5-00000000000000aa.part';
 
-  test('are kept while they are young, whatever time of change they claim', async () => {
+  test('are kept while they are young, whatever their modification time', async () => {
     await destination.create('data/x', Buffer.from('x'));
     const file = join(directory, 'logging/audit/data', foreign);
     writeFileSync(file, 'rows');
@@ -160,7 +160,7 @@ describe('uploads of processes that cannot be looked up (E15)', () => {
     expect(place.files()).toEqual(['logging/audit/data/x']);
   });
 
-  test('are told that they live by a touch every ten seconds', async () => {
+  test('get a new modification time every ten seconds', async () => {
     const clock = new VirtualClock();
     const waiting = await openDestination(
       { kind: 'volume', directory, root: '' },
