@@ -3,8 +3,7 @@ import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
 import { CsvEncoder } from './csv-encoder.ts';
-import { NdjsonEncoder } from './ndjson-encoder.ts';
-import { NdjsonFieldsEncoder } from './ndjson-fields-encoder.ts';
+import { NdjsonEncoder, NdjsonFieldsEncoder } from './ndjson-encoder.ts';
 import { ParquetEncoder } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 

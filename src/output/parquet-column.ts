@@ -6,7 +6,7 @@ import type { PageWriter } from './parquet-pages.ts';
 import { type RowColumns, valueKind } from './row-columns.ts';
 import { TextStore } from './text-store.ts';
 import { decimalOf, instantOf, integerOf, type TypedValue, truthOf } from './typed-value.ts';
-import type { WordDictionary } from './word-dictionary.ts';
+import type { WordDictionary } from './word-store.ts';
 import { WordStore } from './word-store.ts';
 
 export interface ParquetColumn {
@@ -36,119 +36,93 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
 }
 
 /** Column of texts. Strings are stored without escapes, other values as JSON. */
-export class TextColumn implements ParquetColumn {
+export class TextColumn extends TextStore implements ParquetColumn {
   readonly element: SchemaElement;
-  readonly #store = new TextStore();
 
   constructor(name: string) {
+    super();
     this.element = elementOf(name, 'text');
-  }
-
-  get bytes(): number {
-    return this.#store.bytes;
   }
 
   add(row: RowColumns, column: number): boolean {
     const start = row.starts[column] as number;
     const end = row.ends[column] as number;
-    switch (row.kinds[column]) {
-      case valueKind.absent:
-      case valueKind.null:
-        this.#store.addNull();
-        return true;
-      case valueKind.plain:
-        this.addText(row.bytes, start + 1, end - 1);
-        return true;
-      case valueKind.escaped:
-        this.#store.addEscaped(row.bytes, row.view, start + 1, end - 1);
-        return true;
-      default:
-        this.addText(row.bytes, start, end);
-        return true;
-    }
+    const kind = row.kinds[column];
+    if (kind === valueKind.absent || kind === valueKind.null) this.addNull();
+    else if (kind === valueKind.plain) this.addText(row.bytes, start + 1, end - 1);
+    else if (kind === valueKind.escaped) this.addEscaped(row.bytes, row.view, start + 1, end - 1);
+    else this.addText(row.bytes, start, end);
+    return true;
+  }
+}
+
+/** Column of values of eight bytes. */
+abstract class WordColumn implements ParquetColumn {
+  readonly element: SchemaElement;
+  protected readonly store = new WordStore();
+
+  constructor(name: string, type: ColumnType) {
+    this.element = elementOf(name, type);
   }
 
-  addText(bytes: Buffer, start: number, end: number): void {
-    this.#store.add(bytes, start, end);
+  get bytes(): number {
+    return this.store.bytes;
   }
 
-  addNull(): void {
-    this.#store.addNull();
-  }
+  abstract add(row: RowColumns, column: number): boolean;
+  protected abstract get bounds(): Bounds;
 
-  write(pages: PageWriter): Bounds | undefined {
-    return this.#store.write(pages);
+  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
+    this.store.write(pages, dictionary);
+    return this.bounds;
   }
 
   clear(): void {
-    this.#store.clear();
+    this.store.clear();
   }
 }
 
 /** Column of integers and times. Nearly all values have so few digits that their range needs no check. */
-class IntegerColumn implements ParquetColumn {
-  readonly element: SchemaElement;
+class IntegerColumn extends WordColumn {
   readonly #read: (text: string) => TypedValue<bigint>;
   readonly #mostPlainDigits: number;
-  readonly #store = new WordStore();
 
   constructor(name: string, type: 'integer' | 'instant', read: (text: string) => TypedValue<bigint>) {
-    this.element = elementOf(name, type);
+    super(name, type);
     this.#read = read;
     this.#mostPlainDigits = type === 'instant' ? 13 : 20;
   }
 
-  get bytes(): number {
-    return this.#store.bytes;
+  protected get bounds(): Bounds {
+    return this.store.integerBounds;
   }
 
   add(row: RowColumns, column: number): boolean {
     const start = (row.starts[column] as number) + 1;
     const end = (row.ends[column] as number) - 1;
     const isShort = row.kinds[column] === valueKind.plain && end - start <= this.#mostPlainDigits;
-    if (isShort && this.#store.addDigits(row.bytes, start, end)) return true;
+    if (isShort && this.store.addDigits(row.bytes, start, end)) return true;
     const { value, fits } = typedValue(row, column, this.#read);
-    if (value === null) this.#store.addNull();
-    else this.#store.add(value);
+    if (value === null) this.store.addNull();
+    else this.store.add(value);
     return fits;
-  }
-
-  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
-    this.#store.write(pages, dictionary);
-    return this.#store.integerBounds;
-  }
-
-  clear(): void {
-    this.#store.clear();
   }
 }
 
-class DecimalColumn implements ParquetColumn {
-  readonly element: SchemaElement;
-  readonly #store = new WordStore();
-
+class DecimalColumn extends WordColumn {
   constructor(name: string) {
-    this.element = elementOf(name, 'decimal');
+    super(name, 'decimal');
   }
 
-  get bytes(): number {
-    return this.#store.bytes;
+  protected get bounds(): Bounds {
+    return this.store.doubleBounds;
   }
 
   add(row: RowColumns, column: number): boolean {
     const { value, fits } = typedValue(row, column, decimalOf);
-    if (value === null) this.#store.addNull();
-    else this.#store.addDouble(value);
+    if (value === null) this.store.addNull();
+    else this.store.addDouble(value);
     return fits;
-  }
-
-  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
-    this.#store.write(pages, dictionary);
-    return this.#store.doubleBounds;
-  }
-
-  clear(): void {
-    this.#store.clear();
   }
 }
 

@@ -16,10 +16,9 @@ import { validText } from './json-text.ts';
 import { type ParquetColumn, parquetColumn, TextColumn } from './parquet-column.ts';
 import { type Codec, type ColumnChunk, ParquetFooter } from './parquet-footer.ts';
 import { type PagePacker, PageWriter } from './parquet-pages.ts';
-import { restBytes, writeRest } from './rest.ts';
-import { RowColumns } from './row-columns.ts';
+import { RowColumns, restBytes, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
-import { WordDictionary } from './word-dictionary.ts';
+import { WordDictionary } from './word-store.ts';
 
 /** Maximum memory of a row group in bytes, plus one row. */
 const usualGroupBytes = 4 * 1024 * 1024;

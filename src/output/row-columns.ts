@@ -5,7 +5,6 @@
  * If a name occurs twice in a row, the last one counts, as with JSON.parse. If two names that differ only in case mean the same
  * column, the second one counts as a member without a column.
  */
-
 import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
@@ -158,4 +157,22 @@ function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean 
     if (bytes[at + place] !== expected[place]) return false;
   }
   return true;
+}
+
+/** Maximum number of bytes by which the object exceeds the row. */
+export const restBytes = 2;
+
+/**
+ * Writes the members of a row without a column, or without their column's type, as one JSON object with unchanged values: the column for
+ * the rest. The object is written to the beginning of `target` and returns its end, or 0 if there are no members. `members` contains the range of
+ * each member in `bytes`, from its name to the end of its value: start, end, start, end…
+ */
+export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
+  let at = 0;
+  for (let index = 0; index < members.length; index += 2) {
+    target[at] = at === 0 ? char.objectStart : char.comma;
+    at += 1 + bytes.copy(target, at + 1, members[index], members[index + 1]);
+  }
+  if (at > 0) target[at++] = char.objectEnd;
+  return at;
 }

@@ -45,7 +45,7 @@ export class TextStore {
   }
 
   /** Adds a text. */
-  add(bytes: Buffer, start: number, end: number): void {
+  addText(bytes: Buffer, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }

@@ -2,8 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
-import { NdjsonFieldsEncoder } from '../../../src/output/ndjson-fields-encoder.ts';
+import { NdjsonEncoder, NdjsonFieldsEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { encoded, fieldNames, rowMembers, sorted, writings, writtenRow } from './rows.ts';
 
 const whole = (texts: readonly string[], chunkBytes?: number) =>

@@ -1,7 +1,7 @@
 /** Dictionaries of values of eight bytes: each is found again, and there is none where it would not pay. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WordDictionary } from '../../../src/output/word-dictionary.ts';
+import { WordDictionary } from '../../../src/output/word-store.ts';
 
 function halvesOf(values: readonly bigint[]): Int32Array {
   return new Int32Array(BigInt64Array.from(values).buffer);
