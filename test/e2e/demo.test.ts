@@ -75,8 +75,8 @@ describe('the demo', () => {
     // The three collectors of the first canary, and the 63 that can be upgraded.
     expect(row('66 upgrade tasks')).toBe('66 upgrade tasks, 7 of them failed.');
     // On a busy machine, the service can refuse requests for their rate, which costs one more request each.
-    expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ to create a task, \d+ to read one, \d+ to list\./);
-    expect(stdout).toMatch(/At most \d+ arrivals in any second \(the service allows 4\)/);
+    expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
+    expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toContain('2026-11-01T00:00:00Z to 2026-11-02T00:00:00Z: ');
     expect(row('Proven:')).toBe('Proven: 250,000 rows, each of them once.');
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d searches, \d+ pages of their results\./);
