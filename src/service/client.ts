@@ -24,12 +24,10 @@ import { decodeCreatedJob } from './jobs/decode-jobs.ts';
 import { JobClient, jobsPath } from './jobs/job-client.ts';
 import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
 import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
-import { Calls, type CallsOptions } from './requests/calls.ts';
+import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
 import { JobSession } from './requests/job-session.ts';
 import type { CollectorOperation } from './requests/operation.ts';
 import { TransportError } from './transport/transport.ts';
-
-export type ServiceClientOptions = CallsOptions;
 
 const upgradesPath = '/v1/collectors/upgrades';
 
@@ -38,13 +36,13 @@ interface UpgradeCall extends Call {
 }
 
 export class ServiceClient implements UpgradeService, SearchService {
-  readonly #calls: Calls;
+  readonly #exchange: Exchange;
   readonly #clock: Clock;
   readonly #pool = new StringPool();
   #areUpgradesOver = false;
 
-  constructor(options: ServiceClientOptions) {
-    this.#calls = new Calls(options);
+  constructor(options: ExchangeOptions) {
+    this.#exchange = new Exchange(options);
     this.#clock = options.clock;
   }
 
@@ -55,11 +53,11 @@ export class ServiceClient implements UpgradeService, SearchService {
 
   async createJob(order: JobOrder, options: CreateJobOptions = {}): Promise<Answer<OpenJob>> {
     const session = new JobSession(this.#clock);
-    const { value, ...answer } = await this.#calls.perform(
+    const { value, ...answer } = await this.#exchange.perform(
       { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), session },
       decodeCreatedJob,
     );
-    const job = new JobClient({ ...value, calls: this.#calls, session, createdAtMs: answer.sentAtMs });
+    const job = new JobClient({ ...value, exchange: this.#exchange, session, createdAtMs: answer.sentAtMs });
     return { ...answer, value: job };
   }
 
@@ -105,7 +103,7 @@ export class ServiceClient implements UpgradeService, SearchService {
       if (this.#areUpgradesOver) throw new TransportError('closed', 'the client has been closed');
       call.beforeSend?.();
     };
-    return this.#calls.perform({ ...call, beforeSend }, decode);
+    return this.#exchange.perform({ ...call, beforeSend }, decode);
   }
 }
 

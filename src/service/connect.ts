@@ -3,28 +3,16 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Environment } from '../base/proxy-environment.ts';
-import type { SecretText } from '../base/secret-text.ts';
-import type { KeyBudget } from './budget/request-slot.ts';
 import { ServiceClient } from './client.ts';
 import type { UpgradeService } from './collectors/upgrade-service.ts';
 import { SearchJobs } from './jobs/search-jobs.ts';
-import type { ServiceAddress } from './requests/service-address.ts';
-import type { SettingNames } from './requests/service-failure.ts';
+import type { ServiceSettings } from './requests/exchange.ts';
 import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
-/** Settings for one set of credentials. */
-export interface ConnectionSettings {
-  readonly address: ServiceAddress;
-  readonly accessId: string;
-  readonly accessKey: SecretText;
+export interface ConnectionSettings extends ServiceSettings {
   /** PEM. Replaces the certificate authorities of the machine. */
   readonly caCertificates: string | undefined;
-  /** Hosts that redirects may lead to: `host` or `host:port`. */
-  readonly allowedHosts: readonly string[];
-  readonly budget: KeyBudget;
-  /** Names of these settings in messages. Default: keys of a Secret. */
-  readonly names?: SettingNames;
 }
 
 export interface ServiceConnection {

@@ -6,7 +6,7 @@ import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
 import type { BodySink } from '../requests/answer-stream.ts';
 import type { Answer, CallOptions, MissingJob, NoSuchJob, Streaming } from '../requests/call.ts';
-import type { Calls } from '../requests/calls.ts';
+import type { Exchange } from '../requests/exchange.ts';
 import type { JobSession } from '../requests/job-session.ts';
 import type { JobOperation } from '../requests/operation.ts';
 import type { Outcome } from '../requests/outcome.ts';
@@ -29,7 +29,7 @@ export const jobsPath = '/v1/search/jobs';
 const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 
 export interface JobClientOptions extends CreatedJob {
-  readonly calls: Calls;
+  readonly exchange: Exchange;
   readonly session: JobSession;
   /** Monotonic sending time of the job's creation. */
   readonly createdAtMs: number;
@@ -38,7 +38,7 @@ export interface JobClientOptions extends CreatedJob {
 export class JobClient implements OpenJob {
   readonly id: string;
   readonly warning: string | undefined;
-  readonly #calls: Calls;
+  readonly #exchange: Exchange;
   readonly #session: JobSession;
   readonly #createdAtMs: number;
   /** `warning` of the creation, as received. */
@@ -52,7 +52,7 @@ export class JobClient implements OpenJob {
   constructor(options: JobClientOptions) {
     this.id = options.id;
     this.warning = withoutCookieNotice(options.warning);
-    this.#calls = options.calls;
+    this.#exchange = options.exchange;
     this.#session = options.session;
     this.#createdAtMs = options.createdAtMs;
     this.#heardAtMs = options.createdAtMs;
@@ -66,7 +66,7 @@ export class JobClient implements OpenJob {
 
   async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
     const { signal, dueMs, isProgressCheck, beforeSend } = options;
-    const answer = await this.#calls.perform(
+    const answer = await this.#exchange.perform(
       {
         ...this.#followUp('getJob', ''),
         signal,
@@ -88,12 +88,12 @@ export class JobClient implements OpenJob {
       },
     };
     const call = { ...this.#followUp('listMessages', `/messages?${parametersOf(query)}`), signal: options?.signal };
-    return this.#withNews(await this.#calls.perform(call, reading));
+    return this.#withNews(await this.#exchange.perform(call, reading));
   }
 
   async listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
     const call = { ...this.#followUp('listRecords', `/records?${parametersOf(query)}`), signal: options?.signal };
-    const answer = await this.#calls.perform(call, decodeRecordPage);
+    const answer = await this.#exchange.perform(call, decodeRecordPage);
     this.#heard(answer.sentAtMs);
     return this.#withNews(answer);
   }
@@ -107,7 +107,7 @@ export class JobClient implements OpenJob {
     };
     const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend, hadNoEffect };
     try {
-      return await this.#calls.perform(call, () => undefined);
+      return await this.#exchange.perform(call, () => undefined);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       if (error.code === notThere && error.sentAtMs !== undefined)

@@ -1,10 +1,9 @@
 /**
- * One request and its answer, with everything around it: connection, request slot, deadline, credentials, cookies and redirects.
- * The result is a complete successful answer, or a failure of the outcome table. A body can be read as a stream
+ * Performs calls of the service. A call is one request and its answer, with connection, request slot, deadline, credentials,
+ * cookies and redirects, repeated as the outcome table allows. The result is a complete successful answer, or a `ServiceError`. A body can be read as a stream
  * (`answer-stream.ts`); the slot is kept until its end.
  *
- * Invariant: each write has its own slot, which starts in the same turn of the event loop (B1, L1), and each slot ends. Repeated
- * requests are the task of `calls.ts`.
+ * Invariant: each write has its own slot, which starts in the same turn of the event loop (B1, L1), and each slot ends.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -26,28 +25,35 @@ import {
   type TransportResponse,
 } from '../transport/transport.ts';
 import { AnswerStream, HeldUpError } from './answer-stream.ts';
-import type { Call, Reading, Reply, Streaming } from './call.ts';
+import type { Answer, Call, Reading, Reply, Streaming } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
 import { operations } from './operation.ts';
-import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent } from './outcome.ts';
+import { type Outcome, outcomeOfAnswer, outcomeOfUnanswered, outcomeOfUnsent, treatmentOf } from './outcome.ts';
 import { isRedirect, newBaseAddress, type Redirect, resolveRedirect } from './redirect.ts';
 import { parseHttpDate, parseRetryAfter } from './retry-after.ts';
 import type { ServiceAddress } from './service-address.ts';
-import type { Failure } from './service-failure.ts';
+import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
 /** Maximum number of redirects for one call. */
 const maxHops = 3;
 
-export interface ExchangeOptions {
-  readonly transport: Transport;
-  readonly budget: KeyBudget;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+/** Settings for one set of credentials. */
+export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** Hosts as `host` or `host:port`, like `URL.host`. */
+  /** Hosts that redirects may lead to: `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
+  readonly budget: KeyBudget;
+  /** Names of these settings in messages. Default: keys of a Secret. */
+  readonly names?: SettingNames;
+}
+
+export interface ExchangeOptions extends ServiceSettings {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** `logfleet/<version>`. */
   readonly userAgent: string;
 }
 
@@ -94,8 +100,26 @@ export class Exchange {
     );
   }
 
-  /** Performs a call. Throws only errors of `beforeSend`, of the body's sink, and of the budget. */
-  async perform<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
+  /**
+   * Performs a call: sends as many requests as the outcome table allows. Throws a `ServiceError`, or an error of `beforeSend` or the
+   * body's sink. Never sleeps: the handling of the error tells the caller how long to wait.
+   */
+  async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
+    const timesSeen = new Map<Outcome, number>();
+    for (;;) {
+      const reply = await this.#exchange(call, reading);
+      if (reply.kind === 'answer') return reply.answer;
+      const { outcome } = reply.failure;
+      const seen = (timesSeen.get(outcome) ?? 0) + 1;
+      timesSeen.set(outcome, seen);
+      const { again, effect } = treatmentOf(call.operation, outcome);
+      if (seen > again) throw toServiceError(call.operation, reply.failure, this.#options.names);
+      if (effect === 'none') call.hadNoEffect?.();
+    }
+  }
+
+  /** Sends one request, and follows its redirects. */
+  async #exchange<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
     this.#calls += 1;
     try {
       const reply = await this.#follow(call, reading);

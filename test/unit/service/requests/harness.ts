@@ -6,7 +6,7 @@ import type { CreateTaskOptions } from '../../../../src/service/collectors/upgra
 import { JobClient } from '../../../../src/service/jobs/job-client.ts';
 import type { JobOrder, OpenJob, RowReceiver } from '../../../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
-import { Calls, type CallsOptions } from '../../../../src/service/requests/calls.ts';
+import { Exchange, type ExchangeOptions } from '../../../../src/service/requests/exchange.ts';
 import { JobSession } from '../../../../src/service/requests/job-session.ts';
 import { type JobOperation, jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
@@ -33,7 +33,7 @@ export function harness(steps: readonly Step[]): Harness {
   const clock = new VirtualClock();
   const transport = new ScriptedTransport(clock, steps);
   const budget = new RecordingBudget(clock);
-  const options: CallsOptions = {
+  const options: ExchangeOptions = {
     transport,
     budget,
     clock,
@@ -44,14 +44,14 @@ export function harness(steps: readonly Step[]): Harness {
     allowedHosts: ['other.test'],
     userAgent: 'logfleet/test',
   };
-  const calls = new Calls(options);
+  const exchange = new Exchange(options);
   const jobOf = (ageMs: number, setCookies: readonly string[] = [jobCookie]) => {
     const session = new JobSession(clock, options.address);
     session.cookies.store(new URL(`${home}/v1/search/jobs`), setCookies);
     return new JobClient({
       id: 'A1/B2',
       warning: creationNotice,
-      calls,
+      exchange,
       session,
       createdAtMs: clock.monotonic() - ageMs,
     });
