@@ -20,10 +20,9 @@ import type { Connect, ServiceConnection } from '../service/connect.ts';
 import type { SearchJobs } from '../service/jobs/search-jobs.ts';
 import { serviceIdOf } from '../service/requests/service-address.ts';
 import { AwaitedSecrets } from './awaited-secrets.ts';
-import { Budgets, type Spender } from './budgets.ts';
+import { Budgets, LeadershipRight, type Spender } from './budgets.ts';
 import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
-import { LeadershipRight } from './leadership-right.ts';
 
 export interface Account {
   /** Identity of the service: its normalised base URL. It marks ledgers (U1) and is the key of ownership (U13). */

@@ -7,9 +7,10 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { Leadership } from '../host/host.ts';
 import { defaultBudgetSettings, RequestBudget } from '../service/budget/request-budget.ts';
 import type { KeyBudget } from '../service/budget/request-slot.ts';
-import type { SendRight } from '../service/budget/send-right.ts';
+import type { SendRight, Term } from '../service/budget/send-right.ts';
 
 /** Budget that the requests of a Secret use, and the share of it that the Secret allows. */
 export interface Spender {
@@ -110,4 +111,33 @@ function smallest(limit: number, named: readonly (number | undefined)[]): number
 /** Key of a budget. Uses only the host, so a Secret with a corrected path keeps its budget. */
 function nameOf({ serviceId, user }: Spender): string {
   return `${new URL(serviceId).host} ${user}`;
+}
+
+/** Right to send requests to the service: a process may send only while it is the leader (L1). */
+export class LeadershipRight implements SendRight {
+  readonly #leadership: Leadership;
+  readonly #clock: Clock;
+  #term: Term | undefined;
+  readonly #unsubscribe: () => void;
+
+  constructor(leadership: Leadership, clock: Clock) {
+    this.#leadership = leadership;
+    this.#clock = clock;
+    // A term begins when leadership is announced, not with the first request.
+    this.#unsubscribe = leadership.subscribe(() => void this.current());
+    this.current();
+  }
+
+  current(): Term | undefined {
+    const leadership = this.#leadership;
+    if (!leadership.isLeader()) return undefined;
+    const number = leadership.term();
+    if (this.#term?.number === number) return this.#term;
+    this.#term = { number, sinceMs: this.#clock.monotonic(), tookOverByForce: leadership.tookOverByForce() };
+    return this.#term;
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
 }

@@ -2,60 +2,28 @@
  * Checks the manifest of a Secret that a resource uses for its credentials: required members and their form. Only the service can
  * tell whether the credentials are valid.
  */
-import { nearest } from '../api/did-you-mean.ts';
 import { error, explained, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
-import { readSecretMembers } from '../api/secret-manifest.ts';
+import { checkSecret } from '../api/secret-manifest.ts';
 import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
 import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
-const knownMembers = Object.keys(memberRules);
-const examples = {
+const examples: { readonly [M in (typeof requiredMembers)[number]]: string } = {
   baseURL: 'https://api.example.com/api',
   accessId: 'your access ID',
   accessKey: 'your access key',
-} as const satisfies { readonly [M in (typeof requiredMembers)[number]]: string };
+};
+const required = Object.fromEntries(
+  requiredMembers.map((name) => [name, `write it under stringData, as in ${name}: ${examples[name]}`]),
+);
 
 export function checkCredentialsSecret(secret: object): readonly Finding[] {
-  const { members, findings: unreadable } = readSecretMembers(secret as Readonly<Record<string, unknown>>);
-  const findings = [...unreadable];
-  const section = 'stringData' in secret ? 'stringData' : 'data';
-  for (const name of requiredMembers) {
-    if (members.has(name)) continue;
-    findings.push(
-      error([section, name], 'Required', 'is missing', `write it under stringData, as in ${name}: ${examples[name]}`),
-    );
-  }
-  for (const [name, { path, text }] of members) {
-    if (!isKnown(name)) findings.push(unknownMember(name, path));
-    else if (text !== undefined) findings.push(...checkMember(name, text.trim(), path));
-  }
-  return findings;
+  const rules = { required, known: Object.keys(memberRules), check: checkMember };
+  return checkSecret(secret as Readonly<Record<string, unknown>>, rules);
 }
 
-function isKnown(name: string): name is Member {
-  return Object.hasOwn(memberRules, name);
-}
-
-function unknownMember(name: string, path: JsonPath): Finding {
-  const meant = nearest(name, knownMembers);
-  return warning(
-    path,
-    'Unknown',
-    'logfleet has no such key',
-    `${meant ? `did you mean ${meant}?` : `the known keys are ${knownMembers.join(', ')}`}`,
-    'key',
-  );
-}
-
-function* checkMember(name: Member, text: string, path: JsonPath): Generator<Finding> {
-  if (text === '') {
-    // An optional member may be empty.
-    if (requiredMembers.some((required) => required === name))
-      yield error(path, 'Required', 'is empty', 'write its value');
-    return;
-  }
-  const rule: Rule<unknown> = memberRules[name];
+function* checkMember(name: string, text: string, path: JsonPath): Generator<Finding> {
+  const rule: Rule<unknown> = memberRules[name as Member];
   const parsed = rule(text);
   if (parsed.kind === 'problem') yield error(path, 'Invalid', ...explained(parsed.problem));
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);

@@ -1,4 +1,8 @@
-/** The schema of each kind. */
+/**
+ * Schema of each kind, and its defaults. Hosts without an API server fill in the defaults of every manifest, so reconcilers get the
+ * same input on all hosts. Validation is in `validation.ts`.
+ */
+
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
 import { searchExportSchema } from './generated/search-export-schema.ts';
 import type { KindName } from './kinds.ts';
@@ -12,4 +16,30 @@ const schemas: { readonly [K in KindName]: StructuralSchema } = {
 /** Returns the schema of a whole resource of this kind. */
 export function schemaOf(kind: KindName): StructuralSchema {
   return schemas[kind];
+}
+
+/**
+ * Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent, even if it has no default.
+ */
+export function applyDefaults<R>(kind: KindName, resource: R): R {
+  return withDefaults(schemaOf(kind), resource) as R;
+}
+
+function withDefaults(schema: StructuralSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items ? value.map((item) => withDefaults(items, item)) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const filled: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const memberSchema = schema.properties?.[name] ?? schema.additionalProperties;
+    if (memberSchema === undefined) filled[name] = member;
+    else if (member !== null) filled[name] = withDefaults(memberSchema, member);
+  }
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    if (member.default === undefined || filled[name] !== undefined) continue;
+    filled[name] = withDefaults(member, structuredClone(member.default));
+  }
+  return filled;
 }

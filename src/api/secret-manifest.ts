@@ -1,11 +1,12 @@
 /**
  * Reads the members of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes precedence.
+ * Checks the members of a Secret by rules of its user.
  *
- * Invariant: no finding contains a secret value. Callers decide which members are required.
+ * Invariant: no finding contains a secret value.
  */
-
 import { isRecord } from '../base/record.ts';
-import { error, type Finding, type FindingReason } from './finding.ts';
+import { nearest } from './did-you-mean.ts';
+import { error, type Finding, type FindingReason, warning } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
@@ -57,4 +58,40 @@ function decodeBase64(text: string): string | undefined {
   const bare = text.replaceAll(/\s/g, '');
   if (bare.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return undefined;
   return Buffer.from(bare, 'base64').toString('utf8');
+}
+
+export interface SecretRules {
+  /** Remedy for each required member that is missing. */
+  readonly required: Readonly<Record<string, string>>;
+  /** Names of all members, including required ones. */
+  readonly known: readonly string[];
+  /** Checks the value of a member that is not empty. */
+  readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;
+}
+
+/** Returns findings about missing, unknown, empty and invalid members of a Secret manifest. */
+export function checkSecret(
+  secret: Readonly<Record<string, unknown>>,
+  { required, known, check = () => [] }: SecretRules,
+): readonly Finding[] {
+  const { members, findings: unreadable } = readSecretMembers(secret);
+  const findings = [...unreadable];
+  const section = 'stringData' in secret ? 'stringData' : 'data';
+  for (const [name, remedy] of Object.entries(required)) {
+    if (!members.has(name)) findings.push(error([section, name], 'Required', 'is missing', remedy));
+  }
+  for (const [name, { path, text }] of members) {
+    if (!known.includes(name)) findings.push(unknownMember(name, known, path));
+    else if (text?.trim()) findings.push(...check(name, text.trim(), path));
+    // An optional member may be empty.
+    else if (text !== undefined && Object.hasOwn(required, name))
+      findings.push(error(path, 'Required', 'is empty', 'write its value'));
+  }
+  return findings;
+}
+
+function unknownMember(name: string, known: readonly string[], path: JsonPath): Finding {
+  const meant = nearest(name, known);
+  const remedy = meant === undefined ? `the known keys are ${known.join(', ')}` : `did you mean ${meant}?`;
+  return warning(path, 'Unknown', 'logfleet has no such key', remedy, 'key');
 }

@@ -17,8 +17,7 @@ import { checkMetadata } from './metadata-check.ts';
 import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
-import { applyDefaults } from './schema-defaults.ts';
-import { schemaOf } from './schemas.ts';
+import { applyDefaults, schemaOf } from './schemas.ts';
 
 /** Kind of a logfleet document in any version. Undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseManifestFile } from '../../src/api/manifest-file.ts';
-import { applyDefaults } from '../../src/api/schema-defaults.ts';
+import { applyDefaults } from '../../src/api/schemas.ts';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { type CorpusManifest, readCorpus } from '../corpus/corpus.ts';
 import { type ApiAnswer, controlPlane, createNamespace } from '../support/control-plane.ts';

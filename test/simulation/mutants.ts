@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
       },
       // The transport checks the lease as well (L1).
       {
-        file: 'account/leadership-right.ts',
+        file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
         replace: 'if (!leadership.isLeader()) return this.#term;',
       },

@@ -10,7 +10,7 @@ import { error, type Finding, fileError, type PlacedFinding, type Position, plac
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, parseManifestFile } from '../../api/manifest-file.ts';
 import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
-import { applyDefaults } from '../../api/schema-defaults.ts';
+import { applyDefaults } from '../../api/schemas.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
 import { isRecord } from '../../base/record.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyDefaults } from '../../../src/api/schema-defaults.ts';
+import { applyDefaults } from '../../../src/api/schemas.ts';
 
 const smallest = {
   credentialsSecretRef: { name: 'log-service' },
