@@ -31,6 +31,7 @@ export interface DecodedResource {
 }
 
 export interface DecodedSecret {
+  readonly kind: 'Secret';
   readonly key: ResourceKey;
   /** Namespace that the manifest names, or undefined if it names none. */
   readonly ownNamespace: string | undefined;
@@ -165,7 +166,13 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
   if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key, problem: decoding.problems[known] });
   else {
     const ownNamespace = isRecord(value.metadata) && value.metadata.namespace !== undefined ? key.namespace : undefined;
-    decoding.secrets.push({ key, ownNamespace, members: hidden(members), position: document.locate([]) });
+    decoding.secrets.push({
+      kind: 'Secret',
+      key,
+      ownNamespace,
+      members: hidden(members),
+      position: document.locate([]),
+    });
   }
 }
 

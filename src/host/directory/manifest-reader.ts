@@ -74,8 +74,7 @@ interface ManifestReaderOptions {
 interface Gathering {
   readonly known: KnownBefore;
   readonly takesUnfinished: boolean;
-  readonly resources: Map<string, Found<DecodedResource>[]>;
-  readonly secrets: Map<string, Found<DecodedSecret>[]>;
+  readonly found: Found<DecodedResource | DecodedSecret>[];
   readonly settings: FoundSettings[];
   readonly requests: Map<string, Request>;
   readonly problems: PlacedFinding[];
@@ -84,6 +83,12 @@ interface Gathering {
   /** Files, folders and directories whose content is not completely known. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
+}
+
+/** Version of a file, and the monotonic time at which it was first seen. */
+interface Sighting {
+  readonly version: string;
+  readonly sinceMs: number;
 }
 
 interface KnownFile {
@@ -96,7 +101,7 @@ export class ManifestReader {
   /** The last decoding of each file that still exists. */
   #decoded = new Map<string, KnownFile>();
   /** When each file was first seen with its current content. */
-  #seen = new Map<string, { readonly content: string; readonly sinceMs: number }>();
+  #seen = new Map<string, Sighting>();
   readonly #memories = new Map<string, Map<string, FileMemory>>();
   readonly #changedMemories = new Set<string>();
 
@@ -122,33 +127,40 @@ export class ManifestReader {
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
-      ...{ known, takesUnfinished, isUnfinished: false },
-      ...{ resources: new Map(), secrets: new Map(), settings: [], requests: new Map() },
-      ...{ problems: [], folders: [], refused: [], unclear: [] },
+      ...{ known, takesUnfinished, isUnfinished: false, requests: new Map() },
+      ...{ found: [], settings: [], problems: [], folders: [], refused: [], unclear: [] },
     };
-    const before = this.#decoded;
+    const [before, seenBefore] = [this.#decoded, this.#seen];
     this.#decoded = new Map();
+    this.#seen = new Map();
     for (const directory of this.#options.directories) {
       const scan = await this.#scan(directory, gathered);
       gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
       for (const file of scan?.files ?? []) {
-        const decoded = this.#decode(directory, file, before.get(join(directory, file.path)), gathered);
+        const path = join(directory, file.path);
+        const isQuiet = this.#isQuiet(path, file.content, seenBefore.get(path));
+        const decoded = this.#decode(directory, file, isQuiet, before.get(path), gathered);
         if (decoded) gather(gathered, directory, file.path, decoded);
       }
-      if (scan) this.#forgetFiles(directory, scan.files, known);
+      if (scan) this.#dropMemories(directory, scan.files, known);
       await gatherRequests(gathered, directory);
     }
     return this.#conclude(gathered);
   }
 
   #conclude(gathered: Gathering): Reading {
-    refuseDoubles(gathered, gathered.resources);
-    refuseDoubles(gathered, gathered.secrets);
-    const refused = new Set(gathered.refused.map(({ kind, key }) => identify(kind, key)));
+    refuseDoubles(gathered);
+    const refused = new Set(gathered.refused.map(idOf));
     const isUnclear = (place: Place) => gathered.unclear.some((unclear) => isAtOrBelow(place, unclear));
     const { settings, requests, problems, folders, isUnfinished } = gathered;
-    const resources = singles(gathered.resources);
-    const secrets = singles(gathered.secrets);
+    const resources = new Map<string, Found<DecodedResource>>();
+    const secrets = new Map<string, Found<DecodedSecret>>();
+    for (const { decoded, ...place } of gathered.found) {
+      const id = idOf(decoded);
+      if (refused.has(id)) continue;
+      if (decoded.kind === 'Secret') secrets.set(id, { decoded, ...place });
+      else resources.set(id, { decoded, ...place });
+    }
     const found = new Set([...resources.keys(), ...secrets.keys(), ...settings.map(identifySettings)]);
     return {
       ...{ resources, secrets, settings, requests, problems, folders, isUnfinished, isUnclear },
@@ -158,7 +170,7 @@ export class ManifestReader {
   }
 
   #holdsOf({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly Hold[] {
-    const unknown = refused.filter(({ kind, key }) => known.placeOf(identify(kind, key)) === undefined);
+    const unknown = refused.filter((each) => known.placeOf(idOf(each)) === undefined);
     const ofDocuments = unknown.flatMap(({ directory, manifest, problem }): readonly Hold[] =>
       problem ? [{ directory, manifest, problem, mayPause: false }] : [],
     );
@@ -183,7 +195,7 @@ export class ManifestReader {
       return await scanManifests(directory);
     } catch (error) {
       const problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
-      refuseWhole(gathered, { directory, manifest: '' }, unusable(directory, problem, 'mount it or make it readable'));
+      gather(gathered, directory, '', unreadable(directory, problem, 'mount it or make it readable'));
       return undefined;
     }
   }
@@ -191,15 +203,15 @@ export class ManifestReader {
   #decode(
     directory: string,
     { path, content }: ScannedFile,
+    isQuiet: boolean,
     before: KnownFile | undefined,
     gathered: Gathering,
   ): DecodedFile | undefined {
     const file = join(directory, path);
     if ('failure' in content) {
       if (before) this.#decoded.set(file, before);
-      return unreadable(unusable(file, `cannot be read (${content.failure})`, 'make it readable, or delete it'));
+      return unreadable(file, `cannot be read (${content.failure})`, 'make it readable, or delete it');
     }
-    const isQuiet = this.#isQuiet(file, content);
     if (before && (!isQuiet || Buffer.compare(before.bytes, content.bytes) === 0)) {
       gathered.isUnfinished ||= !isQuiet;
       this.#decoded.set(file, before);
@@ -208,7 +220,7 @@ export class ManifestReader {
     if (!isQuiet) {
       gathered.isUnfinished = true;
       if (!gathered.takesUnfinished) return undefined;
-      return unreadable(unusable(file, 'keeps changing while it is read', 'wait until it is written'));
+      return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
     }
     const decoded = this.#decodeText(directory, path, content.bytes, gathered.known.previousOf);
     this.#decoded.set(file, { bytes: content.bytes, file: decoded });
@@ -220,7 +232,7 @@ export class ManifestReader {
     const read = decodeManifestText(bytes);
     if ('refusal' in read) return decodeManifest(file, bytes, previousOf);
     const memory = this.#memoryOf(directory).get(path);
-    if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return unreadable(cutOff(file, read.text));
+    if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return cutOff(file, read.text);
     const decoded = decodeManifest(file, read.text, previousOf);
     if (decoded.unclear === undefined) {
       this.#memoryOf(directory).set(path, { ...idsIn(decoded, directory, path), print: printOf(read.text) });
@@ -233,27 +245,19 @@ export class ManifestReader {
    * Returns whether a file has stayed unchanged for `quietMs`. Uses the time of the file, or the time since its content was first seen if
    * the clocks differ.
    */
-  #isQuiet(file: string, { bytes, changedAtMs }: FileContent): boolean {
+  #isQuiet(file: string, content: ScannedFile['content'], before: Sighting | undefined): boolean {
     const { clock, isOperator } = this.#options;
-    if (!isOperator) return true;
-    const content = `${changedAtMs} ${bytes.length}`;
+    if (!isOperator || 'failure' in content) return true;
+    const version = `${content.changedAtMs} ${content.bytes.length}`;
     const nowMs = clock.monotonic();
-    const seen = this.#seen.get(file);
-    const sinceMs = seen?.content === content ? seen.sinceMs : nowMs;
-    this.#seen.set(file, { content, sinceMs });
-    return Math.max(clock.now() - changedAtMs, nowMs - sinceMs) >= quietMs;
+    const sinceMs = before?.version === version ? before.sinceMs : nowMs;
+    this.#seen.set(file, { version, sinceMs });
+    return Math.max(clock.now() - content.changedAtMs, nowMs - sinceMs) >= quietMs;
   }
 
   /** Drops the memory of a removed file when none of the file's objects is known any more. */
-  #forgetFiles(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
+  #dropMemories(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
-    for (const file of this.#seen.keys()) {
-      if (
-        isAtOrBelow({ directory: file, manifest: '' }, { directory, manifest: '' }) &&
-        !present.has(relative(directory, file))
-      )
-        this.#seen.delete(file);
-    }
     for (const [manifest, { ids }] of this.#memoryOf(directory)) {
       const stoodThere = (id: string) => {
         const place = known.placeOf(id);
@@ -282,12 +286,11 @@ function isAtOrBelow(place: Place, outer: Place): boolean {
 
 function idsIn(file: DecodedFile, directory: string, manifest: string): Pick<FileMemory, 'ids' | 'refused'> {
   const all = [
-    ...file.resources.map(({ kind, key }) => identify(kind, key)),
-    ...file.secrets.map(({ key }) => identify('Secret', key)),
+    ...[...file.resources, ...file.secrets].map(idOf),
     ...(file.settings.length > 0 ? [identifySettings({ directory, manifest })] : []),
   ];
   const doubled = all.filter((id, index) => all.indexOf(id) !== index);
-  const refused = [...file.refused.map(({ kind, key }) => identify(kind, key)), ...doubled];
+  const refused = [...file.refused.map(idOf), ...doubled];
   return { ids: all.filter((id) => !refused.includes(id)), refused };
 }
 
@@ -299,10 +302,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
     gathered.unclear.push({ ...place, problem, isWhole: decoded.unclear === 'whole' });
   }
   for (const refused of decoded.refused) gathered.refused.push({ ...refused, ...place });
-  for (const resource of decoded.resources)
-    add(gathered.resources, identify(resource.kind, resource.key), { decoded: resource, ...place });
-  for (const secret of decoded.secrets)
-    add(gathered.secrets, identify('Secret', secret.key), { decoded: secret, ...place });
+  for (const each of [...decoded.resources, ...decoded.secrets]) gathered.found.push({ decoded: each, ...place });
   for (const { paused } of decoded.settings) {
     const pause = readPause(paused);
     const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
@@ -311,56 +311,28 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-function add<D>(found: Map<string, D[]>, id: string, entry: D): void {
-  found.set(id, [...(found.get(id) ?? []), entry]);
-}
-
-function singles<D>(found: ReadonlyMap<string, readonly D[]>): ReadonlyMap<string, D> {
-  return new Map([...found].flatMap(([id, [first]]) => (first ? [[id, first] as const] : [])));
-}
-
 /** Refuses objects that have manifests in two places, valid or not. */
-function refuseDoubles<D extends DecodedResource | DecodedSecret>(
-  gathered: Gathering,
-  found: Map<string, Found<D>[]>,
-): void {
-  const refused = new Map(gathered.refused.map((each) => [identify(each.kind, each.key), each]));
-  for (const [id, entries] of found) {
-    const bad = refused.get(id);
-    const [first, ...others] = entries;
+function refuseDoubles({ found, refused, problems }: Gathering): void {
+  const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
+  for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
+    const bad = refusedBefore.get(id);
     if (!first || (others.length === 0 && !bad)) continue;
-    found.delete(id);
-    for (const entry of others.length > 0 ? others : entries) {
-      const other = others.length > 0 ? describe(first) : join(bad?.directory ?? '', bad?.manifest ?? '');
-      const problem = doubled(id, entry, other);
-      gathered.problems.push(problem);
-      gathered.refused.push({
-        ...kindAndKey(entry.decoded),
-        directory: entry.directory,
-        manifest: entry.manifest,
-        problem,
-      });
+    const other =
+      others.length > 0 || !bad
+        ? `${join(first.directory, first.manifest)}:${first.decoded.position.line}`
+        : join(bad.directory, bad.manifest);
+    for (const { decoded, directory, manifest } of others.length > 0 ? others : [first]) {
+      const what = `${id.replace('/', ' ')} is also in ${other}, so neither of the two is used`;
+      const file = join(directory, manifest);
+      const problem = { ...fileError(file, 'Duplicate', what, 'rename or delete one of them'), ...decoded.position };
+      problems.push(problem);
+      refused.push({ kind: decoded.kind, key: decoded.key, directory, manifest, problem });
     }
   }
 }
 
-function kindAndKey(decoded: DecodedResource | DecodedSecret): Pick<RefusedDocument, 'kind' | 'key'> {
-  return { kind: 'kind' in decoded ? decoded.kind : 'Secret', key: decoded.key };
-}
-
-function doubled(
-  id: string,
-  { directory, manifest, decoded }: Found<DecodedResource | DecodedSecret>,
-  other: string,
-): PlacedFinding {
-  const name = id.replace('/', ' ');
-  const problem = `${name} is also in ${other}, so neither of the two is used`;
-  const file = join(directory, manifest);
-  return { ...fileError(file, 'Duplicate', problem, 'rename or delete one of them'), ...decoded.position };
-}
-
-function describe({ directory, manifest, decoded: { position } }: Found<DecodedResource | DecodedSecret>): string {
-  return `${join(directory, manifest)}:${position.line}`;
+function idOf({ kind, key }: Pick<RefusedDocument, 'kind' | 'key'>): string {
+  return identify(kind, key);
 }
 
 async function gatherRequests(gathered: Gathering, directory: string): Promise<void> {
@@ -368,13 +340,8 @@ async function gatherRequests(gathered: Gathering, directory: string): Promise<v
   for (const request of requests) gathered.requests.set(identify(request.kind, request), request);
   if (settings) gathered.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
-    gathered.problems.push(
-      unusable(
-        file,
-        'is not a valid request',
-        'delete it, and run the command again: logfleet pause or logfleet resume',
-      ),
-    );
+    const remedy = 'delete it, and run the command again: logfleet pause or logfleet resume';
+    gathered.problems.push(fileError(file, 'Unreadable', 'is not a valid request', remedy));
   }
 }
 
@@ -384,23 +351,15 @@ function foundRequest(directory: string, { paused, writer }: SettingsRequest): F
   return { directory, manifest, pausedBy: paused ? author : undefined, source: 'request' };
 }
 
-function refuseWhole(gathered: Gathering, place: Place, problem: PlacedFinding): void {
-  gathered.problems.push(problem);
-  gathered.unclear.push({ ...place, problem, isWhole: true });
+function unreadable(file: string, problem: string, remedy: string, line = 1): DecodedFile {
+  const problems = [{ ...fileError(file, 'Unreadable', problem, remedy), line }];
+  return { resources: [], secrets: [], settings: [], refused: [], problems, unclear: 'whole' };
 }
 
-function unreadable(problem: PlacedFinding): DecodedFile {
-  return { resources: [], secrets: [], settings: [], refused: [], problems: [problem], unclear: 'whole' };
-}
-
-function cutOff(file: string, text: string): PlacedFinding {
+function cutOff(file: string, text: string): DecodedFile {
   const problem = 'the file ends here and lacks its former end, so it is probably truncated';
   const remedy = 'write the whole file, or confirm the new end with a comment as the last line, such as # end';
-  return { ...unusable(file, problem, remedy), line: text.split('\n').length };
-}
-
-function unusable(file: string, problem: string, remedy: string): PlacedFinding {
-  return fileError(file, 'Unreadable', problem, remedy);
+  return unreadable(file, problem, remedy, text.split('\n').length);
 }
 
 /** A file, or a folder that cannot be listed. */
