@@ -28,8 +28,8 @@ const userMembers = new Set([
 ]);
 
 interface PlainClusterOptions {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Home directory of the user. */
   readonly home?: string;
@@ -88,15 +88,8 @@ async function credentialsOf(directory: string, cluster: Members, user: Members)
     await read(user, 'client-key'),
   ];
   const servername = textOf(cluster, 'tls-server-name');
-  const isSkipped = cluster['insecure-skip-tls-verify'] === true;
   return {
-    connection: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(servername === undefined ? {} : { servername }),
-      rejectUnauthorized: !isSkipped,
-    },
+    connection: { ca, cert, key, servername, rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true },
     headers: headersOf(user),
   };
 }
@@ -157,15 +150,10 @@ export async function chooseCluster(
   cwd: string,
   instead: string,
 ): Promise<ClusterConnection> {
-  const chosen = {
-    ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
-    ...(context === undefined ? {} : { context }),
-  };
+  const chosen = { kubeconfig: kubeconfig && resolve(cwd, kubeconfig), context };
   try {
-    return await connectToCluster({
-      ...chosen,
-      plain: await readPlainCluster({ ...chosen, environment: process.env }),
-    });
+    const plain = await readPlainCluster({ ...chosen, environment: process.env });
+    return await connectToCluster({ ...chosen, plain });
   } catch (error) {
     if (!hasCode(error, 'host.noCluster')) throw error;
     const { code, handling, message } = error;

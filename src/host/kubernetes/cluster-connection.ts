@@ -13,9 +13,9 @@ import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } fr
 
 export interface ClusterOptions {
   /** Path of a kubeconfig. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** The cluster of both options, if it could be read without client-node. */
   readonly plain?: ClusterTarget | undefined;
 }
@@ -110,15 +110,8 @@ async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> 
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  const text = (value: unknown) => (value === undefined ? undefined : String(value));
   const { ca, cert, key, servername, rejectUnauthorized } = options;
-  return {
-    headers,
-    connection: {
-      ...(ca === undefined ? {} : { ca: String(ca) }),
-      ...(cert === undefined ? {} : { cert: String(cert) }),
-      ...(key === undefined ? {} : { key: String(key) }),
-      ...(servername === undefined ? {} : { servername: String(servername) }),
-      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized: rejectUnauthorized === true }),
-    },
-  };
+  const names = { ca: text(ca), cert: text(cert), key: text(key), servername: text(servername) };
+  return { headers, connection: { ...names, rejectUnauthorized: rejectUnauthorized as boolean | undefined } };
 }

@@ -52,11 +52,11 @@ export interface KubeApi {
 
 /** Connection options for Node's TLS. */
 export interface ConnectionOptions {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly servername?: string | undefined;
+  readonly rejectUnauthorized?: boolean | undefined;
 }
 
 export interface ClusterCredentials {
