@@ -9,7 +9,7 @@ import type { Health } from '../controller/health.ts';
 import { pausedByOf, pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
-import type { Decision } from './decide.ts';
+import { areCountsCurrent, type Decision, figuresOf } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
 import { recheckMs } from './next-look.ts';
@@ -41,7 +41,7 @@ export class Applier {
     else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
     posting.acknowledge(heard.posted);
     tasks.acknowledge(heard.tasks);
-    for (const look of decision.looks) duration.learn(look);
+    for (const sample of decision.durations) duration.learn(sample);
     const { generation } = policy.metadata;
     const moreWait = decision.post.length >= input.observation.room;
     posting.post(bound.account.service, {
@@ -54,7 +54,8 @@ export class Applier {
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
-    const { essentials, figures, health, requeueAfterMs, settled } = decision;
+    const { essentials, health, requeueAfterMs, settled } = decision;
+    const figures = () => figuresOf(input, decision);
     const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
     // A policy at rest whose status is already correct does not wait. It decides again when one of its collectors gets another
     // owner (U9).
@@ -64,7 +65,7 @@ export class Applier {
       if (isUntold) return requeue(requeueAfterMs, false);
     }
     // The next decision counts again and has nothing to write, so its counts stay correct.
-    this.#isOutdated = !decision.isCurrent();
+    this.#isOutdated = !areCountsCurrent(input, decision);
     if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
     // A directory run that ends writes its last figures.

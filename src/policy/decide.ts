@@ -35,12 +35,13 @@ import { needsLedger } from './ledger/ledger-need.ts';
 import { headerAfter } from './ledger/rollout-header.ts';
 import { PendingChanges } from './members/pending-changes.ts';
 import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
-import { applyAnnotations } from './rollout/annotation-actions.ts';
-import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
-import { isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
+import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
+import { areStagesEnded, evaluate, type RolloutState } from './rollout/rollout-state.ts';
+import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
+import type { NextWindow } from './schedule/maintenance-calendar.ts';
 import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
-import { healthOf } from './status/health.ts';
+import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 import { measureThroughput } from './status/throughput.ts';
 
 /** Figures of the status, and the rollout with its estimated end when there is one. */
@@ -56,20 +57,17 @@ export interface Decision extends LedgerChange {
   readonly post: readonly Entry[];
   /** Listings and tasks to read. */
   readonly watch: ReadPlan;
-  /** What the collectors of later stages wait for; undefined when they wait for nothing. */
-  readonly gate: Gate | undefined;
+  /** State of the rollout, with the header that is written. */
+  readonly state: RolloutState;
   /** Observed durations of upgrades. */
-  readonly looks: readonly DurationSample[];
+  readonly durations: readonly DurationSample[];
   readonly health: Health;
   /** Status without its figures. */
   readonly essentials: Essentials;
-  /** Computes counts, samples and the estimated end. Called only when a status is due, because it walks over the whole ledger. */
-  readonly figures: () => FiguresNow;
-  /**
-   * Whether the counts in the messages are still correct (H3). An end that was written may have given a collector to another policy
-   * (U13).
-   */
-  readonly isCurrent: () => boolean;
+  /** Counts of members, and their number, with the changes of this decision. */
+  readonly fleet: { readonly counts: Counts; readonly matched: number };
+  /** Number of attempts in progress that are withdrawn because they were never sent. */
+  readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
   /** Whether only changes matter until `requeueAfterMs`. A sweep that shows nothing new then needs no decision. */
@@ -80,30 +78,114 @@ export interface Decision extends LedgerChange {
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
-  const { policy, ledger, memberIndex, observation, calendar, now } = input;
+  const { pendingChanges, durations, applied } = applyEvidence(input);
+  const found = admitAll(input, pendingChanges, applied);
+  const { state, admission, watch } = found;
+  const unsent = found.refusal === undefined && state.header.stop === undefined ? 0 : input.observation.unsent;
+  const fleet = { counts: pendingChanges.counts(), matched: pendingChanges.matched };
+  const counts = withdrawn(fleet.counts, unsent);
+  const wait = waitOf(found);
+  const health = healthOf(healthInput(input, found, { counts, matched: fleet.matched }, wait));
+  const header = headerOf(input, found, health, counts);
+  const changes = pendingChanges.changes();
+  const { observation, ledger } = input;
+  const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
+  const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
+  // A stage has started, or a person has retried: the next decision goes on from there.
+  const isFollowed = state.started !== undefined || applied.retried;
+  const isOver = isSettled(input, health, pendingChanges.openCount, counts) || isLeftToPeople(found, health);
+  return {
+    changes,
+    header,
+    started: state.started ?? [],
+    needsLedger: isLedgerNeeded,
+    post: admission.post,
+    watch,
+    state: { ...state, header },
+    durations,
+    health,
+    essentials: describeEssentials({
+      policy: input.policy,
+      header,
+      isLedgerNeeded,
+      health,
+      counts,
+      state,
+      window,
+      overlap: observation.overlap,
+      waitingFor: wait?.waitingFor,
+      wallMs: input.now.wallMs,
+    }),
+    fleet,
+    unsent,
+    requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found, window),
+    settled: !isFollowed && isOver,
+    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pendingChanges, counts, watch),
+  };
+}
+
+/**
+ * Counts, samples and the estimated end for the status. Called only when a status is due, because it walks over the whole ledger. The
+ * result is the same before and after the decision was written.
+ */
+export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
+  const { policy, ledger, memberIndex } = input;
+  const { health, essentials, state, unsent } = decision;
+  const pendingChanges = new PendingChanges(ledger, memberIndex, decision.changes);
+  const endMs = health.reconciling ? estimateEndMs(input, pendingChanges, state) : undefined;
+  const figures = describeFigures({ memberIndex, pendingChanges, unsent, health, spec: policy.spec, state });
+  return { ...figures, ...withEnd(essentials, endMs) };
+}
+
+/**
+ * Whether the counts in the messages are still correct after the decision was written (H3). An end that was written may have given a
+ * collector to another policy (U13).
+ */
+export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
+  const now = new PendingChanges(ledger, memberIndex, changes);
+  return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
+}
+
+/** Results of the decision so far, with the changes that they cause. */
+interface Found extends DecisionSoFar {
+  readonly watch: ReadPlan;
+}
+
+/** Applies new evidence and annotations to the ledger's entries and header. */
+function applyEvidence(input: DecideInput) {
+  const { policy, ledger, memberIndex, observation, now } = input;
   const pendingChanges = new PendingChanges(ledger, memberIndex);
-  const looks = settleAll(input, pendingChanges);
+  const durations = settleAll(input, pendingChanges);
   const applied = applyAnnotations(policy, ledger.header, now.wallMs);
   settleByRows(input, pendingChanges);
   forgetUnselected(input, pendingChanges);
   if (applied.retried) forgive(input, pendingChanges);
   if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pendingChanges);
+  return { pendingChanges, durations, applied };
+}
+
+/** Evaluates the rollout, then admits attempts and plans reads. */
+function admitAll(input: DecideInput, pendingChanges: PendingChanges, applied: AppliedAnnotations): Found {
+  const { policy, ledger, observation, calendar, now } = input;
   const known = { observation, stop: undefined, calendar, now };
   const state = evaluate(input, pendingChanges, {
     header: pendingChanges.counted(applied.header),
     retried: applied.retried,
     mayStart: refusalOfAll(policy, known) === undefined,
   });
-  const { stop } = state.header;
-  const refusal = refusalOfAll(policy, { ...known, stop });
+  const refusal = refusalOfAll(policy, { ...known, stop: state.header.stop });
   const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, pendingChanges, state));
   const watch = planReads(input, pendingChanges, admission, state.sweepFromMs);
-  const unsent = refusal === undefined && stop === undefined ? 0 : observation.unsent;
-  const [counted, matched] = [pendingChanges.counts(), pendingChanges.matched];
-  const counts = withdrawn(counted, unsent);
-  const found = { refusal, admission, state, pendingChanges, now };
-  const wait = waitOf(found);
-  const health = healthOf({
+  return { refusal, admission, state, watch, pendingChanges, now };
+}
+
+function healthInput(
+  { policy, ledger, memberIndex, observation, calendar }: DecideInput,
+  { state, pendingChanges }: Found,
+  fleet: Pick<Fleet, 'counts' | 'matched'>,
+  wait: RolloutWait | undefined,
+): HealthInput {
+  return {
     spec: policy.spec,
     policiesHold: observation.policiesHold,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
@@ -112,74 +194,38 @@ export function decide(input: DecideInput): Decision {
     awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
-    fleet: { counts, matched, leftAlone: countLeftAlone(memberIndex, pendingChanges) },
+    fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pendingChanges) },
     ledgerFull: observation.ledgerFull,
     wait,
     state,
-  });
-  const selection = selectionAfter(input, pendingChanges);
+  };
+}
+
+/** The header that is written: with attempt numbers, selection, and the completion of the rollout. */
+function headerOf(
+  input: DecideInput,
+  { state, admission, pendingChanges }: Found,
+  health: Health,
+  counts: Counts,
+): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
   const isStaged = state.header.stages !== undefined;
-  const header = headerAfter(state.header, {
+  return headerAfter(state.header, {
     attempts: admission.attempts,
-    selection,
+    selection: selectionAfter(input, pendingChanges),
     counts,
     isUpdated,
-    isOver: areStagesEnded(policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
-    wallMs: now.wallMs,
+    isOver: areStagesEnded(input.policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
+    wallMs: input.now.wallMs,
   });
-  const { overlap } = observation;
-  const { wallMs } = now;
-  const window = calendar.nextWindow(wallMs, memberIndex.timeZones());
-  const changes = pendingChanges.changes();
-  const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
-  const essentials = describeEssentials({
-    policy,
-    header,
-    isLedgerNeeded,
-    health,
-    counts,
-    overlap,
-    waitingFor: wait?.waitingFor,
-    state,
-    window,
-    wallMs,
-  });
-  const calendarMs = policy.spec.maintenance
-    ? Math.min(wallMs + longestCalendarMs, window?.endMs ?? Infinity)
-    : Infinity;
-  // A stage has started, or a person has retried: the next decision goes on from there.
-  const isFollowed = state.started !== undefined || applied.retried;
-  const nextMs = Math.min(watch.nextMs, nextStartMs(found)) - now.monotonicMs;
-  return {
-    changes,
-    header,
-    started: state.started ?? [],
-    needsLedger: isLedgerNeeded,
-    post: admission.post,
-    watch,
-    gate: state.gate,
-    looks,
-    health,
-    essentials,
-    figures: () => ({
-      ...describeFigures({
-        memberIndex,
-        pendingChanges,
-        unsent,
-        health,
-        spec: policy.spec,
-        state: { ...state, header },
-      }),
-      ...withEnd(essentials, health.reconciling ? estimateEndMs(input, pendingChanges, state) : undefined),
-    }),
-    isCurrent: () => pendingChanges.matched === matched && sameValue(pendingChanges.counts(), counted),
-    requeueAfterMs: isFollowed ? 0 : Math.min(nextMs, calendarMs - wallMs),
-    settled:
-      !isFollowed && (isSettled(input, health, pendingChanges.openCount, counts) || isLeftToPeople(found, health)),
-    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pendingChanges, counts, watch),
-  };
+}
+
+/** Ms until the next decision, when nothing changes before. */
+function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
+  const nextMs = Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs;
+  if (!policy.spec.maintenance) return nextMs;
+  return Math.min(nextMs, longestCalendarMs, (window?.endMs ?? Infinity) - now.wallMs);
 }
 
 /** Whether the next decision would leave the header unchanged. Each decision advances a stage by at most one step. */

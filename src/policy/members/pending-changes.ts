@@ -25,9 +25,11 @@ export class PendingChanges {
   readonly #upgraded = new Set<number | undefined>();
   #openDelta = 0;
 
-  constructor(ledger: Ledger, memberIndex: PolicyMemberIndex) {
+  /** @param changes changes of an earlier decision; absent for a new one */
+  constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
+    for (const { collectorId, entry } of changes) this.#changes.set(collectorId, entry);
   }
 
   entry(collectorId: string): Entry | undefined {

@@ -100,7 +100,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const stagesLeft = stagesAhead({
     spec: free.spec,
     header: decision.header,
-    gate: decision.gate,
+    gate: decision.state.gate,
     wallMs,
     leftIn: (stage) => {
       const { upgrades, counts, underWay } = members.stages.get(stage) ?? emptyStage();

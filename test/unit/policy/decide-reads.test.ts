@@ -90,7 +90,7 @@ describe('what ended teaches how long upgrades take', () => {
   const read = { count: 2, lastMs: 61_000, previousMs: 46_000 };
 
   test('by its task: ended by this read, and not yet by the one before', () => {
-    const { looks } = decided(one(), { tasks: succeeded, reads: new Map([['1', read]]), nowMs: 62_000 });
+    const { durations: looks } = decided(one(), { tasks: succeeded, reads: new Map([['1', read]]), nowMs: 62_000 });
     expect(looks).toEqual([{ endedByMs: 60_000, unendedAtMs: 45_000 }]);
   });
 
@@ -98,7 +98,7 @@ describe('what ended teaches how long upgrades take', () => {
     const bench = one();
     bench.listing.show(91_000, updatedFleet(1));
     bench.memberIndex.sync();
-    const { looks } = decided(bench, { reads: new Map([['1', read]]), nowMs: 92_000 });
+    const { durations: looks } = decided(bench, { reads: new Map([['1', read]]), nowMs: 92_000 });
     expect(looks).toEqual([{ endedByMs: 90_000, unendedAtMs: 60_000 }]);
   });
 
@@ -108,7 +108,7 @@ describe('what ended teaches how long upgrades take', () => {
     ['one whose beginning was not seen', one({ needsGrace: true }), { status: 'succeeded' }],
   ])('%s teaches nothing', (_, bench, more) => {
     const tasks = new Map([['1', { kind: 'task', task: task(more) } as const]]);
-    expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).looks).toEqual([]);
+    expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).durations).toEqual([]);
   });
 });
 

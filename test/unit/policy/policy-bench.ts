@@ -5,8 +5,8 @@ import { Ownership } from '../../../src/fleet/ownership.ts';
 import { admit } from '../../../src/policy/attempts/admission.ts';
 import type { PostOutcome, TaskReading } from '../../../src/policy/attempts/attempt.ts';
 import type { AdmissionInput } from '../../../src/policy/attempts/start-rules.ts';
-import { type Decision, decide } from '../../../src/policy/decide.ts';
-import type { ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
+import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
+import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import { type ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
@@ -143,8 +143,14 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 /** Differences from a policy at rest. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): Decision {
-  return decide({
+/** A decision, with the figures that its status would show. */
+export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
+
+export function decided(
+  bench: PolicyBench,
+  { nowMs = 1_000, policy: parts, ...observation }: Seen = {},
+): DecidedWithFigures {
+  const input: DecideInput = {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
     ledger: bench.ledger,
     memberIndex: bench.memberIndex,
@@ -169,7 +175,9 @@ export function decided(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
     calendar: new MaintenanceCalendar({ ...bench.spec, ...parts?.spec }.maintenance),
     now: moment(nowMs),
     settings,
-  });
+  };
+  const decision = decide(input);
+  return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
 /** Result of admission, with the pendingChanges that it changed. */

@@ -98,7 +98,7 @@ describe('a stage starts', () => {
     const stages = [{ ...canary, approval: 'Required' as const }, rest];
     for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
       const waits = decision({ fleet, stages });
-      expect(waits.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
+      expect(waits.state.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
       expect(waits.figures().stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
       expect(namesOf(decision({ fleet, stages, header: { approved: ['canary'] } }))).toEqual(['canary']);
     }
@@ -107,7 +107,8 @@ describe('a stage starts', () => {
   test('only when it has a member: it then waits for a person', () => {
     const empty = stage('empty', { selector: { matchNames: ['none'] } });
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
-    const { gate, health, settled } = decision(setting);
+    const { state, health, settled } = decision(setting);
+    const { gate } = state;
     expect(gate?.waitsFor).toMatch(/^a collector for stage empty, .*: remove the stage, or approve it to skip it$/);
     expect(health.reason).toBe('AwaitingApproval');
     expect(settled).toBe(true);
@@ -130,7 +131,7 @@ describe('a stage starts', () => {
   });
 
   test('and runs to its end when it is deleted from the spec', () => {
-    const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] });
+    const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] }).state;
     expect(gate?.waitsFor).toBe('the end of stage canary');
     const over = decision({
       fleet: ['upgraded', 'upgraded', 'old'],
@@ -210,7 +211,7 @@ describe('a stage under way', () => {
       undefined,
     ],
   ])('%s', (_, setting, waitsFor) => {
-    expect(decision(setting).gate?.waitsFor).toBe(waitsFor);
+    expect(decision(setting).state.gate?.waitsFor).toBe(waitsFor);
   });
 
   test('keeps the start of its soak, whatever comes later', () => {
