@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 export type ReadRow = Readonly<Record<string, unknown>>;
 
@@ -22,18 +22,25 @@ export async function describeParquet(file: Buffer): Promise<Record<string, unkn
   return Object.fromEntries(columns.map((column) => [column['column_name'], column['column_type']]));
 }
 
+/** One instance for all reads, since its start takes longer than a read. */
+let connection: Promise<DuckDBConnection> | undefined;
+
 export async function query(file: Buffer, sql: (place: string) => string): Promise<ReadRow[]> {
   const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-read-'));
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   try {
     const place = path.join(directory, 'file');
     writeFileSync(place, file);
-    const connection = await instance.connect();
-    await connection.run("SET TimeZone = 'UTC'");
-    const reader = await connection.runAndReadAll(sql(place));
+    connection ??= connect();
+    const reader = await (await connection).runAndReadAll(sql(place));
     return reader.getRowObjectsJS() as ReadRow[];
   } finally {
-    instance.closeSync();
     rmSync(directory, { recursive: true });
   }
+}
+
+async function connect(): Promise<DuckDBConnection> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const made = await instance.connect();
+  await made.run("SET TimeZone = 'UTC'");
+  return made;
 }
