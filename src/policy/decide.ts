@@ -156,8 +156,9 @@ function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pendingChanges = new PendingChanges(ledger, memberIndex);
   const durations = settleAll(input, pendingChanges);
-  const applied = applyAnnotations(policy, ledger.header, now.wallMs);
   settleByRows(input, pendingChanges);
+  // A retry also clears the failures that this decision has found.
+  const applied = applyAnnotations(policy, pendingChanges.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pendingChanges);
   if (applied.retried) forgive(input, pendingChanges);
   if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pendingChanges);
@@ -169,7 +170,7 @@ function admitAll(input: DecideInput, pendingChanges: PendingChanges, applied: A
   const { policy, ledger, observation, calendar, now } = input;
   const known = { observation, stop: undefined, calendar, now };
   const state = evaluate(input, pendingChanges, {
-    header: pendingChanges.counted(applied.header),
+    header: applied.header,
     retried: applied.retried,
     mayStart: refusalOfAll(policy, known) === undefined,
   });
@@ -210,7 +211,7 @@ function headerOf(
 ): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
-  const isStaged = state.header.stages !== undefined;
+  const isStaged = (input.policy.spec.strategy.stages ?? []).length > 0;
   return headerAfter(state.header, {
     attempts: admission.attempts,
     selection: selectionAfter(input, pendingChanges),

@@ -445,8 +445,8 @@ export const mutants: readonly Mutant[] = [
     'an attempt counts twice',
     'growing',
     'policy/attempts/evidence.ts',
-    'pendingChanges.count(talliedStage(input, entry.collectorId), { finished: 1, failed: Number(isFailure) });',
-    'pendingChanges.count(talliedStage(input, entry.collectorId), { finished: 2, failed: Number(isFailure) });',
+    'pendingChanges.count(stage, { finished: 1, failed: Number(isFailure) });',
+    'pendingChanges.count(stage, { finished: 2, failed: Number(isFailure) });',
   ),
   mutant(
     'failures',

@@ -234,8 +234,9 @@ class Batch {
 
   #countPlaces(stage: number): StagePlaces | undefined {
     const { pendingChanges, state } = this.#input;
-    const { name, maxInProgress, members } = state.header.stages?.[stage] ?? {};
-    if (name === undefined || maxInProgress === undefined) return undefined;
+    const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
+    // Late joiners of an ended stage are limited by the policy alone.
+    if (name === undefined || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
     const counts = pendingChanges.stageCounts(stage);
     return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
   }

@@ -5,6 +5,7 @@
 
 import type { DecideInput } from '../decide-input.ts';
 import {
+  type Counted,
   type Ending,
   type Entry,
   hasFailed,
@@ -63,8 +64,13 @@ function countEnd(input: DecideInput, pendingChanges: PendingChanges, before: En
   if (!ending || back || used === 0 || !before.open?.ours) return entry;
   const isFailure = ending.kind === 'failed' || ending.kind === 'timedOut';
   if (!isFailure && ending.kind !== 'updated') return entry;
-  pendingChanges.count(talliedStage(input, entry.collectorId), { finished: 1, failed: Number(isFailure) });
-  return { ...entry, counted: input.ledger.header.tally.number };
+  const stage = talliedStage(input, entry.collectorId);
+  pendingChanges.count(stage, { finished: 1, failed: Number(isFailure) });
+  return { ...entry, counted: countIn(input, stage) };
+}
+
+function countIn({ ledger: { header } }: DecideInput, stage: number | undefined): Counted {
+  return { tally: header.tally.number, stage };
 }
 
 /** Index of the stage whose tally has the attempts of a collector: its own, or for a late joiner the last one, until that has ended. */
@@ -103,15 +109,18 @@ export function settleByRows(input: DecideInput, pendingChanges: PendingChanges)
   for (const id of memberIndex.mended) {
     const entry = pendingChanges.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
+    const isKnown = isCounted(entry, ledger.header);
     // The death was the only record of a collector that ran the target before this rollout.
     if (entry.ending.kind === 'died' && entry.used === 0) {
-      if (isCounted(entry, ledger.header)) pendingChanges.count(talliedStage(input, id), { finished: -1, failed: -1 });
+      if (isKnown) pendingChanges.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pendingChanges.set(id, undefined);
       continue;
     }
     const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
-    if (isCounted(entry, ledger.header)) pendingChanges.count(talliedStage(input, id), { finished: 0, failed: -1 });
-    pendingChanges.set(id, { ...entry, ending: { ...entry.ending, ...there } });
+    const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
+    pendingChanges.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
+    // A retry may have cleared the attempt that brought it there.
+    pendingChanges.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.silent) fall(input, pendingChanges, id, 'died', silentInSoak);
   for (const id of memberIndex.members('drifting')) {
@@ -119,14 +128,15 @@ export function settleByRows(input: DecideInput, pendingChanges: PendingChanges)
       fall(input, pendingChanges, id, 'left', 'left the target within the soak of its stage');
   }
   for (const id of diedUntouched(input, pendingChanges)) {
-    pendingChanges.count(talliedStage(input, id), { finished: 1, failed: 1 });
-    pendingChanges.set(id, { ...deathOf(id, target, now), counted: ledger.header.tally.number });
+    const stage = memberIndex.stageOf(id);
+    pendingChanges.count(stage, { finished: 1, failed: 1 });
+    pendingChanges.set(id, { ...deathOf(id, target, now), counted: countIn(input, stage) });
   }
 }
 
 /** Whether the present tally has the last ended attempt as a failure. */
 function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
-  return !forgiven && counted === tally.number && (hasFailed(ending) || ending?.kind === 'left');
+  return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
 /** A collector that this rollout upgraded died or left the target before its stage ended: its success becomes a failure. */
@@ -142,12 +152,14 @@ function fall(
   const entry = pendingChanges.entry(id);
   // An upgrade that logfleet did not start says nothing about this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
-  const record = header.stages?.[memberIndex.stageOf(id)];
+  const isKnown = entry.counted?.tally === header.tally.number;
+  // A late joiner was upgraded in the last stage.
+  const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
+  const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
-  const finished = entry.counted === header.tally.number ? 0 : 1;
-  pendingChanges.count(talliedStage(input, id), { finished, failed: 1 });
+  pendingChanges.count(stage, { finished: isKnown ? 0 : 1, failed: 1 });
   const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
-  pendingChanges.set(id, { ...entry, counted: header.tally.number, ending });
+  pendingChanges.set(id, { ...entry, counted: countIn(input, stage), ending });
 }
 
 /**
@@ -182,12 +194,10 @@ const silentInSoak = 'fell silent within the soak of its stage';
  * like all others again.
  */
 export function forgive(input: DecideInput, pendingChanges: PendingChanges): void {
-  const { ledger, memberIndex, now } = input;
+  const { ledger, memberIndex } = input;
   const { header } = ledger;
-  for (const { collectorId } of ledger.entries()) {
-    const entry = pendingChanges.entry(collectorId);
-    if (!entry) continue;
-    const { ending, open, back } = entry;
+  for (const entry of [...pendingChanges.entries()]) {
+    const { collectorId, ending, open, back } = entry;
     if (!open && pendingChanges.stateOf(collectorId) === undefined) pendingChanges.set(collectorId, undefined);
     else if (back && !open) pendingChanges.set(collectorId, broughtThere(entry, header.target));
     else if (back) pendingChanges.set(collectorId, { ...entry, back: false });
@@ -196,10 +206,6 @@ export function forgive(input: DecideInput, pendingChanges: PendingChanges): voi
     else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
       pendingChanges.set(collectorId, { ...forgiven(entry), drifts: 0 });
     else if (hasFailed(ending) || ending?.kind === 'left') pendingChanges.set(collectorId, forgiven(entry));
-  }
-  for (const id of diedUntouched(input, pendingChanges)) {
-    const death = deathOf(id, header.target, now);
-    pendingChanges.set(id, forgivenDeath(death, death.ending));
   }
 }
 

@@ -34,8 +34,8 @@ void nothingMissing;
 
 /** kind, end (s); then, unless `updated`: task id, message, start (s), last sign of life (ms), target */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** number of the tally that counts it, rollback flag, flag of a forgiven death */
-type PackedRest = [number | null, (0 | 1)?, (0 | 1)?];
+/** number of the tally that counts it, index of the stage that counts it, rollback flag, flag of a forgiven death */
+type PackedRest = [number | null, (number | null)?, (0 | 1)?, (0 | 1)?];
 /** collector, version before, attempts used, drifts, ending; then the remaining fields when not empty */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /** number, target, state, task id, ours, probe, start (ms) */
@@ -213,9 +213,11 @@ function packEntry(entry: Entry, target: string): PackedEntry {
 }
 
 function packRest({ counted, back, forgiven }: Entry): PackedRest | undefined {
-  if (forgiven) return [counted ?? null, back ? 1 : 0, 1];
-  if (back) return [counted ?? null, 1];
-  return counted === undefined ? undefined : [counted];
+  const { tally = null, stage = null } = counted ?? {};
+  if (forgiven) return [tally, stage, back ? 1 : 0, 1];
+  if (back) return [tally, stage, 1];
+  if (stage !== null) return [tally, stage];
+  return tally === null ? undefined : [tally];
 }
 
 function packEnding(ending: Ending, target: string): PackedEnding {
@@ -227,13 +229,13 @@ function packEnding(ending: Ending, target: string): PackedEnding {
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
-  const [collectorId, before, used, drifts, ending, [counted, back, forgiven] = [null]] = packed;
+  const [collectorId, before, used, drifts, ending, [tally, stage, back, forgiven] = [null]] = packed;
   return {
     collectorId,
     before: before ?? undefined,
     used,
     drifts,
-    ...(typeof counted === 'number' && { counted }),
+    ...(typeof tally === 'number' && { counted: { tally, stage: stage ?? undefined } }),
     ...(forgiven === 1 && { forgiven: true }),
     back: back === 1,
     open: undefined,

@@ -83,6 +83,14 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
+/** Tally of a rollout that counts an attempt. */
+export interface Counted {
+  /** Number of the tally. */
+  readonly tally: number;
+  /** Index of the stage that counts the attempt as well; undefined when none does. */
+  readonly stage: number | undefined;
+}
+
 export interface Entry {
   readonly collectorId: string;
   /** Version before the first attempt of this rollout (U14); undefined when it was not observed. */
@@ -91,8 +99,8 @@ export interface Entry {
   readonly used: number;
   /** Number of times the collector left the target in this rollout (U8). */
   readonly drifts: number;
-  /** Number of the tally that counts its last ended attempt; absent when none does. So no attempt counts twice. */
-  readonly counted?: number;
+  /** Tally that counts its last ended attempt; absent when none does. So no attempt counts twice. */
+  readonly counted?: Counted;
   /** Set by a retry: its death, or that it left the target, is not counted as a failure again. */
   readonly forgiven?: true;
   /** Whether its attempts go to `before`, because the rollout is rolled back. `used` then counts these attempts. */

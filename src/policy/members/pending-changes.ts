@@ -65,9 +65,9 @@ export class PendingChanges {
     return entry || this.#memberIndex.selects(collectorId) ? this.#memberIndex.stateOf(collectorId, entry) : undefined;
   }
 
-  /** Counts ended attempts in the tally of the rollout, and in that of a stage if there is one. */
+  /** Counts ended attempts in the tally of the rollout, and in that of a stage if there is one. Without a failure, one succeeded. */
   count(stage: number | undefined, change: Tally): void {
-    if (change.finished > change.failed) this.#upgraded.add(stage);
+    if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
       this.#tallies.set(scope, addTally(this.#tallies.get(scope) ?? emptyTally, change));
     }

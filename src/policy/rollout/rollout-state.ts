@@ -191,7 +191,7 @@ function countLateFailures(memberIndex: PolicyMemberIndex, pendingChanges: Pendi
   ]);
   let failures = 0;
   for (const id of ids)
-    if (pendingChanges.stateOf(id) === 'failed' && pendingChanges.entry(id)?.counted === tally) failures++;
+    if (pendingChanges.stateOf(id) === 'failed' && pendingChanges.entry(id)?.counted?.tally === tally) failures++;
   return failures;
 }
 
@@ -308,14 +308,16 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    if (!stage || policy.spec.mode === 'Observe') return stopped(this.#header);
+    // After a retry, the next decision chooses among the members that it has released.
+    const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
+    if (!stage || isLater) return stopped(this.#header);
     const selected = this.#header.selected ?? memberIndex.matched;
     const choice = { spec: policy.spec, selected, unproven: this.#header.unproven ?? false };
     const members = chooseMembers(stage, this.#pendingChanges.candidates(), choice);
     const next = { name: stage.name, members };
     const held = this.#heldBack(stage, members);
     if (held) return { ...stopped(this.#header), next, gate: held };
-    if (!this.#evaluation.mayStart || this.#evaluation.retried) return { ...stopped(this.#header), next };
+    if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next };
     this.#start(stage, members, selected);
     if (members.length === 0) return this.#startNext();
     const started = hasNoList(stage) ? [] : members;

@@ -24,7 +24,7 @@ function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pendin
     pending: [],
     inProgress: [openEntry({ sinceMs: nowMs })],
     updated: [endedEntry('updated')],
-    failed: [endedEntry('failed', {}, { used: 9, counted: 0 })],
+    failed: [endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } })],
   }[first];
   const collectors = fleetOf(3).map((one) =>
     one.id === '1' && first === 'updated' ? { ...one, collectorVersion: target } : one,
@@ -148,7 +148,7 @@ describe('a stop', () => {
 });
 
 test('shows once it is complete where somebody who came late is out of attempts: `logfleet retry` goes by its id', () => {
-  const entries = [endedEntry('failed', {}, { used: 9, counted: 0 })];
+  const entries = [endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } })];
   const bench = new PolicyBench({ header: { completedAtMs: epochMs }, entries, collectors: fleetOf(1) });
   const { essentials } = decided(bench);
   expect(essentials.conditions?.[0]?.reason).toBe('CollectorsFailed');

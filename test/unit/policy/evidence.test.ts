@@ -21,7 +21,7 @@ const inStages = {
   },
 } as const;
 /** The tally has the last attempt of the collector. */
-const counted = { counted: 0 } as const;
+const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
 interface Shown {
@@ -53,9 +53,9 @@ describe('a collector that was brought to the target', () => {
   });
 
   test('whose success an earlier tally has counts as one more attempt', () => {
-    const { entry, tally } = settled({ ...updated, counted: 7 }, { alive: false });
+    const { entry, tally } = settled({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
     expect(tally).toEqual([4, 3]);
-    expect(entry?.counted).toBe(0);
+    expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
   test('U8: and left it before its stage has ended counts as a failure', () => {
@@ -87,7 +87,34 @@ describe('a collector that was brought to the target', () => {
   });
 
   test('U6: a failure of an earlier tally leaves none of the present one', () => {
-    expect(settled(endedEntry('failed', {}, { counted: 7 }), {}).tally).toEqual([3, 2]);
+    expect(settled(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
+  });
+
+  test('U6: and reaches the target after a retry was upgraded by this rollout: its stage soaks, and a rollback includes it', () => {
+    const cleared = endedEntry('timedOut', {}, { counted: { tally: 7, stage: 0 }, used: 0 });
+    const { entry, header } = settled(cleared, {});
+    expect(header.stages?.[0]?.upgraded).toBe(true);
+    expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated' } });
+  });
+
+  test('U6: a failure leaves the tally of the stage that counts it, also when the last stage is under way', () => {
+    const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 1 } });
+    const header = { stages: [...(over.stages ?? []), last], tally };
+    const tallies = settled(endedEntry('timedOut', {}, counted), { header }).header.stages?.map((stage) => stage.tally);
+    expect(tallies).toEqual([
+      { finished: 3, failed: 1 },
+      { finished: 1, failed: 1 },
+    ]);
+  });
+
+  test('as a late joiner, and died before the last stage has ended, counts as a failure of the last stage', () => {
+    const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 0 } });
+    const header = { stages: [...(over.stages ?? []), last], tally };
+    const late = endedEntry('updated', {}, { counted: { tally: 0, stage: 1 } });
+    const after = settled(late, { alive: false, header });
+    expect(after.entry?.ending?.kind).toBe('died');
+    expect(after.header.stages?.[1]?.tally).toEqual({ finished: 1, failed: 1 });
+    expect(settled(endedEntry('updated', {}, counted), { alive: false, header }).entry?.ending?.kind).toBe('updated');
   });
 });
 
@@ -105,7 +132,7 @@ describe('an attempt that ends', () => {
     expect(tally).toEqual(expected);
     expect(header.stages?.[0]).toMatchObject({ tally: { finished: expected[0], failed: expected[1] } });
     expect(header.stages?.[0]?.upgraded).toBe(upgraded);
-    expect(entry?.counted).toBe(0);
+    expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
   test('R7: towards the former version counts nowhere', () => {
@@ -126,6 +153,20 @@ describe('a person tries again', () => {
     const { header } = settled(endedEntry('updated', {}, counted), { header: { ...underWay, stop } }, retry);
     expect(header.stop).toBeUndefined();
     expect(header.handled).toEqual({ retry: rolloutId, liftedAtMs: 1 });
+    expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
+    expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
+  });
+
+  test.each<[string, Entry, Shown, Seen]>([
+    [
+      'an upgrade failed',
+      openEntry(),
+      { version: oldVersion },
+      { tasks: new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]) },
+    ],
+    ['a member died', endedEntry('updated', {}, counted), { alive: false }, {}],
+  ])('and a failure that is found with the retry is cleared, too: %s', (_, known, shown, seen) => {
+    const { header } = settled(known, shown, { ...retry, ...seen });
     expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
   });

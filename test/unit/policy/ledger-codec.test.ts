@@ -72,7 +72,7 @@ describe('what is kept', () => {
       before: optional(word),
       used: fc.nat(20),
       drifts: fc.nat(3),
-      counted: optional(fc.nat(3)),
+      counted: optional(fc.record({ tally: fc.nat(3), stage: optional(fc.nat(9)) })),
       forgiven: optional(fc.constant(true as const)),
       back: fc.boolean(),
       open: optional(open),

@@ -16,9 +16,9 @@ const rest = stage('rest');
 type Shown = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
 
 const entries: { readonly [S in Shown]?: Entry } = {
-  upgraded: endedEntry('updated', {}, { counted: 0 }),
-  dead: endedEntry('died', {}, { counted: 0 }),
-  failed: endedEntry('failed', {}, { used: 9, counted: 0 }),
+  upgraded: endedEntry('updated', {}, { counted: { tally: 0, stage: 0 } }),
+  dead: endedEntry('died', {}, { counted: { tally: 0, stage: 0 } }),
+  failed: endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } }),
   inFlight: openEntry({ sinceMs: hourMs }),
 };
 
@@ -270,6 +270,13 @@ describe('an inconclusive stage', () => {
     expect(new Set(again.started)).toEqual(new Set(['1', '2', '3']));
   });
 
+  test('does not wait for an approval as an empty stage in the decision that applies the retry', () => {
+    const seen = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
+    const { state, health } = decision({ ...stopped, fleet: ['failed', 'failed', 'old'], seen });
+    expect(state.gate).toBeUndefined();
+    expect(health.reason).toBe('RollingOut');
+  });
+
   test('ends as it is after an approval', () => {
     const { header } = decision({ ...stopped, seen: approved(`${rolloutId}/canary`) });
     expect(header.stop).toBeUndefined();
@@ -321,7 +328,23 @@ describe('failures', () => {
   });
 });
 
+test('a rollout whose other stages are deleted goes on without stages, and completes with the last collector', () => {
+  const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
+  const goesOn = decision({ fleet: ['there', 'there', 'old'], started: ended, stages: [] });
+  expect(goesOn.header.completedAtMs).toBeUndefined();
+  expect(goesOn.post.map(({ collectorId }) => collectorId)).toEqual(['3']);
+  const done = decision({ fleet: ['there', 'there', 'there'], started: ended, stages: [] });
+  expect(done.header.completedAtMs).toBe(epochMs + nowMs);
+});
+
 describe('late joiners', () => {
+  test('of an ended stage are limited by the policy, no longer by maxInProgress of the stage', () => {
+    const record = stageRecord('rest', { maxInProgress: 1, updatedAtMs: epochMs, endedAtMs: epochMs });
+    const header = { stages: [record], completedAtMs: epochMs };
+    const { post } = decision({ fleet: ['there', 'old', 'old', 'old'], stages: [rest], header });
+    expect(post.map(({ collectorId }) => collectorId)).toEqual(['2', '3', '4']);
+  });
+
   test('of a last stage without list are upgraded in its soak, which goes on', () => {
     const record = stageRecord('rest', { soakMs: hourMs, upgraded: true, updatedAtMs: epochMs + hourMs + 1 });
     const { post, header } = decision({ fleet: ['upgraded', 'old'], stages: [rest], header: { stages: [record] } });
