@@ -96,18 +96,17 @@ export function addTargetOptions(command: Command): Command {
 export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
   return command
     .addOption(
-      new Option('--log-format <format>', 'Format of the log (default: text on a terminal, else json).').choices([
-        'json',
-        'text',
-      ]),
+      oneOf('--log-format <format>', 'Format of the log (default: text on a terminal, else json).', ['json', 'text']),
     )
-    .addOption(
-      new Option('--log-level <level>', 'Minimum level of the log.')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default(level),
-    );
+    .addOption(oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level));
 }
 
 export function example(...lines: readonly string[]): string {
   return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
+}
+
+/** Flag with fixed values. `fallback` is its default. */
+export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
+  const option = new Option(flags, help).choices(choices);
+  return fallback === undefined ? option : option.default(fallback);
 }

@@ -17,6 +17,7 @@ import {
   type Ends,
   example,
   nameList,
+  oneOf,
   valueFromVariable,
   variableOf,
   volumeFlag,
@@ -96,32 +97,23 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
     )
     .argument('[DIR...]', 'Directories of manifests. Without them: a cluster.');
   addClusterOptions(command)
-    .addOption(
-      new Option('--namespaces <a,b>', 'The only namespaces to act on, separated by commas.').argParser(nameList),
-    )
+    .option('--namespaces <a,b>', 'The only namespaces to act on, separated by commas.', nameList)
     .option('--operator-namespace <namespace>', "Namespace of the operator's lease.")
     .option('--leader-election', 'Elect a leader among replicas (default in a cluster).')
     .option('--no-leader-election', 'Run as the only replica.')
     .option('--watch', 'With DIR: keep running and follow changes of the manifests.')
     .addOption(new Option('--dir <dir>').hideHelp())
-    .addOption(
-      new Option('--volume <name=dir>', 'Directory below which exports may write. Repeatable.').argParser(volumeFlag),
-    )
+    .option('--volume <name=dir>', 'Directory below which exports may write. Repeatable.', volumeFlag)
     .option(
       '--allow-ambient-credentials',
       'Let exports without a Secret for their store use the credentials of the operator.',
     )
-    .addOption(
-      new Option(
-        '--grace <duration>',
-        'Maximum time until an effect appears in every listing of the service (default: 60s).',
-      ).argParser(duration),
+    .option(
+      '--grace <duration>',
+      'Maximum time until an effect appears in every listing of the service (default: 60s).',
+      duration,
     )
-    .addOption(
-      new Option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.').argParser(
-        listenAddress,
-      ),
-    );
+    .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress);
   addLogOptions(command, 'info')
     .addHelpText(
       'after',
@@ -139,15 +131,12 @@ function addManifests(program: Command, context: CommandContext, ends: Ends): vo
     .command('manifests')
     .description('Print the manifests that install the operator.')
     .option('-n, --namespace <namespace>', 'Namespace of the operator.', 'logfleet')
-    .addOption(
-      new Option(
-        '--namespaces <a,b>',
-        'The only namespaces that the operator may act on, separated by commas (default: all).',
-      ).argParser(nameList),
+    .option(
+      '--namespaces <a,b>',
+      'The only namespaces that the operator may act on, separated by commas (default: all).',
+      nameList,
     )
-    .addOption(
-      new Option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).').argParser(nameList),
-    )
+    .option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).', nameList)
     .option('--image <image>', 'Image of the operator (default: as in manifests/base).')
     .addHelpText(
       'after',
@@ -182,9 +171,7 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
     .description('Check manifests as an API server does.')
     .argument('<FILE...>', 'Files, directories, or - for standard input.')
     .addOption(
-      new Option('-o, --output <format>', 'Format: a line for each finding, or a JSON list.')
-        .choices(['text', 'json'])
-        .default('text'),
+      oneOf('-o, --output <format>', 'Format: a line for each finding, or a JSON list.', ['text', 'json'], 'text'),
     )
     .addHelpText('after', example('logfleet validate ./policies', 'kustomize build . | logfleet validate -'))
     .action((files: string[], options: ValidateOptions) =>
@@ -199,16 +186,10 @@ function addPlan(program: Command, context: CommandContext, ends: Ends): void {
     .argument('<FILE...>', 'Files, directories, or - for standard input.');
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Fail if the policies of all namespaces cannot be listed.')
-    .addOption(
-      new Option('--assume-upgrade <duration>', 'Duration of one upgrade (default: as measured, else 3m).').argParser(
-        duration,
-      ),
-    )
+    .option('--assume-upgrade <duration>', 'Duration of one upgrade (default: as measured, else 3m).', duration)
     .option('--exit-code', 'End with 1 if there is something to do, with 2 if this is unknown.')
-    .addOption(
-      new Option('-o, --output <format>', 'Output format.').choices(['table', 'wide', 'json', 'yaml']).default('table'),
-    )
-    .addOption(new Option('--timeout <duration>', 'Maximum wait for the service (default: 10m).').argParser(duration))
+    .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
+    .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
     .addHelpText(
       'after',
       planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
@@ -227,9 +208,7 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Show all namespaces.')
     .option('-w, --watch', 'Follow changes.')
-    .addOption(
-      new Option('-o, --output <format>', 'Output format.').choices(['table', 'wide', 'json', 'yaml']).default('table'),
-    )
+    .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
     .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
     .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
       ends(import('./get/get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),

@@ -1,8 +1,8 @@
 /** Flags and help of the commands about exports: `export` and `verify`. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { fileList } from '../../base/flag-values.ts';
 import type { CommandContext } from '../context.ts';
-import { addLogOptions, type Ends, example, volumeFlag } from '../flags.ts';
+import { addLogOptions, type Ends, example, oneOf, volumeFlag } from '../flags.ts';
 import type { ExportOptions, VerifyOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import { fieldFlags, storeFlags } from './field-flags.ts';
@@ -27,12 +27,8 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE: which of several.')
     .option('-n, --namespace <namespace>', 'Namespace of manifests without one (default: default).')
-    .addOption(
-      new Option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.').argParser(
-        volumeFlag,
-      ),
-    )
-    .addOption(new Option('--secret <file>', 'File with Secrets. Repeatable.').argParser(fileList));
+    .option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.', volumeFlag)
+    .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
   // Without a terminal, warnings of the log would repeat the lines of the live view.
   addLogOptions(command, context.stderr.isTTY ? 'warn' : 'error')
     .addHelpText(
@@ -88,11 +84,7 @@ function addVerify(program: Command, context: CommandContext, ends: Ends): void 
     .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.');
   for (const { option } of storeFlags('With s3://')) command.addOption(option);
   command
-    .addOption(
-      new Option('-o, --output <format>', 'Format: a table of checks, or JSON.')
-        .choices(['table', 'json'])
-        .default('table'),
-    )
+    .addOption(oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'))
     .addHelpText(
       'after',
       verifyHelp +
