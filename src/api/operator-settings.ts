@@ -26,6 +26,13 @@ export function readPause(value: unknown): Pause | undefined {
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
+/** Cause of a pause by a ConfigMap at `place`, as a clause after "paused by". Undefined if this value of `paused` does not pause. */
+export function pausedByConfigMap(value: unknown, place: string): string | undefined {
+  const pause = readPause(value);
+  const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
+  return pause && `the ConfigMap ${settingsName} in ${place}${odd}`;
+}
+
 /** Whether a document is this ConfigMap, valid or not. */
 export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;

@@ -50,37 +50,28 @@ export class Operator {
   constructor(options: OperatorOptions) {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
-    this.#accounts = new Accounts({
-      ...{ secrets: host.secrets, leadership: host.leadership },
-      connect,
-      clock,
-      log,
-      metrics,
-    });
-    const accounts = this.#accounts;
+    const { leadership, secrets } = host;
+    const ports = { clock, random, log, metrics, leadership };
+    const accounts = new Accounts({ ...ports, secrets, connect });
+    this.#accounts = accounts;
     this.#policyReconciler = new PolicyReconciler({
       ...options,
       accounts,
       enqueue: (key: ResourceKey) => this.#policies.enqueue(key),
     });
     this.#policies = new Controller({
-      ...options,
-      name: 'collectorversionpolicy',
+      ...{ ...ports, name: 'collectorversionpolicy', workers: policyWorkers },
       reconciler: this.#policyReconciler,
       source: host.resources('CollectorVersionPolicy'),
-      workers: policyWorkers,
-      leadership: host.leadership,
     });
     this.#exportReconciler = new ExportReconciler({
-      ...{ host, accounts, clock, random, log, metrics, places: noPlaces, ...options.exports },
+      ...{ ...ports, host, accounts, places: noPlaces, ...options.exports },
       enqueue: (key: ResourceKey, isUnderWay?: boolean) => this.#exports.enqueue(key, isUnderWay),
     });
     this.#exports = new Controller({
-      ...{ clock, random, log, metrics, workers: exportWorkers },
-      name: 'searchexport',
+      ...{ ...ports, name: 'searchexport', workers: exportWorkers },
       reconciler: this.#exportReconciler,
       source: host.resources('SearchExport'),
-      leadership: host.leadership,
     });
   }
 

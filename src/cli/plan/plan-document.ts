@@ -7,7 +7,7 @@ import { renderMoment } from '../render/text.ts';
 import { type ExportOutlook, hasSearches, type PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-/** Plain data, in a readable order. */
+/** Plain data, in a readable order. Members without a value are undefined, and are left out of JSON and YAML. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   const changes = hasUpgrades || exports.some(hasSearches);
@@ -37,11 +37,11 @@ function describeSearches(plan: PlannedSearches): object {
     rows,
     rowsAreKnown: areKnown,
     intervals: segments.map((segment) => ({ from: iso(segment.fromMs), to: iso(segment.toMs), rows: segment.rows })),
-    ...(settledMs < toMs ? { later: { from: iso(settledMs), to: iso(toMs) } } : {}),
+    later: settledMs < toMs ? { from: iso(settledMs), to: iso(toMs) } : undefined,
     jobs,
     requests: { total: requests, perSecond: requestsPerSecond },
-    ...(bytesToScan === undefined ? {} : { bytesToScan }),
-    ...(digest && { digest }),
+    bytesToScan,
+    digest,
     duration: renderDuration(plan.durationMs),
     notes: plan.hindrances,
   };
@@ -87,38 +87,28 @@ function describeHeir({ version, atMs }: { readonly version: string; readonly at
 function describeStage(stage: PlannedStage): object {
   const { name, state, counts, members, upgrades, maxInProgress, soakMs, approval, startMs, endMs } = stage;
   return {
-    ...(name === undefined ? {} : { name }),
+    name,
     state: capitalised(state),
     members,
     updated: counts.updated,
     inProgress: counts.inProgress,
     upgrades: upgrades.length,
-    ...(maxInProgress === undefined ? {} : { maxInProgress }),
+    maxInProgress,
     soakDuration: renderDuration(soakMs),
     approval: capitalised(approval),
-    ...(startMs === undefined ? {} : { startTime: renderMoment(startMs) }),
-    ...(endMs === undefined ? {} : { endTime: renderMoment(endMs) }),
+    startTime: startMs === undefined ? undefined : renderMoment(startMs),
+    endTime: endMs === undefined ? undefined : renderMoment(endMs),
     afterApproval: stage.afterApproval,
     collectors: upgrades.map(describeCollector),
   };
 }
 
 function describeLeftOut({ reason, policy, collectors }: LeftOut): object {
-  return {
-    reason,
-    ...(policy === undefined ? {} : { policy }),
-    count: collectors.length,
-    collectors: collectors.map(describeCollector),
-  };
+  return { reason, policy, count: collectors.length, collectors: collectors.map(describeCollector) };
 }
 
 function describeCollector({ id, name, version, zone }: PlannedCollector): object {
-  return {
-    id,
-    name,
-    ...(version === undefined ? {} : { version }),
-    ...(zone === undefined ? {} : { timeZone: zone }),
-  };
+  return { id, name, version, timeZone: zone };
 }
 
 function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }: Forecast, perSecond: number): object {

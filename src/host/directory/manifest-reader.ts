@@ -14,7 +14,7 @@ import { join, relative } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { maxManifestLength } from '../../api/manifest-file.ts';
 import { decodeManifestText } from '../../api/manifest-text.ts';
-import { readPause, settingsName } from '../../api/operator-settings.ts';
+import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ResourceKey } from '../host.ts';
 import { isAbsent } from './durable-file.ts';
@@ -304,9 +304,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   for (const refused of decoded.refused) gathered.refused.push({ ...refused, ...place });
   for (const each of [...decoded.resources, ...decoded.secrets]) gathered.found.push({ decoded: each, ...place });
   for (const { paused } of decoded.settings) {
-    const pause = readPause(paused);
-    const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
-    const pausedBy = pause && `the ConfigMap ${settingsName} in ${join(directory, manifest)}${odd}`;
+    const pausedBy = pausedByConfigMap(paused, join(directory, manifest));
     gathered.settings.push({ ...place, pausedBy, source: 'manifest' });
   }
 }

@@ -8,7 +8,7 @@
  * - The last settings stay in effect while the API server does not answer.
  */
 
-import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
+import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -99,10 +99,9 @@ export class SettingsWatch {
 
   #adopt(): void {
     const { namespace } = this.#options;
-    const pause = readPause(this.#cache.get({ namespace, name: settingsName })?.paused);
-    const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
-    const pausedBy = `the ConfigMap ${settingsName} in namespace ${namespace}${odd}`;
-    this.#set(pause ? { paused: true, pausedBy } : running);
+    const value = this.#cache.get({ namespace, name: settingsName })?.paused;
+    const pausedBy = pausedByConfigMap(value, `namespace ${namespace}`);
+    this.#set(pausedBy === undefined ? running : { paused: true, pausedBy });
     this.#markAsked();
   }
 
