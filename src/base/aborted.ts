@@ -1,7 +1,17 @@
-/** Waiting for an abort signal without exposing its reason. */
+/** Waiting for abort signals. */
 
-/** Resolves when the signal is aborted. */
+/** Resolves when the signal is aborted, without its reason. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Settles like `work`, or rejects with the signal's reason as soon as the signal is aborted, even if `work` never settles. */
+export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
 }

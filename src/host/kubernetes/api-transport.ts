@@ -7,9 +7,11 @@
  * - Only a proxy named in the kubeconfig is used, never a proxy from the environment.
  * - Only commands that access a cluster load this file.
  */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type {
@@ -141,16 +143,6 @@ export class UndiciKubeApi implements KubeApi {
 
 function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
-}
-
-/** Rejects when the signal is aborted, even if the work hangs, as an exec plugin may. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }
 
 /** Yields the lines of a watch. Text after the last newline at the end of the stream is an incomplete line and an error. */

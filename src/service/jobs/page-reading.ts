@@ -7,6 +7,7 @@
  * The caller handles the rows, keeps the job alive and compares the rows with the job's count.
  */
 
+import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { LogfleetError, mayPass } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
@@ -49,7 +50,8 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   let { offset } = options;
   let tries = 0;
   while (offset < total) {
-    await whenDrained(source, signal);
+    const drained = source.drained?.();
+    if (drained) await unlessAborted(signal, drained);
     signal.throwIfAborted();
     let error: unknown;
     let gained = 0;
@@ -68,20 +70,6 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
     await sleep(clock, delayAfter(error, tries), signal);
   }
   return offset;
-}
-
-async function whenDrained(source: PageSource, signal: AbortSignal): Promise<void> {
-  const drained = source.drained?.();
-  if (!drained) return;
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await Promise.race([drained, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** Whether a retry can help: network failures, load of the service, or a damaged answer. */

@@ -1,4 +1,5 @@
 /** Deadline for an asynchronous operation, on the clock port. */
+import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 
@@ -17,7 +18,7 @@ export class YieldedError extends LogfleetError {
   override readonly name = 'YieldedError';
 
   constructor() {
-    const message = 'its place was needed';
+    const message = 'its request slot was needed';
     super({ code: 'service.yielded', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
   }
 }
@@ -38,15 +39,9 @@ export async function withDeadline<T>(
   const onAbort = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([work(controller.signal), rejectionOf(controller.signal)]);
+    return await unlessAborted(controller.signal, work(controller.signal));
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', onAbort);
   }
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
