@@ -29,7 +29,7 @@ const cancelledCode = 'job.cancelled';
 export function cancelledError(id: string): LogfleetError {
   return new LogfleetError({
     code: cancelledCode,
-    message: `The search job ${id} was cancelled, and not by us.`,
+    message: `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`,
     handling: { kind: 'backoff' },
     reason: 'JobCancelled',
   });

@@ -35,21 +35,21 @@ export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: N
   const silentMs = sentAtMs - facts.heardAtMs;
   // Checked first: an address that the job does not have cannot know it.
   if (isAstray && facts.hadCookie && !hasCookie) {
-    return { outcome: 'jobCookieMissing', detail: 'a redirect led to where its cookies do not go' };
+    return { outcome: 'jobCookieMissing', detail: 'a redirect led to a host that does not get its cookies' };
   }
   if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
   if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
-  if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'there is nothing left to delete' };
+  if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'it no longer exists' };
   if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {
-    return { outcome: 'jobCookieMissing', detail: 'no cookie went with the request' };
+    return { outcome: 'jobCookieMissing', detail: 'the request had no cookie' };
   }
   if (silentMs >= silenceMs) {
-    return { outcome: 'jobSilenced', detail: `the last request before that was answered is ${seconds(silentMs)} old` };
+    return { outcome: 'jobSilenced', detail: `the last answered request was sent ${seconds(silentMs)} before` };
   }
   if (ageMs >= longestQueryMs) return { outcome: 'jobTimedOut', detail: 'it was created more than eight hours ago' };
-  return { outcome: 'jobGone', detail: `it was there ${seconds(silentMs)} before` };
+  return { outcome: 'jobGone', detail: `the service knew it ${seconds(silentMs)} before` };
 }
 
 function seconds(durationMs: number): string {

@@ -427,9 +427,9 @@ function lost(call: Call, url: URL, response: TransportResponse, sentAtMs: numbe
     case 'notAllowed':
       return { ...facts, outcome: 'redirectNotAllowed', detail: newBaseAddress(redirect.url, call.path) };
     case 'unreadable':
-      return { ...facts, outcome: 'redirectInCircles', detail: 'there is no readable Location' };
+      return { ...facts, outcome: 'redirectInCircles', detail: 'the answer has no valid Location' };
     case 'follow':
-      return { ...facts, outcome: 'redirectInCircles', detail: `more than ${maxHops} times` };
+      return { ...facts, outcome: 'redirectInCircles', detail: `more than ${maxHops} redirects` };
   }
 }
 

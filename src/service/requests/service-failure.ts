@@ -114,24 +114,24 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
     case 'redirectNotAllowed':
       return `was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
     case 'redirectInCircles':
-      return `was redirected without getting anywhere${inBrackets}`;
+      return `was redirected without reaching the service${inBrackets}`;
     case 'timeout':
       return `was not answered in time${inBrackets}`;
     case 'withdrawn':
     case 'abandoned':
-      return 'was given up by its caller';
+      return 'was cancelled by logfleet';
     case 'connectionLost':
-      return `got no complete answer, since the connection broke${inBrackets}`;
+      return `got no complete answer, because the connection broke${inBrackets}`;
     case 'heldUp':
-      return `was cancelled, since its rows could not be written in time${inBrackets}`;
+      return `was cancelled, because its rows could not be written in time${inBrackets}`;
     case 'answerInvalid':
     case 'answerMalformed':
     case 'answerTooLarge':
       return `got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'notLeading':
-      return 'was not sent, since another process may lead now';
+      return 'was not sent, because another process may lead now';
     case 'closed':
-      return 'was not sent, since its client has been closed';
+      return 'was not sent, because its client was closed';
     case 'jobNotKnownYet':
     case 'jobDeleted':
     case 'jobCookieMissing':
