@@ -17,11 +17,11 @@ import { type DestinationSettings, openDestination } from '../destination/open-d
 import { LeftUploads } from '../destination/s3/left-uploads.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import { ExportMetrics } from './export-metrics.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
-import { type ExportWording, resourceWording } from './export-wording.ts';
-import { QuirksOfServices } from './service-quirks.ts';
+import { QuirksOfServices } from './search/service-quirks.ts';
+import { ExportMetrics } from './status/export-metrics.ts';
+import { type ExportWording, resourceWording } from './status/export-wording.ts';
 
 export interface ExportReconcilerOptions {
   readonly host: Host;

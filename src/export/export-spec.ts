@@ -3,8 +3,8 @@ import type { SearchExport } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { parseQuantity } from '../base/quantity.ts';
-import type { ExportRequest } from './export-task.ts';
-import type { WorkLimits } from './work-view.ts';
+import type { ExportRequest } from './search/export-task.ts';
+import type { WorkLimits } from './work/work-view.ts';
 
 /** Builds the request. The API server has validated the spec except for the time range. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {

@@ -26,7 +26,7 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import type { ExportPlaces } from '../../export/export-settings.ts';
-import { type ExportWording, resourceWording, type WordedField } from '../../export/export-wording.ts';
+import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import { type CommandContext, exitStatus } from '../context.ts';

@@ -11,13 +11,13 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { usualLimit } from '../../export/export-decision.ts';
-import { type ExportForecast, proposePlan } from '../../export/export-planning.ts';
 import { limitsOf, requestOf } from '../../export/export-spec.ts';
-import { type ExportTask, exportTask } from '../../export/export-task.ts';
-import { requestsOfCount } from '../../export/first-segments.ts';
-import { ServiceQuirks } from '../../export/service-quirks.ts';
-import type { WorkLimits } from '../../export/work-view.ts';
+import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
+import { requestsOfCount } from '../../export/plan/first-segments.ts';
+import { type ExportTask, exportTask } from '../../export/search/export-task.ts';
+import { ServiceQuirks } from '../../export/search/service-quirks.ts';
+import { usualLimit } from '../../export/work/export-decision.ts';
+import type { WorkLimits } from '../../export/work/work-view.ts';
 
 interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];

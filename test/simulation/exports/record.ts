@@ -3,7 +3,7 @@
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import type { ExportTask } from '../../../src/export/export-task.ts';
+import type { ExportTask } from '../../../src/export/search/export-task.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { ExportStatusRecord } from './export-resource.ts';
 import type { ToldState } from './history-process.ts';

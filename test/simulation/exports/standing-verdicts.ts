@@ -3,7 +3,7 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
 import { decodePlan } from '../../../src/destination/plan-object.ts';
-import type { ExportTask } from '../../../src/export/export-task.ts';
+import type { ExportTask } from '../../../src/export/search/export-task.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { StandingRecord } from './record.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ChosenFields } from '../../../src/export/search-tools.ts';
+import { ChosenFields } from '../../../src/export/search/search-tools.ts';
 
 const named = (...names: readonly string[]) => names.map((name) => ({ name, fieldType: 'string', keyField: false }));
 

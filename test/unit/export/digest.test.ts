@@ -12,7 +12,7 @@ import {
   groupsOf,
   readFigure,
   repeatedOf,
-} from '../../../src/export/digest.ts';
+} from '../../../src/export/proof/digest.ts';
 
 interface Written {
   readonly fromMs: number;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AnyOrder, type Duplicates, InOrder, type KnownRow } from '../../../src/export/duplicates.ts';
+import { AnyOrder, type Duplicates, InOrder, type KnownRow } from '../../../src/export/search/duplicates.ts';
 
 function row(messageTimeMs: number, messageId: string, text = ''): KnownRow {
   return { messageTimeMs, messageId, bytes: Buffer.from(JSON.stringify({ messageTimeMs, messageId, text })) };

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { RunningSearch } from '../../../src/export/search/search-tools.ts';
 import {
   decide,
   type ExportDecideInput,
   type ExportLimits,
   type ExportMoment,
   type IntervalDelay,
-  type RunningSearch,
-} from '../../../src/export/export-decision.ts';
+} from '../../../src/export/work/export-decision.ts';
 
 const hourMs = 3_600_000;
 const now: ExportMoment = { wallMs: 10_000, monotonicMs: 500_000, clockBehindMs: 0 };

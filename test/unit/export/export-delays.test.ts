@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
-import { ExportDelays } from '../../../src/export/export-delays.ts';
+import { ExportDelays } from '../../../src/export/work/export-delays.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const order = { segment: 3, fromMs: 0, toMs: 100 };

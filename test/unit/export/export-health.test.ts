@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
-import { type ExportHealthInput, exportHealth } from '../../../src/export/export-health.ts';
 import { limitsOf } from '../../../src/export/export-spec.ts';
-import { type ExportWording, resourceWording } from '../../../src/export/export-wording.ts';
+import { type ExportHealthInput, exportHealth } from '../../../src/export/status/export-health.ts';
+import { type ExportWording, resourceWording } from '../../../src/export/status/export-wording.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
 
 function error(kind: Handling['kind'], message = 'The store does not answer.'): LogfleetError {

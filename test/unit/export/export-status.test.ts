@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
-import { exportHealth } from '../../../src/export/export-health.ts';
-import type { Pace } from '../../../src/export/export-pace.ts';
 import { requestOf } from '../../../src/export/export-spec.ts';
-import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/export-status.ts';
-import { type ExportTask, exportTask } from '../../../src/export/export-task.ts';
-import { resourceWording } from '../../../src/export/export-wording.ts';
-import type { WorkView } from '../../../src/export/work-view.ts';
+import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { exportHealth } from '../../../src/export/status/export-health.ts';
+import type { Pace } from '../../../src/export/status/export-pace.ts';
+import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/status/export-status.ts';
+import { resourceWording } from '../../../src/export/status/export-wording.ts';
+import type { WorkView } from '../../../src/export/work/work-view.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
 
 const wallMs = Date.UTC(2026, 10, 3);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { exportTask, withOperators } from '../../../src/export/export-task.ts';
-import { QuirksOfServices, ServiceQuirks } from '../../../src/export/service-quirks.ts';
+import { exportTask, withOperators } from '../../../src/export/search/export-task.ts';
+import { QuirksOfServices, ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';
 

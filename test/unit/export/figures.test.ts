@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupedText } from '../../../src/base/number-text.ts';
-import { ExportPace } from '../../../src/export/export-pace.ts';
-import { amountText, percentText } from '../../../src/export/figure-text.ts';
+import { ExportPace } from '../../../src/export/status/export-pace.ts';
+import { amountText, percentText } from '../../../src/export/work/figure-text.ts';
 
 test.each([
   [0, '0'],

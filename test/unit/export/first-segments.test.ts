@@ -9,8 +9,8 @@ import {
   requestsOfSegments,
   type SegmentsInput,
   type SliceCount,
-} from '../../../src/export/first-segments.ts';
-import { isRoundCount } from '../../../src/export/message-limit.ts';
+} from '../../../src/export/plan/first-segments.ts';
+import { isRoundCount } from '../../../src/export/search/message-limit.ts';
 
 /** Slices of 10 ms from 0 on, one per number; those without rows are omitted. */
 function slicesOf(rows: readonly number[]): SliceCount[] {

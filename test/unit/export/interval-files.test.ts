@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import { IntervalFiles } from '../../../src/export/interval-files.ts';
+import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { recordRow } from '../../../src/output/record-row.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';

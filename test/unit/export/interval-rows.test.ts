@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { InOrder } from '../../../src/export/duplicates.ts';
-import type { IntervalFiles } from '../../../src/export/interval-files.ts';
-import { IntervalRows } from '../../../src/export/interval-rows.ts';
-import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts';
+import { InOrder } from '../../../src/export/search/duplicates.ts';
+import type { IntervalFiles } from '../../../src/export/search/interval-files.ts';
+import { IntervalRows } from '../../../src/export/search/interval-rows.ts';
+import { RunTally, type RunTallyOptions } from '../../../src/export/search/run-tally.ts';
 
 /** Files that copy their rows; the memory of rows is reused after the call. */
 function collect() {

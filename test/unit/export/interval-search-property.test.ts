@@ -6,7 +6,7 @@ import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
-import { nextAim } from '../../../src/export/export-decision.ts';
+import { nextAim } from '../../../src/export/work/export-decision.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { hour, SearchWorld, startMs } from './search-world.ts';
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { PageScenario } from '../../../simulator/search/search-scenario.ts';
-import { InOrder } from '../../../src/export/duplicates.ts';
-import { IntervalFiles } from '../../../src/export/interval-files.ts';
-import { IntervalRows } from '../../../src/export/interval-rows.ts';
-import { JobPages } from '../../../src/export/job-pages.ts';
-import { RunTally } from '../../../src/export/run-tally.ts';
+import { InOrder } from '../../../src/export/search/duplicates.ts';
+import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
+import { IntervalRows } from '../../../src/export/search/interval-rows.ts';
+import { JobPages } from '../../../src/export/search/job-pages.ts';
+import { RunTally } from '../../../src/export/search/run-tally.ts';
 import { hour, SearchWorld } from './search-world.ts';
 
 async function readingsOf(readings: number, pages: PageScenario) {

@@ -6,7 +6,7 @@ import {
   type RowOrder,
   smallestLimitAfter,
   wholeBuckets,
-} from '../../../src/export/message-limit.ts';
+} from '../../../src/export/search/message-limit.ts';
 
 const done = (messageCount: number, isLimitReached = false): CutFacts => ({
   state: 'doneGatheringResults',

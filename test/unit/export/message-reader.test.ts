@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MessageReader } from '../../../src/export/message-reader.ts';
+import { MessageReader } from '../../../src/export/search/message-reader.ts';
 import { evenly, hour, SearchWorld } from './search-world.ts';
 
 async function readingOf(world: SearchWorld) {

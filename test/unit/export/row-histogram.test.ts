@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RowHistogram, rowSlices, unknownRows } from '../../../src/export/row-histogram.ts';
+import { RowHistogram, rowSlices, unknownRows } from '../../../src/export/work/row-histogram.ts';
 import type { HistogramBucket } from '../../../src/service/jobs/search-service.ts';
 import { intervalOf } from './sample-view.ts';
 

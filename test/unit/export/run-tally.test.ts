@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { InOrder } from '../../../src/export/duplicates.ts';
-import { RunTally, type RunTallyOptions } from '../../../src/export/run-tally.ts';
+import { InOrder } from '../../../src/export/search/duplicates.ts';
+import { RunTally, type RunTallyOptions } from '../../../src/export/search/run-tally.ts';
 
 const interval = { fromMs: 100, toMs: 200 };
 

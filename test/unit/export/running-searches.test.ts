@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { waitingSearches } from '../../../src/export/running-searches.ts';
+import { waitingSearches } from '../../../src/export/work/running-searches.ts';
 
 const waiting = (begunAtMs: number) => ({ begunAtMs, createdAtMs: undefined });
 

@@ -2,7 +2,7 @@
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';
-import type { WorkView } from '../../../src/export/work-view.ts';
+import type { WorkView } from '../../../src/export/work/work-view.ts';
 
 export function viewOf(more: Partial<WorkView> = {}): WorkView {
   return {

@@ -1,8 +1,13 @@
 /** Searches whose outcomes the test determines, in place of searches that use a service. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import type { SearchOrder, StopReason } from '../../../src/export/export-decision.ts';
-import type { Search } from '../../../src/export/running-searches.ts';
-import type { JobView, SearchOutcome, SearchStart } from '../../../src/export/search-tools.ts';
+import type {
+  JobView,
+  SearchOrder,
+  SearchOutcome,
+  SearchStart,
+  StopReason,
+} from '../../../src/export/search/search-tools.ts';
+import type { Search } from '../../../src/export/work/running-searches.ts';
 
 export class ScriptedSearch implements Search {
   readonly segment: number;

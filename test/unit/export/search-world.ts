@@ -7,12 +7,16 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { SearchOrder } from '../../../src/export/export-decision.ts';
-import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/export-task.ts';
-import { IntervalSearch } from '../../../src/export/interval-search.ts';
-import type { SearchOutcome, SearchStart, SearchTools } from '../../../src/export/search-tools.ts';
-import { ChosenFields } from '../../../src/export/search-tools.ts';
-import { ServiceQuirks } from '../../../src/export/service-quirks.ts';
+import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
+import {
+  ChosenFields,
+  type SearchOrder,
+  type SearchOutcome,
+  type SearchStart,
+  type SearchTools,
+} from '../../../src/export/search/search-tools.ts';
+import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';

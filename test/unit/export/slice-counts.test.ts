@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { denseRuns, sliceLength, slicesOf } from '../../../src/export/slice-counts.ts';
+import { denseRuns, slicesOf } from '../../../src/export/plan/slice-counts.ts';
+import { sliceLength } from '../../../src/export/search/slice-length.ts';
 
 const hourMs = 3_600_000;
 

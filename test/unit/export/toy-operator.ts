@@ -2,22 +2,18 @@
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
-import { AnyOrder, InOrder } from '../../../src/export/duplicates.ts';
-import {
-  decide,
-  type ExportDecision,
-  type RunningSearch,
-  type SearchOrder,
-} from '../../../src/export/export-decision.ts';
-import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/message-limit.ts';
+import { AnyOrder, InOrder } from '../../../src/export/search/duplicates.ts';
+import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/search/message-limit.ts';
+import { type RunFigures, RunTally } from '../../../src/export/search/run-tally.ts';
+import type { RunningSearch, SearchOrder } from '../../../src/export/search/search-tools.ts';
 import {
   judge,
   type RecordFigures,
   type SearchFacts,
   showsInclusiveEnd,
   type Verdict,
-} from '../../../src/export/proof.ts';
-import { type RunFigures, RunTally } from '../../../src/export/run-tally.ts';
+} from '../../../src/export/search/search-verdict.ts';
+import { decide, type ExportDecision } from '../../../src/export/work/export-decision.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
 /** Content of the destination by the key of E3. */

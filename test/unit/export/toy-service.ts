@@ -1,6 +1,6 @@
 /** A service with a few rows and every way in which a search is cut or fails, as plain data: the content of a finished job. */
 import type { Random } from '../../../src/base/random.ts';
-import type { Interval } from '../../../src/export/message-limit.ts';
+import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { Histogram } from '../../../src/service/jobs/job-gathering.ts';
 import type { JobState } from '../../../src/service/jobs/search-service.ts';
 

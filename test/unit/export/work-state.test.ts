@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
-import type { ExportDecision } from '../../../src/export/export-decision.ts';
-import type { StoredExport } from '../../../src/export/stored-export.ts';
+import type { ExportDecision } from '../../../src/export/work/export-decision.ts';
+import type { StoredExport } from '../../../src/export/work/stored-export.ts';
 import {
   mostRounds,
   type PlannedState,
@@ -12,8 +12,8 @@ import {
   unread,
   type WorkEvent,
   type WorkState,
-} from '../../../src/export/work-state.ts';
-import type { StoredManifest } from '../../../src/export/work-view.ts';
+} from '../../../src/export/work/work-state.ts';
+import type { StoredManifest } from '../../../src/export/work/work-view.ts';
 
 const plan: ExportPlan = { boundariesMs: [0, 1_000] };
 const manifest = { url: 'memory://manifest' } as StoredManifest;

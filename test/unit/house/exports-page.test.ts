@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
-import { exportHealth } from '../../../src/export/export-health.ts';
-import { resourceWording } from '../../../src/export/export-wording.ts';
+import { exportHealth } from '../../../src/export/status/export-health.ts';
+import { resourceWording } from '../../../src/export/status/export-wording.ts';
 import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
 import { readText } from './source-file.ts';
 

@@ -1,0 +1,343 @@
+/**
+ * Plans an export: cuts its range into segments, writes the plan at the destination (E2), and hands over the job used for planning as the
+ * first search.
+ *
+ * The job searches the whole settled range (E11), so a small export needs no other job. If the message limit cuts it, and its histogram
+ * shows that the rest needs more than one search, the service counts rows by slices of time (`slice-counts.ts`). The segments follow from
+ * these counts (`first-segments.ts`). By receipt time they are a guess, since slices use message time. If nothing can be counted, segments
+ * are equal pieces of time. A query that cannot be split (E8) gets one segment.
+ *
+ * While an export waits for its range to settle, a small search tests credentials and query, so that users learn of mistakes immediately.
+ *
+ * Invariant: the segments always cover the range. Every opened job is closed or handed over.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { crossing } from '../../base/boundary.ts';
+import { sleep } from '../../base/clock.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import { type ExportPlan, type PlannedField, settlePlan } from '../../destination/plan-object.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import { JobSet, noTurnCode } from '../search/job-set.ts';
+import { cutSign, type Interval, wholeBuckets } from '../search/message-limit.ts';
+import type { JobView, OpenedJob, SearchOrder, SearchTools } from '../search/search-tools.ts';
+import { dateRoundingMs } from '../search/service-quirks.ts';
+import { settlingMs } from '../search/settling.ts';
+import {
+  blindSegments,
+  evenSegments,
+  firstSegments,
+  requestsOfCount,
+  requestsOfSegments,
+  type SegmentCount,
+} from './first-segments.ts';
+import { countFinely } from './slice-counts.ts';
+
+/** Only `planExport` writes to the destination. */
+export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock' | 'log'>;
+
+export interface PlanOptions {
+  /** Age in ms that rows must have before they are searched (E11). */
+  readonly settleDelayMs: number;
+  /** Ends the planning. All jobs are closed when the promise rejects. */
+  readonly signal: AbortSignal;
+  /** Called when the `PlanningView` changes. */
+  readonly onNews?: (view: PlanningView) => void;
+}
+
+/** Current state of a planning. */
+export interface PlanningView {
+  /** Search jobs that are alive. */
+  readonly jobs: readonly JobView[];
+  /** Bytes scanned by jobs of this planning. */
+  readonly scannedBytes: number;
+  /** Wall time until which planning waits, because too much of the range is not settled (E11). */
+  readonly settlesAtMs: number | undefined;
+  /** True if a test search showed that the service accepts credentials and query. */
+  readonly isTried: boolean;
+}
+
+/** An open job and the range to search with it. The receiver closes the job. */
+export interface FirstSearch {
+  readonly order: SearchOrder;
+  readonly opened: OpenedJob;
+}
+
+export interface ProposedPlan {
+  readonly plan: ExportPlan;
+  readonly first: FirstSearch;
+  readonly forecast: ExportForecast;
+  /** Bytes scanned by jobs that are already closed. */
+  readonly scannedBytes: number;
+}
+
+/** Expected effort of an export. */
+export interface ExportForecast {
+  /** Segments in order of time, without the part that is not settled. */
+  readonly segments: readonly SegmentCount[];
+  /** True if the numbers of rows come from an aggregation or from a single complete search; false if they are estimates. */
+  readonly areKnown: boolean;
+  /** Number of rows at which a search is cut. */
+  readonly limit: number | undefined;
+  /** Minimum number of requests, including those for planning. */
+  readonly requests: number;
+}
+
+export interface PlannedExport {
+  /** The plan at the destination, whoever wrote it. */
+  readonly plan: ExportPlan;
+  /** Undefined if another process wrote a different plan. */
+  readonly first: FirstSearch | undefined;
+  /** Bytes scanned by jobs that are already closed. */
+  readonly scannedBytes: number;
+}
+
+/** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
+export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
+  const { destination, task } = tools;
+  const { plan, first, scannedBytes } = await proposePlan(tools, options);
+  const { job } = first.opened;
+  try {
+    const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
+    // The plan may be our own, if the answer to an earlier attempt was lost, or an equal plan of another process.
+    if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) return { plan: existing, first, scannedBytes };
+    await job.close();
+    return { plan: existing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
+  } catch (error) {
+    await job.close();
+    const scanned = scannedBytes + scannedBy(job);
+    options.onNews?.({ jobs: [], scannedBytes: scanned, settlesAtMs: undefined, isTried: false });
+    throw error;
+  }
+}
+
+function scannedBy({ progress }: SearchJob): number {
+  return progress.scannedBytes ?? 0;
+}
+
+/** Returns the plan that `planExport` would write. Rejects like `planExport`. */
+export async function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
+  const planning = new RangePlanning(tools, options);
+  try {
+    return await planning.propose();
+  } catch (error) {
+    await planning.jobs.closeAll();
+    throw error;
+  }
+}
+
+/** Maximum wait in ms for the first search. A longer search becomes the single search of its range. */
+const longestWaitMs = 30 * 60_000;
+/** Maximum wait in ms of a count for its turn. The open search may be the job that blocks others. */
+const longestTurnMs = 60_000;
+/** Ratio of the limit used by receipt time. Rows are counted by message time and may belong to the next segment. */
+const receiptRatio = 0.9;
+/** A wait up to this length in ms is better than a segment of its own or a test search. */
+const shortWaitMs = 10_000;
+/** Range in ms of a test search, which is ended as soon as it is created. */
+const trialMs = 1_000;
+/** Maximum sleep in ms. The wall clock may jump, so it is checked again. */
+const longestSleepMs = 60_000;
+
+class RangePlanning {
+  readonly jobs: JobSet;
+  readonly #tools: PlanningTools;
+  readonly #options: PlanOptions;
+  #settlesAtMs: number | undefined;
+  #isTried = false;
+  /** Time in ms from the creation of the first job until it was observed as finished. */
+  #firstTookMs = 0;
+
+  constructor(tools: PlanningTools, options: PlanOptions) {
+    this.#tools = tools;
+    this.#options = options;
+    this.jobs = new JobSet({ ...tools, signal: options.signal, onNews: () => this.#tell() });
+  }
+
+  async propose(): Promise<ProposedPlan> {
+    const { task, quirks } = this.#tools;
+    const { job, range } = await this.#openFirst();
+    const isFinished = await this.#finishedInTime(job);
+    const describedFields = await this.#describedFields(job);
+    const { segments, areCounted } = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
+    const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
+    // The unsettled part is searched later.
+    if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
+    this.jobs.release(job);
+    const segment = segments.length - 1;
+    const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
+    const isProven = areCounted && !task.identity.byReceiptTime && rows < job.progress.messageCount;
+    const countedRows = isProven ? rows : undefined;
+    return {
+      plan: { boundariesMs, ...(describedFields && { describedFields }) },
+      first: { order: { segment, fromMs, toMs }, opened: { job, countedRows } },
+      forecast: {
+        segments,
+        areKnown: areCounted || cutSign(job.progress, quirks.smallestLimit) === undefined,
+        limit: quirks.smallestLimit,
+        requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
+      },
+      scannedBytes: this.jobs.scannedBytes,
+    };
+  }
+
+  /**
+   * Opens the first search. The service's clock becomes known with the first answer and may be behind ours (E11). Then less of the range is
+   * settled, and the search is opened again.
+   */
+  async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
+    const { task, quirks } = this.#tools;
+    for (;;) {
+      const range = await this.#settledRange();
+      const job = await this.jobs.open(task.order(range, quirks.isEndInclusive), 'Rows');
+      if (range.toMs <= this.#settledMs(quirks.clockBehindMs)) return { job, range };
+      await this.jobs.close(job);
+    }
+  }
+
+  /**
+   * Waits for a settled range: the whole range if it settles soon, otherwise the settled part once it is at least half of a splittable
+   * range.
+   */
+  async #settledRange(): Promise<Interval> {
+    const { task, quirks, clock } = this.#tools;
+    const { fromMs, toMs } = task.identity;
+    for (;;) {
+      const settledMs = this.#settledMs(quirks.clockBehindMs + dateRoundingMs);
+      const missingMs = toMs - settledMs;
+      const isHalf = task.isSplittable && settledMs - fromMs >= missingMs && missingMs > shortWaitMs;
+      const isEnough = missingMs <= 0 || isHalf;
+      const halfMs = Math.ceil((toMs - fromMs) / 2);
+      const isHalfSooner = task.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
+      const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
+      this.#settlesAtMs = isEnough ? undefined : clock.now() + waitMs;
+      this.#tell();
+      if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
+      const mostMs = Math.min(waitMs, longestSleepMs);
+      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, mostMs, this.#options.signal);
+      else await this.#tryOut(Math.min(toMs, settledMs), mostMs);
+    }
+  }
+
+  /**
+   * Tests credentials and query with a search that ends before `toMs`, and uses none of its rows. Rejects if the service refuses them.
+   * Without a free job within `turnMs`, nothing is tested.
+   */
+  async #tryOut(toMs: number, turnMs: number): Promise<void> {
+    const { task, quirks } = this.#tools;
+    const order = task.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
+    try {
+      const job = await this.jobs.open(order, 'Rows', { turnMs });
+      this.#isTried = true;
+      await this.jobs.close(job);
+    } catch (thrown) {
+      if (asLogfleetError(thrown).code !== noTurnCode) throw thrown;
+    }
+  }
+
+  /** Latest settled time; nothing newer is searched. */
+  #settledMs(clockBehindMs: number): number {
+    const { settleDelayMs } = this.#options;
+    return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
+  }
+
+  /** Waits for the first search. Returns false if it takes so long that it must be the single search of its range. */
+  async #finishedInTime(job: SearchJob): Promise<boolean> {
+    const { clock, quirks, task } = this.#tools;
+    const patience = new AbortController();
+    const timer = clock.after(longestWaitMs, () => patience.abort());
+    const { signal } = this.#options;
+    try {
+      const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
+      this.#firstTookMs = clock.monotonic() - job.createdAtMs;
+      if (task.identity.results === 'Messages') quirks.searched(progress);
+      return true;
+    } catch (error) {
+      if (!patience.signal.aborted || signal.aborted || job.end) throw error;
+      return false;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Described fields, for file formats with columns. */
+  async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
+    const { results, output } = this.#tools.task.identity;
+    if (results === 'Records' || output.format === 'NDJSON') return undefined;
+    const fields = await crossing('export.readPage', () => job.describeFields(this.#options.signal));
+    return fields.map(({ name, fieldType }) => ({ name, fieldType }));
+  }
+
+  async #segmentsOf(job: SearchJob, range: Interval): Promise<Segmentation> {
+    const { task, quirks, log, clock } = this.#tools;
+    const { progress } = job;
+    const isCut = cutSign(progress, quirks.smallestLimit) !== undefined;
+    if (!isCut || !task.isSplittable) return asOne(job, range);
+    const limit = this.#limitOf(job);
+    const { byReceiptTime } = task.identity;
+    // By receipt time, no part of a cut search is certainly complete.
+    const newest = byReceiptTime ? undefined : newestOf(job, range);
+    const rest = newest && restOf(range, newest);
+    if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
+    const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
+    const { signal } = this.#options;
+    // The count covers the whole range, so it takes at least as long as the cut search.
+    const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
+    const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
+    if (counts.kind === 'counted') {
+      const { slices } = counts;
+      // One row less, so that the oldest row found proves that the newest segment is complete.
+      const foundRows = progress.messageCount - 1;
+      const most = Math.ceil(receiptRatio * limit);
+      const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
+      return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
+    }
+    log.info('The rows of an export could not be counted by slices of time.', { reason: counts.reason });
+    if (rest) return guessed([...evenSegments(rest, limit), newest]);
+    return guessed(blindSegments({ ...range, rows: progress.messageCount }));
+  }
+
+  #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
+    const { task, quirks } = this.#tools;
+    const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
+    // A complete search, or a range with a single search, is never cut.
+    const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
+    return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
+  }
+
+  /** Limit of the service, or the number of rows of a search that was cut silently. */
+  #limitOf(job: SearchJob): number {
+    return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
+  }
+
+  #tell(): void {
+    const { views: jobs, scannedBytes } = this.jobs;
+    this.#options.onNews?.({ jobs, scannedBytes, settlesAtMs: this.#settlesAtMs, isTried: this.#isTried });
+  }
+}
+
+/** Segments in order of time. */
+interface Segmentation {
+  readonly segments: readonly SegmentCount[];
+  /** True if an aggregation counted the rows, false for estimates. */
+  readonly areCounted: boolean;
+}
+
+function guessed(segments: readonly SegmentCount[]): Segmentation {
+  return { segments, areCounted: false };
+}
+
+function asOne(job: SearchJob, range: Interval): Segmentation {
+  return guessed([{ ...range, rows: job.progress.messageCount }]);
+}
+
+/** The part of a cut search that its histogram proves. */
+function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
+  const whole = wholeBuckets(job.histogram(), range);
+  return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
+}
+
+/** The range before that part. Its rows are estimated from the same density. */
+function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
+  const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
+  return { fromMs, toMs: newest.fromMs, rows };
+}

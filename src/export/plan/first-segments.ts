@@ -1,0 +1,130 @@
+/**
+ * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one search returns
+ * below the message limit, and slightly less than a whole number of pages, so that no page is read for few rows.
+ *
+ * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps, whatever the counts are. A
+ * wrong count costs at most a job: a segment above the limit is cut when it is searched (E4).
+ *
+ * Pure. Not here: counting (`slice-counts.ts`) and deciding whether to count (`export-planning.ts`).
+ */
+import { maxSegments } from '../../destination/plan-object.ts';
+import { maxPageRows } from '../../service/jobs/search-service.ts';
+import { type Interval, isRoundCount } from '../search/message-limit.ts';
+
+/** Number of rows, above zero, from this time until the next slice. */
+export interface SliceCount {
+  readonly startMs: number;
+  readonly rows: number;
+}
+
+export interface SegmentCount extends Interval {
+  readonly rows: number;
+}
+
+export interface SegmentsInput {
+  readonly range: Interval;
+  /** Slices in order of time, within the range. */
+  readonly slices: readonly SliceCount[];
+  /** Number of rows at which a search is cut. */
+  readonly limit: number;
+  /** Number of the newest rows that are already found. They form the newest segment. */
+  readonly foundRows: number;
+}
+
+/** Requests of a search besides pages: creation, one status, deletion. */
+const requestsBesidesPages = 3;
+/** Requests of a count: creation, status, one page of records, deletion. */
+export const requestsOfCount = 4;
+
+/** Segments in order of time; one for the whole range if it has no rows. */
+export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
+  const { limit } = input;
+  // If a plan cannot hold all segments, they become fewer and are cut when they are searched.
+  for (let times = 1; ; times *= 2) {
+    const segments = segmentsOf(input, times * fullestRows(limit));
+    if (segments.length <= maxSegments) return segments;
+  }
+}
+
+/** Maximum number of pieces of a range with unknown rows, enough for parallel searches. */
+const mostEvenSegments = 16;
+
+/**
+ * Cuts an interval with an estimated number of rows into equal pieces of time, in order. Pieces above the limit are cut when they are
+ * searched.
+ */
+export function evenSegments(interval: SegmentCount, limit: number): readonly SegmentCount[] {
+  return evenPieces(interval, Math.ceil(interval.rows / limit));
+}
+
+/** Cuts an interval without an estimate; `rows` is a lower bound. Too many parallel searches are better than sequential ones. */
+export function blindSegments(interval: SegmentCount): readonly SegmentCount[] {
+  return evenPieces(interval, mostEvenSegments);
+}
+
+function evenPieces({ fromMs, toMs, rows }: SegmentCount, wanted: number): readonly SegmentCount[] {
+  const count = Math.max(1, Math.min(mostEvenSegments, wanted, toMs - fromMs));
+  const at = (index: number) => fromMs + Math.floor(((toMs - fromMs) * index) / count);
+  return Array.from({ length: count }, (_, index) => ({
+    fromMs: at(index),
+    toMs: at(index + 1),
+    rows: Math.ceil(rows / count),
+  }));
+}
+
+/**
+ * Best number of rows for a search: below the limit, with the fewest requests per row. Usually whole pages, unless the limit is slightly
+ * above a few pages.
+ */
+export function fullestRows(limit: number): number {
+  const most = Math.max(1, limit - 1);
+  const inWholePages = Math.floor(most / maxPageRows) * maxPageRows;
+  return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
+}
+
+/** Minimum number of requests of a search with this many rows, below the limit. */
+function requestsOf(rows: number): number {
+  return requestsBesidesPages + Math.ceil(rows / maxPageRows);
+}
+
+/** Minimum number of requests to search these segments, if each search is done at its first status. */
+export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
+  return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
+}
+
+/** A segment above the limit is cut repeatedly, and each piece except the last is counted. */
+function requestsOfSegment(rows: number, limit: number): number {
+  const cuts = Math.floor(rows / limit);
+  return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);
+}
+
+function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
+  const downwards: SegmentCount[] = [];
+  let { toMs } = range;
+  /** Slices of the current segment, newest first. */
+  let inside: SliceCount[] = [];
+  let rows = 0;
+  const fill = (slice: SliceCount) => {
+    inside.push(slice);
+    rows += slice.rows;
+  };
+  const close = () => {
+    // Found rows come from a cut search, so it does not matter whether their number looks like a limit.
+    const isFound = downwards.length === 0 && foundRows > 0;
+    const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
+    const fromMs = inside.at(-1)?.startMs ?? range.fromMs;
+    downwards.push({ fromMs, toMs, rows: rows - (left?.rows ?? 0) });
+    toMs = fromMs;
+    inside = [];
+    rows = 0;
+    if (left) fill(left);
+  };
+  for (const slice of slices.toReversed()) {
+    const most = downwards.length === 0 && foundRows > 0 ? foundRows : fullest;
+    while (inside.length > 0 && rows + slice.rows > most) close();
+    fill(slice);
+  }
+  while (inside.length > 0) close();
+  const [first, ...newer] = downwards.reverse();
+  return first ? [{ ...first, fromMs: range.fromMs }, ...newer] : [{ ...range, rows: 0 }];
+}

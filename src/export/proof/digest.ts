@@ -1,0 +1,423 @@
+/**
+ * The digest of a range: compares an aggregation of the service with the written rows, slice by slice (E6). Errors in pages cannot affect
+ * it, because the aggregation transfers no rows. Pure; `proving.ts` sends the requests.
+ *
+ * For each figure, an interval has one hash over the slices that lie completely inside it. Figures of a slice that several intervals share
+ * are added up, so these intervals are compared together. Only figures of whole intervals are compared if intervals do not bound slices, as
+ * by receipt time, or if the service's slices do not start at multiples of their length.
+ *
+ * A service may round large figures, as in `1.788E12`. Such a figure is known up to half a unit of its last digit. It is the same if ours
+ * is equal, differs if ours is out of reach, and is not compared otherwise.
+ */
+import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
+import {
+  type ComparableFigure,
+  comparableFigures,
+  type DifferingRange,
+  figuresOf,
+  type ProvenRange,
+  type RangeFigures,
+  type RepeatedRows,
+  type TimeRange,
+} from '../../destination/digest-verdict.ts';
+import {
+  hashOfSlices,
+  isInside,
+  joinSlices,
+  type SliceFigureName,
+  type SliceFigures,
+  type SliceSummary,
+  sliceFigureNames,
+} from '../../destination/slice-figures.ts';
+import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
+import { evenSegments, firstSegments } from '../plan/first-segments.ts';
+import { figureOf, textOf } from '../search/aggregation.ts';
+
+/** A number with its uncertainty: the true value is within `value` ± `reach`. */
+export interface Figure {
+  readonly value: number;
+  readonly reach: number;
+}
+
+/** Figures of one slice according to the aggregation. Unknown figures are undefined. */
+export interface DigestSlice extends TimeRange {
+  readonly rows: number;
+  readonly bytes: Figure | undefined;
+  readonly oldestMs: Figure | undefined;
+  readonly newestMs: Figure | undefined;
+  /** Sum of the distances of all times from the start of the slice, in ms. */
+  readonly offsetsMs: Figure | undefined;
+}
+
+const slice = 'logfleet_slice';
+const offset = 'logfleet_offset';
+const offsets = 'logfleet_offsets';
+
+/** Operators of the digest. Times count from the start of a slice: the numbers are then small and not rounded. */
+export function digestOperators(sliceText: string): string {
+  const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
+  return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
+}
+
+/** Slices in order of time, or undefined if the records are not a valid digest. */
+export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
+  const slices: DigestSlice[] = [];
+  const seen = new Set<number>();
+  for (const record of records) {
+    const fromMs = figureOf(record, slice);
+    const count = readFigure(textOf(record, '_count'));
+    // A rounded number of rows proves nothing.
+    if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
+    const rows = count.value;
+    seen.add(fromMs);
+    if (rows === 0) continue;
+    const time = (name: string) => shifted(readFigure(textOf(record, name)), fromMs);
+    slices.push({
+      ...{ fromMs, toMs: fromMs + lengthMs, rows },
+      bytes: readFigure(textOf(record, '_sum')),
+      oldestMs: time('_min'),
+      newestMs: time('_max'),
+      offsetsMs: readFigure(textOf(record, offsets)),
+    });
+  }
+  return slices.sort((left, right) => left.fromMs - right.fromMs);
+}
+
+function isWholeNumber(figure: Figure | undefined): figure is Figure {
+  return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
+}
+
+/** Fast path for almost all figures. */
+const plainForm = /^\d{1,15}$/;
+const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Parses a figure. Undefined if the text is not a number. */
+export function readFigure(text: string): Figure | undefined {
+  if (plainForm.test(text)) return { value: Number(text), reach: 0 };
+  const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
+  if (whole === '') return undefined;
+  const unit = exponent === undefined ? 0 : 10 ** (Number(exponent) - fraction.length);
+  return { value: Number(text), reach: unit > 1 ? unit / 2 : 0 };
+}
+
+function shifted(figure: Figure | undefined, byMs: number): Figure | undefined {
+  return figure && { value: figure.value + byMs, reach: figure.reach };
+}
+
+/** Adjacent intervals that are compared together, with their slices. */
+export interface DigestGroup {
+  readonly intervals: readonly CommitRecord[];
+  readonly slices: readonly DigestSlice[];
+}
+
+/** Groups adjacent intervals with their slices. A slice may start before the first interval or end after the last. */
+export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
+  const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
+  let next = 0;
+  let reachedMs = Number.NEGATIVE_INFINITY;
+  for (const interval of intervals) {
+    // A slice that starts in an earlier interval and reaches into this one.
+    const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
+    const own = group ?? { intervals: [], slices: [] };
+    if (!group) groups.push(own);
+    own.intervals.push(interval);
+    for (; (slices[next]?.fromMs ?? Number.POSITIVE_INFINITY) < interval.toMs; next++) {
+      const each = slices[next] as DigestSlice;
+      own.slices.push(each);
+      reachedMs = Math.max(reachedMs, each.toMs);
+    }
+  }
+  // Slices after the end of all intervals are counted with the last group.
+  groups.at(-1)?.slices.push(...slices.slice(next));
+  return groups;
+}
+
+/** Figures of one slice, or sums over all slices of a group. Sums have no offsets. */
+interface CountedFigures {
+  readonly rows: number;
+  readonly bytes: Figure | undefined;
+  readonly oldestMs: Figure | undefined;
+  readonly newestMs: Figure | undefined;
+  readonly offsetsMs: Figure | undefined;
+}
+
+export type Comparison =
+  | { readonly kind: 'same'; readonly range: ProvenRange }
+  | { readonly kind: 'differs'; readonly range: DifferingRange };
+
+/** Agreement for one figure. `unknown`: the service rounds it, or one side does not have it. */
+type Agreement = 'same' | 'differs' | 'unknown';
+
+/** Compares a group with the written rows. `confirmed`: messages that the service confirmed to store more than once. */
+export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
+  const repeated = sumOfConfirmed(confirmed);
+  const written = figuresOf(intervals);
+  const counted = addUp(slices);
+  const expected = {
+    ...written,
+    rows: written.rows + repeated.rows,
+    bytes: sumOrNone(written.bytes, repeated.bytes),
+  };
+  const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
+  const bySlice = outcomesBySlice(intervals, withoutRepeats(slices, confirmed));
+  const outcomes = new Map(
+    sliceFigureNames.map((name) => {
+      return [name, joinOutcomes([outcomeOf(counted, expected, name), ...(bySlice?.(name) ?? [])])];
+    }),
+  );
+  const differing = sliceFigureNames.filter((name) => outcomes.get(name) === 'differs');
+  if (differing.length > 0) {
+    const inSlices = differing.filter((name) => outcomeOf(counted, expected, name) !== 'differs');
+    const differs = { ...range, counted: exactOf(counted), written };
+    return { kind: 'differs', range: { ...differs, ...(inSlices.length > 0 ? { inSlices } : {}) } };
+  }
+  const compared = comparableFigures.filter((name) => outcomes.get(name) === 'same');
+  return {
+    kind: 'same',
+    range: {
+      ...{ ...range, figures: written, compared },
+      ...(repeated.rows > 0 ? { repeated } : {}),
+      ...(bySlice ? {} : { wholeIntervals: true }),
+    },
+  };
+}
+
+function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
+  if (outcomes.includes('differs')) return 'differs';
+  return outcomes.includes('unknown') ? 'unknown' : 'same';
+}
+
+/** Compares the figures of each slice. Undefined if the records and the digest have different slices. */
+function outcomesBySlice(
+  intervals: readonly CommitRecord[],
+  slices: readonly DigestSlice[],
+): ((name: SliceFigureName) => readonly Agreement[]) | undefined {
+  const summaries = intervals.flatMap((interval) => interval.slices ?? []);
+  if (summaries.length < intervals.length || !haveSameSlices(summaries, slices)) return undefined;
+  const inside: readonly DigestSlice[][] = intervals.map(() => []);
+  const shared: DigestSlice[] = [];
+  let index = 0;
+  for (const slice of slices) {
+    while (index < intervals.length - 1 && (intervals[index] as CommitRecord).toMs <= slice.fromMs) index++;
+    const isOwn = isInside(slice, intervals[index] as CommitRecord);
+    (isOwn ? (inside[index] as DigestSlice[]) : shared).push(slice);
+  }
+  const pairs = pairsOf(shared, joinSlices(summaries.map((summary) => summary.shared)));
+  return (name) => [
+    ...summaries.map(({ whole }, at) => outcomeOfHash(inside[at] ?? [], whole, name)),
+    ...pairs.map(([counted, written]) => outcomeOf(counted, written, name)),
+  ];
+}
+
+function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: readonly DigestSlice[]): boolean {
+  const lengthMs = first?.lengthMs ?? 0;
+  const areOnGrid = slices.every(({ fromMs, toMs }) => toMs - fromMs === lengthMs && fromMs % lengthMs === 0);
+  return areOnGrid && others.every((other) => other.lengthMs === lengthMs);
+}
+
+const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
+
+/** Pairs of counted and written figures for each slice. */
+function pairsOf(
+  counted: readonly DigestSlice[],
+  written: readonly SliceFigures[],
+): readonly (readonly [CountedFigures, Expected])[] {
+  const writtenAt = new Map(written.map((figures) => [figures.fromMs, figures]));
+  const countedAt = new Set(counted.map(({ fromMs }) => fromMs));
+  return [
+    ...counted.map((slice) => [slice, writtenAt.get(slice.fromMs) ?? noRows] as const),
+    ...written.filter(({ fromMs }) => !countedAt.has(fromMs)).map((figures) => [noRows, figures] as const),
+  ];
+}
+
+function outcomeOfHash(
+  slices: readonly DigestSlice[],
+  written: SliceSummary['whole'],
+  name: SliceFigureName,
+): Agreement {
+  const ours = written[name];
+  if (ours === undefined) return 'unknown';
+  const values: (readonly [number, number])[] = [];
+  let isRounded = false;
+  for (const slice of slices) {
+    const figure = name === 'rows' ? exactly(slice.rows) : slice[name];
+    if (!figure) return 'unknown';
+    if (figure.reach !== 0) isRounded = true;
+    values.push([slice.fromMs, figure.value]);
+  }
+  if (hashOfSlices(values) === ours) return 'same';
+  return isRounded ? 'unknown' : 'differs';
+}
+
+/** The slices as they would be if the service stored each message once. */
+function withoutRepeats(
+  slices: readonly DigestSlice[],
+  confirmed: readonly ConfirmedMessage[],
+): readonly DigestSlice[] {
+  if (confirmed.every(({ rows }) => rows === 0)) return slices;
+  return slices.map((slice) => {
+    const inside = confirmed.filter(({ atMs }) => slice.fromMs <= atMs && atMs < slice.toMs);
+    const { rows, bytes } = sumOfConfirmed(inside);
+    if (rows === 0) return slice;
+    const offsetsMs = inside.reduce((sum, each) => sum + each.rows * (each.atMs - slice.fromMs), 0);
+    return {
+      ...slice,
+      rows: slice.rows - rows,
+      bytes: bytes === undefined ? undefined : lessened(slice.bytes, bytes),
+      offsetsMs: lessened(slice.offsetsMs, offsetsMs),
+    };
+  });
+}
+
+function lessened(figure: Figure | undefined, by: number): Figure | undefined {
+  return figure && { ...figure, value: figure.value - by };
+}
+
+function exactly(value: number): Figure {
+  return { value, reach: 0 };
+}
+
+function sumOrNone(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}
+
+function addUp(slices: readonly DigestSlice[]): CountedFigures {
+  const figures = (name: ComparableFigure) => slices.map((each) => each[name]);
+  const none = slices.length === 0;
+  return {
+    rows: slices.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: sumOf(figures('bytes')),
+    oldestMs: none ? undefined : extremeOf(figures('oldestMs'), -1),
+    newestMs: none ? undefined : extremeOf(figures('newestMs'), 1),
+    offsetsMs: undefined,
+  };
+}
+
+function sumOf(figures: readonly (Figure | undefined)[]): Figure | undefined {
+  let [value, reach] = [0, 0];
+  for (const figure of figures) {
+    if (!figure) return undefined;
+    value += figure.value;
+    reach += figure.reach;
+  }
+  return { value, reach };
+}
+
+function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figure | undefined {
+  let extreme: Figure | undefined;
+  for (const figure of figures) {
+    if (!figure) return undefined;
+    if (!extreme || (figure.value - extreme.value) * sign > 0) extreme = figure;
+  }
+  return extreme;
+}
+
+/** Expected figures: those of the written rows. */
+type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
+
+/** Without rows there are no times, which counts as the same. */
+function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
+  if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
+  const [theirs, ours] = [counted[name], expected[name]];
+  if (counted.rows === 0 && expected.rows === 0) return 'same';
+  if (!theirs || ours === undefined) return 'unknown';
+  if (theirs.value === ours) return 'same';
+  return Math.abs(theirs.value - ours) <= theirs.reach ? 'unknown' : 'differs';
+}
+
+function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigures {
+  const exact = (figure: Figure | undefined) =>
+    figure && figure.reach === 0 && Number.isSafeInteger(figure.value) ? figure.value : undefined;
+  const [sum, oldest, newest] = [bytes, oldestMs, newestMs].map(exact);
+  return {
+    rows,
+    ...(sum === undefined ? {} : { bytes: sum }),
+    ...(oldest === undefined ? {} : { oldestMs: oldest }),
+    ...(newest === undefined ? {} : { newestMs: newest }),
+  };
+}
+
+/**
+ * Returns how a differing group is searched again. If rows are missing, the pieces have fewer rows than a search returned, since the
+ * service may have cut it silently. Otherwise the intervals stay the same.
+ */
+export function againOf(
+  { intervals, slices }: DigestGroup,
+  { byReceiptTime, round }: { readonly byReceiptTime: boolean; readonly round: number },
+): readonly TimeRange[] {
+  const { rows } = figuresOf(intervals);
+  const lacksRows = slices.reduce((sum, each) => sum + each.rows, 0) > rows;
+  const same = intervals.map(({ fromMs, toMs }) => ({ fromMs, toMs }));
+  if (!lacksRows) return same;
+  if (byReceiptTime) return same.flatMap((range) => halvesOf(range));
+  const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
+  // At most one page, if nearly all rows are missing. The limit decreases from round to round, since any number of rows may be the
+  // service's limit.
+  const least = Math.ceil(maxPageRows / 2 ** (round - 1));
+  const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
+  const counts = slices
+    .filter(({ fromMs }) => fromMs < range.toMs)
+    .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
+    // The position of rows within a slice is unknown.
+    .flatMap((each) => evenSegments(each, limit))
+    .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
+  return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(({ fromMs, toMs }) => ({ fromMs, toMs }));
+}
+
+function halvesOf({ fromMs, toMs }: TimeRange): readonly TimeRange[] {
+  const middleMs = Math.floor((fromMs + toMs) / 2);
+  if (middleMs === fromMs) return [{ fromMs, toMs }];
+  return [
+    { fromMs, toMs: middleMs },
+    { fromMs: middleMs, toMs },
+  ];
+}
+
+/** Maximum number of messages confirmed by id. A query has at most 10,000 characters. */
+export const mostConfirmed = 100;
+
+/**
+ * Messages of a group that were received more than once and that the service can confirm. Undefined if there are none or too many, or if a
+ * record does not name them.
+ */
+export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
+  const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
+  const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
+  const ids = new Set(repeated.map(({ id }) => id));
+  return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
+}
+
+export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
+  const condition = repeated.map(({ id }) => `_messageid = "${id}"`).join(' or ');
+  return `where ${condition} | count by _messageid`;
+}
+
+/** A message that was received more than once, with the number of its extra rows in the service. */
+export interface ConfirmedMessage {
+  readonly atMs: number;
+  readonly rows: number;
+  /** Size of these rows in bytes; absent if the message has no `_size`. */
+  readonly bytes?: number;
+}
+
+/** Repeated messages as confirmed by the service. Undefined if the service has an impossible number of rows for a message. */
+export function confirmedOf(
+  records: RecordPage['records'],
+  repeated: readonly RepeatedMessage[],
+): readonly ConfirmedMessage[] | undefined {
+  const counts = new Map(records.map((record) => [textOf(record, '_messageid'), figureOf(record, '_count')]));
+  const confirmed: ConfirmedMessage[] = [];
+  for (const { id, atMs, times, bytes } of repeated) {
+    const count = counts.get(id);
+    if (count === undefined || count < 1 || count > times + 1) return undefined;
+    const rows = count - 1;
+    confirmed.push({ atMs, rows, ...(bytes === undefined ? {} : { bytes: rows * bytes }) });
+  }
+  return confirmed;
+}
+
+function sumOfConfirmed(confirmed: readonly ConfirmedMessage[]): RepeatedRows {
+  const rows = confirmed.reduce((sum, each) => sum + each.rows, 0);
+  const bytes = confirmed.reduce((sum, each) => sum + (each.bytes ?? Number.NaN), 0);
+  return { rows, ...(Number.isNaN(bytes) ? {} : { bytes }) };
+}

@@ -1,0 +1,228 @@
+/**
+ * Requests the digest after all searches and compares it with the written rows (E6, `digest.ts`). By message time, one aggregation covers
+ * each contiguous unproven range. By receipt time, whose slices are not slices of message time, one aggregation covers one interval.
+ *
+ * Invariant: a digest starts after the last search of its range has ended. Nothing is written here.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import { inParallel } from '../../base/parallel.ts';
+import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
+import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../../destination/digest-verdict.ts';
+import { joinProven } from '../../destination/proof-range.ts';
+import type { JobOrder } from '../../service/jobs/search-service.ts';
+import type { ServiceError } from '../../service/requests/service-error.ts';
+import { type Aggregated, aggregate, isRefused, notCounted } from '../search/aggregation.ts';
+import { JobSet } from '../search/job-set.ts';
+import type { JobView, SearchTools } from '../search/search-tools.ts';
+import { sliceLength } from '../search/slice-length.ts';
+import {
+  againOf,
+  compare,
+  confirmedOf,
+  confirmOperators,
+  type DigestGroup,
+  type DigestSlice,
+  digestOperators,
+  digestSlices,
+  groupsOf,
+  repeatedOf,
+} from './digest.ts';
+
+export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock'>;
+
+export interface ProvingOptions {
+  /** Intervals to prove, in order of time. */
+  readonly intervals: readonly CommitRecord[];
+  /** Number of the round, from 1. */
+  readonly round: number;
+  /** Maximum number of concurrent aggregations. */
+  readonly parallelism: number;
+  readonly onNews: () => void;
+}
+
+/** Result of a digest. */
+export interface DigestResult {
+  readonly proven: readonly ProvenRange[];
+  readonly differing: readonly DifferingRange[];
+  /** Segments for searching the differing ranges again. */
+  readonly segments: readonly TimeRange[];
+}
+
+interface ComparedGroup {
+  readonly group: DigestGroup;
+  readonly comparison: ReturnType<typeof compare>;
+}
+
+/** Slices by receipt time. Any length is suitable, since they are added up. */
+const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
+
+export class Proving {
+  readonly jobs: JobSet;
+  readonly #tools: ProvingTools;
+  readonly #options: ProvingOptions;
+  readonly #abort = new AbortController();
+
+  constructor(tools: ProvingTools, options: ProvingOptions) {
+    this.#tools = tools;
+    this.#options = options;
+    this.jobs = new JobSet({ ...tools, signal: this.#abort.signal, onNews: options.onNews });
+  }
+
+  get views(): readonly JobView[] {
+    return this.jobs.views;
+  }
+
+  get scannedBytes(): number {
+    return this.jobs.scannedBytes;
+  }
+
+  get isAborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** Requests and compares the digests. Rejects with the service's error, or an `AbortError`. No job is alive then. */
+  async run(): Promise<DigestResult> {
+    const { task, quirks } = this.#tools;
+    const { intervals, parallelism, round } = this.#options;
+    const { byReceiptTime } = task.identity;
+    // A former process may have learned this.
+    if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
+    const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
+    try {
+      const comparedRuns: (readonly ComparedGroup[])[] = [];
+      const compareRun = async (index: number) => {
+        comparedRuns[index] = await this.#compareRun(runs[index] ?? []);
+      };
+      await inParallel([...runs.keys()], () => parallelism, compareRun);
+      const compared = comparedRuns.flat();
+      const differing = compared.flatMap(({ group, comparison }) =>
+        comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
+      );
+      return {
+        proven: joinProven(
+          compared.flatMap(({ comparison }) => (comparison.kind === 'same' ? [comparison.range] : [])),
+        ),
+        differing: differing.map(({ range }) => range),
+        segments: differing.flatMap(({ group }) => againOf(group, { byReceiptTime, round })),
+      };
+    } finally {
+      await this.jobs.closeAll();
+    }
+  }
+
+  async #compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
+    const range = rangeOf(run);
+    const slices = await this.#digest(range);
+    // One aggregation of one interval: its messages belong to the interval regardless of their message times.
+    const groups = this.#byReceiptTime ? [{ intervals: run, slices }] : groupsOf(run, slices);
+    const compared: ComparedGroup[] = [];
+    for (const group of groups) compared.push(await this.#compare(group));
+    return compared;
+  }
+
+  async #compare(group: DigestGroup): Promise<ComparedGroup> {
+    const comparison = compare(group);
+    const repeated = comparison.kind === 'differs' ? repeatedOf(group) : undefined;
+    const confirmed = repeated && (await this.#confirm(group, repeated));
+    return { group, comparison: confirmed ? compare(group, confirmed) : comparison };
+  }
+
+  async #digest(range: TimeRange): Promise<readonly DigestSlice[]> {
+    const { task, quirks } = this.#tools;
+    const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(task.identity);
+    for (;;) {
+      const isMoved = quirks.isEndInclusive;
+      const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
+      const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
+      const slices = digestSlices(records, lengthMs);
+      // Some services return no record for zero rows.
+      if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
+      const isAtEnd = !this.#byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
+      if (!isAtEnd || isMoved) return slices;
+      quirks.isEndInclusive = true;
+    }
+  }
+
+  /**
+   * Filter that excludes rows at an inclusive end. The requested end stays: a row with a wrong time may have made the end look inclusive,
+   * and an earlier end would hide the last millisecond from the digest (E10).
+   */
+  #before({ toMs }: TimeRange): string {
+    return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
+  }
+
+  /** Asks the service how often it stores the repeated messages. Errors in pages do not affect this count. */
+  async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
+    const { fromMs, toMs } = rangeOf(group.intervals);
+    const times = repeated.map(({ atMs }) => atMs);
+    const range = this.#byReceiptTime ? { fromMs, toMs } : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
+    const { task, quirks } = this.#tools;
+    const order = task.order(range, quirks.isEndInclusive);
+    const { records } = await this.#aggregate(order, confirmOperators(repeated));
+    return confirmedOf(records, repeated);
+  }
+
+  async #aggregate(order: JobOrder, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
+    const { clock } = this.#tools;
+    const tools = { jobs: this.jobs, clock, signal: this.#abort.signal };
+    const aggregated = await aggregate(order, operators, tools).catch((thrown: unknown) => {
+      throw isRefused(thrown) ? digestRefused(thrown) : thrown;
+    });
+    if (aggregated.kind === 'records') return aggregated;
+    throw digestErrors(aggregated.errors);
+  }
+
+  get #byReceiptTime(): boolean {
+    return this.#tools.task.identity.byReceiptTime;
+  }
+}
+
+/** Verdict of a round. Differing ranges are searched again, or flagged as incomplete. */
+export function verdictOf(
+  round: number,
+  { proven, differing, segments }: DigestResult,
+  isFlagged: boolean,
+): DigestVerdict {
+  return isFlagged
+    ? { round, proven, differing: [], segments: [], incomplete: differing }
+    : { round, proven, differing, segments, incomplete: [] };
+}
+
+/** Groups of contiguous intervals. */
+function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRecord[])[] {
+  const runs: CommitRecord[][] = [];
+  for (const interval of intervals) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.toMs === interval.fromMs) run.push(interval);
+    else runs.push([interval]);
+  }
+  return runs;
+}
+
+function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
+  return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
+}
+
+function digestRefused(cause: ServiceError): LogfleetError {
+  const { serviceCode = 'no code', handling } = cause;
+  const what = `The service refuses the aggregation that proves the rows (${serviceCode})`;
+  const advice = 'set proof to Count, and the counts of searches alone prove them';
+  return new LogfleetError({
+    ...{ code: 'export.digestRefused', message: `${what}: ${advice}.`, handling, cause },
+    reason: 'CountMissing',
+  });
+}
+
+function digestErrors(errors: readonly string[]): LogfleetError {
+  const found = errors.slice(0, 3).join('; ');
+  return new LogfleetError({
+    code: 'export.digestErrors',
+    message: `The aggregation that proves the rows reported errors: ${found}.`,
+    handling: { kind: 'backoff' },
+    reason: 'CountMissing',
+  });
+}

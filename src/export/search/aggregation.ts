@@ -1,0 +1,142 @@
+/**
+ * Runs an aggregation over an interval's rows. Aggregations have no message limit (protocol section 8). A job with errors, or with possibly
+ * lost errors (E5), gives no result.
+ */
+
+import { crossing } from '../../base/boundary.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asLogfleetError, LogfleetError, mayPass } from '../../base/errors.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
+import { ServiceError } from '../../service/requests/service-error.ts';
+import { withOperators } from './export-task.ts';
+import type { JobSet } from './job-set.ts';
+
+/** Maximum number of attempts, for lost jobs and lost statuses. */
+const maxTries = 3;
+const retryDelayMs = 2_000;
+
+export interface AggregationTools {
+  readonly jobs: JobSet;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Maximum wait in ms for the job to start; unlimited if absent. */
+  readonly turnMs?: number;
+  /** Expected duration in ms; that of the previous job if absent. */
+  readonly expectedMs?: number;
+}
+
+export type Aggregated =
+  | {
+      readonly kind: 'records';
+      readonly records: RecordPage['records'];
+      /** Number of messages that were aggregated. */
+      readonly messageCount: number;
+    }
+  /** Errors that the job reported. */
+  | { readonly kind: 'errors'; readonly errors: readonly string[] };
+
+/**
+ * Aggregates an interval. `order` is the job order for the interval's rows, and `operators` is the aggregation appended to its query.
+ * Rejects with the signal's reason, with the error of the service, or with `export.notCounted` when several jobs gave no reliable result.
+ */
+export async function aggregate(order: JobOrder, operators: string, tools: AggregationTools): Promise<Aggregated> {
+  const { clock, signal } = tools;
+  const aggregating: JobOrder = { ...withOperators(order, operators), requiresRawMessages: false };
+  for (let tries = 1; ; tries++) {
+    try {
+      const aggregated = await aggregateOnce(aggregating, tools);
+      if (aggregated) return aggregated;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!mayPass(asLogfleetError(thrown)) || tries === maxTries) throw thrown;
+    }
+    if (tries === maxTries) throw notCounted();
+    await sleep(clock, retryDelayMs * tries, signal);
+  }
+}
+
+/** Undefined if the job gives no reliable result. */
+async function aggregateOnce(
+  order: JobOrder,
+  { jobs, signal, turnMs, expectedMs }: AggregationTools,
+): Promise<Aggregated | undefined> {
+  const job = await jobs.open(order, 'Count', { turnMs, expectedMs });
+  try {
+    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
+    jobs.counted(job);
+    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
+    if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
+    const pages: RecordPage[] = [];
+    const take = (page: RecordPage) => void pages.push(page);
+    await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
+    // Keep-alive statuses may also have reported errors (E5).
+    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
+    return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
+  } finally {
+    await jobs.close(job);
+  }
+}
+
+function errorsOf({ progress }: SearchJob): readonly string[] {
+  return progress.errors.texts;
+}
+
+/** Value of a record as a whole number; the case of the name is ignored. Undefined if it is not a whole number. */
+export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
+  const value = textOf(record, name);
+  const figure = value === '' ? Number.NaN : Number(value);
+  return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
+}
+
+/** Value of a record; the case of the name is ignored. Empty if the record has no such field. */
+export function textOf(record: ReadonlyMap<string, string>, name: string): string {
+  const value = record.get(name);
+  if (value !== undefined) return value;
+  for (const [field, other] of record) if (field.toLowerCase() === name) return other;
+  return '';
+}
+
+export function notCounted(): LogfleetError {
+  return new LogfleetError({
+    code: 'export.notCounted',
+    message: 'The service gave no reliable count of an interval: answers were lost or contained no count.',
+    handling: { kind: 'backoff' },
+    reason: 'CountMissing',
+  });
+}
+
+export type IntervalCount =
+  | { readonly kind: 'counted'; readonly rows: number }
+  /** Errors that the count's job reported. */
+  | { readonly kind: 'errors'; readonly errors: readonly string[] };
+
+/** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
+export async function countInterval(order: JobOrder, tools: AggregationTools): Promise<IntervalCount> {
+  const counted = await aggregate(order, 'count', tools).catch((thrown: unknown) => {
+    throw isRefused(thrown) ? countRefused(thrown) : thrown;
+  });
+  if (counted.kind === 'errors') return counted;
+  const { records, messageCount } = counted;
+  // Some services return no record for zero rows.
+  if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
+  const [record] = records;
+  const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;
+  if (rows === undefined) throw notCounted();
+  return { kind: 'counted', rows };
+}
+
+/** True if the service refused the query with the appended count. */
+export function isRefused(thrown: unknown): thrown is ServiceError {
+  return thrown instanceof ServiceError && thrown.status === 400 && thrown.handling.kind === 'stall';
+}
+
+function countRefused(cause: ServiceError): LogfleetError {
+  const { serviceCode = 'no code', handling } = cause;
+  const what = `The service refuses the query with "| count" appended (${serviceCode}), although it accepts the query itself. An interval whose search was cut, or lost an answer, needs this count`;
+  const advice = 'export with a query that can be counted';
+  return new LogfleetError({
+    ...{ code: 'export.countRefused', message: `${what}: ${advice}.`, handling, cause },
+    reason: 'CountMissing',
+  });
+}

@@ -1,0 +1,347 @@
+/**
+ * Reads the rows of a millisecond that has more rows than a search returns. Time divides them no further, but ids do: each id ends in one
+ * of ten digits. Ten searches therefore find each row once. If a search is cut, its class of ids is divided by the previous digit.
+ *
+ * A search that only looks cut by its number of rows is read as well. Its class is divided only if the rows of all classes do not add up to
+ * the count of an aggregation.
+ *
+ * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the operator or
+ * interprets it differently, no row is dropped, and the outcome names the reason.
+ */
+import { sleep } from '../../base/clock.ts';
+import { asLogfleetError, mayPass } from '../../base/errors.ts';
+import { inParallel } from '../../base/parallel.ts';
+import { type CommittedFile, sumOfFigures } from '../../destination/commit-record.ts';
+import { joinSlices, summaryOf } from '../../destination/slice-figures.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+
+import { AnyOrder } from './duplicates.ts';
+import { withOperators } from './export-task.ts';
+import { IntervalFiles } from './interval-files.ts';
+import { IntervalRows } from './interval-rows.ts';
+import { JobPages, type PageReceiver } from './job-pages.ts';
+import type { JobSet } from './job-set.ts';
+import { type CutSign, cutSign } from './message-limit.ts';
+import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
+import type { SearchOrder, SearchTools } from './search-tools.ts';
+import { type RecordFigures, strays } from './search-verdict.ts';
+import { sliceMsOf } from './slice-length.ts';
+
+export interface DenseMillisecond {
+  readonly atMs: number;
+  /** Number of rows according to an aggregation. */
+  readonly rows: number;
+  /** Order whose last millisecond is searched. */
+  readonly order: SearchOrder;
+}
+
+export interface DenseTools {
+  readonly tools: SearchTools;
+  readonly jobs: JobSet;
+  readonly signal: AbortSignal;
+}
+
+/** Files that the caller stages or discards. */
+export interface DenseFiles {
+  end(): Promise<readonly CommittedFile[]>;
+  /** Discards the files. Never rejects. */
+  giveUp(): Promise<void>;
+}
+
+export type DenseOutcome =
+  /** All rows were found. The caller stages or discards the files. */
+  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
+  /**
+   * The searches had errors, or their rows do not match the count. Another attempt may succeed. `isFailure`: counts as an attempt that
+   * proved nothing; false after a lost status.
+   */
+  | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
+  /** The rows cannot be found by ids. `reason` is for users, without a full stop. */
+  | { readonly kind: 'tooDense'; readonly reason: string };
+
+/** Searches the millisecond. Rejects if the service cannot search or the destination cannot take rows; no file is left behind then. */
+export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
+  const search = new DenseSearch(dense, options);
+  let outcome: DenseOutcome | undefined;
+  try {
+    outcome = await search.run();
+    return outcome;
+  } finally {
+    if (outcome?.kind !== 'found') await search.giveUp();
+  }
+}
+
+const digits = Array.from('0123456789');
+/** Maximum number of digits: at most 110 searches. */
+const mostDigits = 2;
+/** Maximum number of attempts for a search that fails before its first row. */
+const mostTries = 3;
+const retryDelayMs = 2_000;
+
+/** Result of the search for one class of ids. */
+type ClassResult =
+  | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean; readonly doubt?: IntervalFiles }
+  | { readonly kind: 'cut' }
+  | ClassFailure;
+type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
+
+interface ReadClass {
+  readonly ending: string;
+  readonly figures: RunFigures;
+  readonly isTainted: boolean;
+  /** Separate files of a class whose number of rows looks like a limit. */
+  readonly doubt: IntervalFiles | undefined;
+}
+
+class DenseSearch implements DenseFiles {
+  readonly #dense: DenseMillisecond;
+  readonly #options: DenseTools;
+  /** Files of all classes that are certainly complete. */
+  readonly #files: IntervalFiles;
+  /** Aborted at the first failure. */
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  #read: ReadClass[] = [];
+  #failure: ClassFailure | undefined;
+
+  constructor(dense: DenseMillisecond, options: DenseTools) {
+    this.#dense = dense;
+    this.#options = options;
+    this.#files = this.#newFiles();
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+  }
+
+  async run(): Promise<DenseOutcome> {
+    for (let endings: readonly string[] = digits; endings.length > 0; ) {
+      const cut = await this.#searchAll(endings);
+      if (this.#failure) return this.#failure;
+      // Classes that were certainly cut come first. With their rows, doubtful classes may turn out to be complete.
+      const next = cut.length > 0 || this.#isAsCounted ? cut : await this.#giveUpDoubtful();
+      const tooLong = next.find((ending) => ending.length === mostDigits);
+      if (tooLong !== undefined)
+        return { kind: 'tooDense', reason: `even the rows whose ids end in ${tooLong} are more than a search returns` };
+      endings = next.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
+    }
+    return this.#judge();
+  }
+
+  async end(): Promise<readonly CommittedFile[]> {
+    const files: CommittedFile[] = [];
+    for (const each of this.#allFiles) files.push(...(await each.end()));
+    return files;
+  }
+
+  async giveUp(): Promise<void> {
+    await Promise.all(this.#allFiles.map((files) => files.giveUp()));
+  }
+
+  get #allFiles(): readonly IntervalFiles[] {
+    return [this.#files, ...this.#read.flatMap(({ doubt }) => doubt ?? [])];
+  }
+
+  /** Searches all classes. Resolves to the endings of cut classes. */
+  async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
+    const cut: string[] = [];
+    const searchOne = async (ending: string) => {
+      if (this.#signal.aborted) return;
+      const part = await this.#searchClass(ending);
+      if (part.kind === 'cut') cut.push(ending);
+      else if (part.kind === 'read') this.#read.push({ ...part, ending, doubt: part.doubt });
+      else this.#fail(part);
+    };
+    const { searchesAtOnce } = this.#options.tools;
+    await inParallel(endings, searchesAtOnce, (ending) => searchOne(ending).catch((error) => this.#abort(error)));
+    return cut;
+  }
+
+  #fail(failure: ClassFailure): void {
+    this.#failure ??= failure;
+    this.#stop.abort();
+  }
+
+  /** Errors of other searches after the first failure are consequences of the abort and ignored. */
+  #abort(error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort();
+    throw error;
+  }
+
+  /** Discards the largest doubtful classes. Resolves to their endings. */
+  async #giveUpDoubtful(): Promise<readonly string[]> {
+    const doubtful = this.#read.filter(({ doubt }) => doubt !== undefined);
+    const shortest = Math.min(...doubtful.map(({ ending }) => ending.length));
+    const largest = doubtful.filter(({ ending }) => ending.length === shortest);
+    this.#read = this.#read.filter((part) => !largest.includes(part));
+    await Promise.all(largest.map(({ doubt }) => doubt?.giveUp()));
+    return largest.map(({ ending }) => ending);
+  }
+
+  #sumOf(figure: 'received' | 'written' | 'outside' | 'duplicates' | 'duplicatesOfWritten'): number {
+    return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
+  }
+
+  /** The service may count a duplicated message twice. */
+  get #isAsCounted(): boolean {
+    const { rows } = this.#dense;
+    const written = this.#sumOf('written');
+    return written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;
+  }
+
+  #judge(): DenseOutcome {
+    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
+    const isTainted = this.#read.some((part) => part.isTainted);
+    const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
+    // A late row also causes a difference, and so does an error in a lost status (E5).
+    return {
+      kind: 'again',
+      isFailure: !isTainted,
+      message: isTainted ? `${message}, and the answer to a status request was lost` : message,
+    };
+  }
+
+  #record(): RecordFigures {
+    const { atMs, rows } = this.#dense;
+    const found = this.#read.map(({ figures }) => figures);
+    const repeated = sumOfRepeated(found);
+    const duplicates = this.#sumOf('duplicates');
+    const lengthMs = this.#sliceMs;
+    const slices = joinSlices(found.map((figures) => figures.slices?.slices ?? []));
+    return {
+      ...{ fromMs: atMs, toMs: atMs + 1, left: 0, count: { rows, source: 'Aggregate' } },
+      ...{ received: this.#sumOf('received'), written: this.#sumOf('written'), outside: this.#sumOf('outside') },
+      duplicates,
+      figures: sumOfFigures(found.map(({ messages }) => messages)),
+      ...(lengthMs === undefined ? {} : { slices: summaryOf({ lengthMs, slices }, { fromMs: atMs, toMs: atMs + 1 }) }),
+      ...(repeated && duplicates > 0 ? { repeated } : {}),
+      ...(this.#options.tools.quirks.isEndInclusive ? { endInclusive: true } : {}),
+    };
+  }
+
+  #newFiles(): IntervalFiles {
+    const { tools } = this.#options;
+    return new IntervalFiles(tools, this.#dense.order, tools.describedFields);
+  }
+
+  /** Reads the rows of the millisecond whose ids have this ending. No row of a cut class is written. */
+  async #searchClass(ending: string): Promise<ClassResult> {
+    const { tools } = this.#options;
+    const tally = this.#newTally();
+    const isUntouched = () => tally.figures(true).received === 0;
+    for (let tries = 1; ; tries++) {
+      try {
+        const part = await this.#readClass(ending, tally);
+        if (part.kind !== 'again' || !isUntouched() || tries === mostTries) return part;
+      } catch (thrown) {
+        this.#signal.throwIfAborted();
+        if (!mayPass(asLogfleetError(thrown)) || !isUntouched() || tries === mostTries) throw thrown;
+      }
+      await sleep(tools.clock, retryDelayMs * tries, this.#signal);
+    }
+  }
+
+  #newTally(): RunTally {
+    const interval = { fromMs: this.#dense.atMs, toMs: this.#dense.atMs + 1 };
+    const { byReceiptTime } = this.#options.tools.task.identity;
+    const sliceMs = this.#sliceMs;
+    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), left: 'nothing', sliceMs });
+  }
+
+  get #sliceMs(): number | undefined {
+    return sliceMsOf(this.#options.tools.task.identity);
+  }
+
+  async #readClass(ending: string, tally: RunTally): Promise<ClassResult> {
+    const { tools, jobs } = this.#options;
+    const isEndMoved = tools.quirks.isEndInclusive;
+    const job = await this.#open(ending);
+    if (!job) return { kind: 'tooDense', reason: 'the service does not search by the last digits of _messageid' };
+    try {
+      const progress = await job.whenFinished(this.#signal);
+      if (progress.errors.texts.length > 0) return broughtErrors(job);
+      const sign = cutSign(progress, tools.quirks.smallestLimit);
+      if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
+      if (sign === undefined) return await this.#readJob(job, tally, this.#files, isEndMoved);
+      return await this.#readDoubtful(job, tally, isEndMoved);
+    } finally {
+      await jobs.close(job);
+    }
+  }
+
+  async #readDoubtful(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
+    const doubt = this.#newFiles();
+    let part: ClassResult | undefined;
+    try {
+      part = await this.#readJob(job, tally, doubt, isEndMoved);
+      return part.kind === 'read' ? { ...part, doubt } : part;
+    } finally {
+      if (part?.kind !== 'read') await doubt.giveUp();
+    }
+  }
+
+  async #readJob(job: SearchJob, tally: RunTally, files: IntervalFiles, isEndMoved: boolean): Promise<ClassResult> {
+    const { messageCount, isTainted } = job.progress;
+    const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
+    await readAll(pages, messageCount, new IntervalRows(tally, files));
+    // Keep-alive statuses may also have reported errors (E5).
+    if (job.progress.errors.texts.length > 0) return broughtErrors(job);
+    const figures = tally.figures(true);
+    const received = figures.received - figures.overlapping;
+    if (received !== messageCount) {
+      return again(`a search by id counts ${messageCount} rows, but its pages have ${received}`);
+    }
+    if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
+    if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
+    // As many other rows may be missing (E5).
+    if (isTainted)
+      return {
+        ...again('a search by id returned rows twice, and the answer to a status request was lost'),
+        isFailure: false,
+      };
+    if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
+    return again('the pages of a search by id had other rows in a second reading');
+  }
+
+  /**
+   * Returns whether a second reading gives the same duplicates, so that the service really stores them. Otherwise they may have replaced
+   * other rows.
+   */
+  async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
+    const tally = this.#newTally();
+    pages.beginAgain();
+    await readAll(pages, messageCount, tally);
+    const { received, duplicates, overlapping } = tally.figures(true);
+    return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
+  }
+
+  /** Undefined if the service refuses the query. */
+  async #open(ending: string): Promise<SearchJob | undefined> {
+    const { tools, jobs } = this.#options;
+    const { atMs } = this.#dense;
+    const order = tools.task.order({ fromMs: atMs, toMs: atMs + 1 }, tools.quirks.isEndInclusive);
+    try {
+      return await jobs.open(withOperators(order, `where _messageid matches "*${ending}"`), 'Rows');
+    } catch (thrown) {
+      this.#signal.throwIfAborted();
+      const error = asLogfleetError(thrown);
+      if (error.reason !== 'QueryRefused') throw error;
+      return undefined;
+    }
+  }
+}
+
+/** The number of rows looks like a limit, and no other sign of a cut exists. */
+function isDoubt(sign: CutSign): boolean {
+  return sign === 'roundCount' || sign === 'smallestLimit';
+}
+
+async function readAll(pages: JobPages, messageCount: number, receiver: PageReceiver): Promise<void> {
+  while (pages.offset < messageCount) if (!(await pages.read(receiver))) return;
+}
+
+function broughtErrors(job: SearchJob): ClassFailure {
+  return again(`a search by id reported errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
+}
+
+function again(message: string): Extract<ClassFailure, { kind: 'again' }> {
+  return { kind: 'again', isFailure: true, message };
+}

@@ -1,0 +1,117 @@
+/**
+ * Derives the task of an export from a manifest: its identity and folder (E1), the job orders for intervals, and the form of its files.
+ * Works on plain data, so that command line and operator agree.
+ *
+ * Not here: the destination, parallelism, and everything learned during the export.
+ */
+import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
+import { splittability } from '../../api/splittable.ts';
+import { readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
+import { ExportLayout } from '../../destination/export-layout.ts';
+import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';
+import { type DescribedField, messageColumns, recordColumns } from '../../output/columns.ts';
+import type { Compression } from '../../output/compression.ts';
+import { type FileForm, fileForm, type OutputFormat } from '../../output/output-format.ts';
+import type { JobOrder } from '../../service/jobs/search-service.ts';
+import type { Interval } from './message-limit.ts';
+
+/** The request of a manifest, with defaults filled in. */
+export interface ExportRequest {
+  /** Name of the resource and of its folder. */
+  readonly name: string;
+  readonly query: string;
+  readonly timeRange: TimeRangeText;
+  readonly byReceiptTime: boolean;
+  readonly autoParsingMode: ExportIdentity['autoParsingMode'];
+  readonly results: ExportIdentity['results'];
+  /** True for messages and false for records if absent. */
+  readonly requiresRawMessages?: boolean | undefined;
+  readonly output: ExportOutput;
+}
+
+export interface ExportTask {
+  readonly identity: ExportIdentity;
+  readonly fingerprint: string;
+  readonly layout: ExportLayout;
+  /** True if the range can be split into intervals (E8). */
+  readonly isSplittable: boolean;
+  /** Reason against splitting, a sentence without full stop; undefined if the query can be split. */
+  readonly unsplittableReason: string | undefined;
+  /** Job order for an interval. `isEndInclusive` as in `ServiceQuirks` (E10). */
+  order(interval: Interval, isEndInclusive: boolean): JobOrder;
+  /** Form of the files. Columns depend on the fields that the service describes (2.4); NDJSON has none. */
+  form(described: readonly DescribedField[]): FileForm;
+}
+
+/** Reason why a request cannot become an export. */
+export interface RequestProblem {
+  /** Member of the spec. */
+  readonly member: string;
+  /** Message for users, without full stop. */
+  readonly problem: string;
+}
+
+/** Builds the task. `serviceHost` is the host of the service's address, with its port if any. */
+export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
+  const range = readTimeRange(request.timeRange);
+  if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
+  const rewritten = request.results === 'Messages' ? rewrittenField(request.query) : undefined;
+  if (rewritten !== undefined) return { member: 'query', problem: rewrittenProblem(rewritten) };
+  const { query, byReceiptTime, autoParsingMode, results, output } = request;
+  const identity: ExportIdentity = {
+    serviceHost,
+    query,
+    ...range,
+    timeZone: request.timeRange.timeZone ?? 'UTC',
+    byReceiptTime,
+    autoParsingMode,
+    results,
+    requiresRawMessages: request.requiresRawMessages ?? results === 'Messages',
+    output,
+  };
+  const fingerprint = fingerprintOf(identity);
+  const unsplittableReason = whyUnsplittable(identity);
+  return {
+    identity,
+    fingerprint,
+    layout: ExportLayout.of(request.name, fingerprint),
+    isSplittable: unsplittableReason === undefined,
+    unsplittableReason,
+    order: (interval, isEndInclusive) => orderOf(identity, interval, isEndInclusive),
+    form: (described) => fileForm(formatOf(identity, described), compressions[output.compression]),
+  };
+}
+
+/** Appends operators to a query. A comment at the query's end does not hide them, since they start on a new line. */
+export function withOperators(order: JobOrder, operators: string): JobOrder {
+  return { ...order, query: `${order.query}\n| ${operators}` };
+}
+
+function whyUnsplittable({ query, results }: ExportIdentity): string | undefined {
+  if (results === 'Records') return 'records are made of the whole range';
+  const split = splittability(query);
+  return split.isSplittable ? undefined : split.reason;
+}
+
+function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndInclusive: boolean): JobOrder {
+  const { query, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages } = identity;
+  const lastMs = isEndInclusive ? toMs - 1 : toMs;
+  return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
+}
+
+/** The usual level of gzip. Compression runs beside reading. */
+const gzipLevel = 6;
+const zstdLevel = 3;
+
+const compressions: Readonly<Record<ExportOutput['compression'], Compression>> = {
+  None: { kind: 'none' },
+  Gzip: { kind: 'gzip', level: gzipLevel },
+  Zstd: { kind: 'zstd', level: zstdLevel },
+};
+
+function formatOf({ results, output }: ExportIdentity, described: readonly DescribedField[]): OutputFormat {
+  const { format, fields, csv } = output;
+  if (format === 'NDJSON') return { kind: 'ndjson', fields };
+  const columns = results === 'Messages' ? messageColumns(fields, described) : recordColumns(fields, described);
+  return format === 'Parquet' ? { kind: 'parquet', columns } : { kind: 'csv', columns, formulaGuard: csv.formulaGuard };
+}

@@ -1,0 +1,99 @@
+/**
+ * The files that a search writes for its interval: parts with unique names, staged at the destination one after the other. They count only
+ * when a record names them (E3).
+ *
+ * Invariant: discarded parts leave no file behind. If the destination refuses to remove a file, it is removed as a stray when everything is
+ * covered (E15).
+ */
+import { crossing } from '../../base/boundary.ts';
+import { type CommittedFile, maxFiles } from '../../destination/commit-record.ts';
+import { destinationError } from '../../destination/destination-error.ts';
+import { dataFileName } from '../../destination/export-layout.ts';
+import type { DescribedField } from '../../output/columns.ts';
+import { PartSeries } from '../../output/part-series.ts';
+import type { PartSink } from '../../output/part-writer.ts';
+import type { RawRow } from '../../output/row-encoder.ts';
+import type { SearchOrder, SearchTools } from './search-tools.ts';
+
+export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
+
+export class IntervalFiles {
+  readonly #tools: FileTools;
+  readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
+  readonly #parts: PartSeries;
+  /** Name of each part, relative to the export's folder. */
+  readonly #names: string[] = [];
+  readonly #staged: string[] = [];
+  #givingUp: Promise<void> | undefined;
+
+  constructor(tools: FileTools, order: Pick<SearchOrder, 'segment' | 'toMs'>, described: readonly DescribedField[]) {
+    this.#tools = tools;
+    this.#order = order;
+    const { encoder, compression } = tools.task.form(described);
+    const { maxPartBytes } = tools.task.identity.output;
+    this.#parts = new PartSeries((index) => {
+      if (index >= maxFiles) throw tooManyFiles(maxPartBytes);
+      return { encoder, compression, maxPartBytes, open: () => this.#open(this.#nameOf(index)) };
+    });
+  }
+
+  /** Writes a row. Throws the error of an earlier write. */
+  row(row: RawRow): void {
+    this.#parts.row(row);
+  }
+
+  /** Promise while too many bytes wait to be written; see `PartSeries.drained`. */
+  drained(): Promise<void> | undefined {
+    return this.#parts.drained();
+  }
+
+  /** Resolves when all parts are staged, in the order of their rows. Rejects with the first error. */
+  async end(): Promise<readonly CommittedFile[]> {
+    const parts = await this.#parts.end();
+    return parts.map((part, index) => ({ name: this.#nameOf(index), ...part }));
+  }
+
+  /** Discards all parts. Never rejects. */
+  giveUp(): Promise<void> {
+    this.#givingUp ??= this.#giveUp();
+    return this.#givingUp;
+  }
+
+  async #giveUp(): Promise<void> {
+    const { destination, task, log } = this.#tools;
+    await this.#parts.abort();
+    for (const name of this.#staged) {
+      await destination.remove(task.layout.within(name)).catch((error: unknown) => {
+        log.debug('cannot remove an unneeded file', { name, error });
+      });
+    }
+  }
+
+  #nameOf(index: number): string {
+    const { writer, task } = this.#tools;
+    const { segment, toMs } = this.#order;
+    this.#names[index] ??= dataFileName(
+      { segment, toMs, part: index + 1, writerToken: writer.newToken() },
+      task.identity.output,
+    );
+    return this.#names[index];
+  }
+
+  async #open(name: string): Promise<PartSink> {
+    const { destination, task } = this.#tools;
+    const upload = await destination.open(task.layout.within(name));
+    return {
+      write: (chunk) => upload.write(chunk),
+      finish: async () => {
+        await crossing('export.stagePart', () => upload.finish());
+        this.#staged.push(name);
+      },
+      abort: () => upload.abort(),
+    };
+  }
+}
+
+function tooManyFiles(maxPartBytes: number): Error {
+  const what = `the rows of one search do not fit into ${maxFiles} files of ${maxPartBytes} bytes`;
+  return destinationError('tooMuch', `${what}: raise maxPartSize`);
+}

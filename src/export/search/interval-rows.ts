@@ -1,0 +1,124 @@
+/**
+ * Passes the messages of one search to its files. The tally decides what happens to each row (`run-tally.ts`), and held rows are kept here.
+ * Rows are not parsed.
+ *
+ * A bounded number of bytes is held. A larger millisecond is written, since it usually does not have to be left (E4). If it has to be left,
+ * the rows are read again when the start of the counted rows is known.
+ */
+import type { PageRow } from '../../service/pages/page-row.ts';
+import type { IntervalFiles } from './interval-files.ts';
+import type { PageReceiver } from './job-pages.ts';
+import type { RunFigures, RunTally } from './run-tally.ts';
+
+/** Maximum number of bytes held. */
+const maxHeldBytes = 4 * 1_024 * 1_024;
+const firstBytes = 16 * 1_024;
+
+export class IntervalRows implements PageReceiver {
+  readonly files: IntervalFiles;
+  readonly #tally: RunTally;
+  readonly #maxHeldBytes: number;
+  #held = Buffer.allocUnsafe(firstBytes);
+  #used = 0;
+  /** End offsets of the held rows. */
+  readonly #ends: number[] = [];
+  /** True if rows of the held millisecond are already written. */
+  #isSpilled = false;
+
+  constructor(tally: RunTally, files: IntervalFiles, maxBytes = maxHeldBytes) {
+    this.#tally = tally;
+    this.files = files;
+    this.#maxHeldBytes = maxBytes;
+  }
+
+  /** Oldest time of the rows inside the interval; undefined before the first. */
+  get oldestMs(): number | undefined {
+    return this.#tally.oldestMs;
+  }
+
+  /** True if rows of the oldest millisecond that should be held are written. The millisecond can no longer be left. */
+  get isSpilled(): boolean {
+    return this.#isSpilled;
+  }
+
+  /** See `RunTally.beginPage`. */
+  beginPage(): void {
+    this.#tally.beginPage();
+  }
+
+  /** See `RunTally.repeatedAtStart`. */
+  get repeatedAtStart(): number {
+    return this.#tally.repeatedAtStart;
+  }
+
+  /** See `RunTally.overlaps`. */
+  overlaps(): void {
+    this.#tally.overlaps();
+  }
+
+  row(row: PageRow): void {
+    switch (this.#tally.take(row)) {
+      case 'write':
+        this.files.row(row);
+        break;
+      case 'hold':
+        this.#hold(row);
+        break;
+      case 'holdInstead':
+        this.#release();
+        this.#hold(row);
+        break;
+      case 'drop':
+        break;
+    }
+  }
+
+  drained(): Promise<void> | undefined {
+    return this.files.drained();
+  }
+
+  /** See `RunTally.leaveBefore`. */
+  leaveBefore(beforeMs: number): void {
+    this.#tally.leaveBefore(beforeMs);
+    this.#release();
+  }
+
+  /** See `RunTally.figures`. */
+  figures(heldAreWritten: boolean): RunFigures {
+    return this.#tally.figures(heldAreWritten);
+  }
+
+  /** Writes the held rows, after the last row. */
+  writeHeld(): void {
+    this.#release();
+  }
+
+  #hold({ bytes }: PageRow): void {
+    const end = this.#used + bytes.length;
+    if (end > this.#maxHeldBytes || this.#isSpilled) {
+      this.#release();
+      this.#isSpilled = true;
+      this.files.row({ bytes });
+      return;
+    }
+    if (end > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(end, 2 * this.#held.length));
+      this.#held.copy(larger, 0, 0, this.#used);
+      this.#held = larger;
+    }
+    this.#held.set(bytes, this.#used);
+    this.#used = end;
+    this.#ends.push(end);
+  }
+
+  #release(): void {
+    let start = 0;
+    for (const end of this.#ends) {
+      this.files.row({ bytes: this.#held.subarray(start, end) });
+      start = end;
+    }
+    this.#ends.length = 0;
+    this.#used = 0;
+    this.#isSpilled = false;
+  }
+}

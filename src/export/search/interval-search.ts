@@ -1,0 +1,400 @@
+/**
+ * The search of one interval, from the creation of its job to the record that commits it: does what the verdict on it says (`search-verdict.ts`).
+ *
+ * ```text
+ * created ── searching ── judged ──┬─ read ──▶ judged      (early pages, too, while it searches: E7)
+ *                │                 ├─ count ─▶ judged      (by an aggregation: E6)
+ *             cut short            ├─ commit ▶ committed, taken
+ *                                  └─ again, narrowed, incomplete
+ * ```
+ *
+ * Invariant: when `done` is fulfilled no job of it is alive and no part is being written, and what was staged and not committed is gone,
+ * but for the files of a record of which it is not known whether it stands (E3). Leaves to others: what is searched when, and how
+ * failures are waited out.
+ */
+
+import { assert, unreachable } from '../../base/assert.ts';
+import { crossing } from '../../base/boundary.ts';
+import { sleep } from '../../base/clock.ts';
+import { asLogfleetError, mayPass } from '../../base/errors.ts';
+import { doubledMs } from '../../base/retry-delay.ts';
+import { type CommitOutcome, type CommitRecord, commit } from '../../destination/commit-record.ts';
+import type { Histogram, JobProgress } from '../../service/jobs/job-gathering.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import { countInterval } from './aggregation.ts';
+import { searchDense } from './dense-millisecond.ts';
+import { JobSet } from './job-set.ts';
+import { type CutSign, cutSign } from './message-limit.ts';
+import { MessageReader } from './message-reader.ts';
+import { RecordReader } from './record-reader.ts';
+import type { ResultReader, SearchEnd } from './result-reader.ts';
+import type {
+  JobView,
+  RunningSearch,
+  SearchOrder,
+  SearchOutcome,
+  SearchStart,
+  SearchTools,
+  StopReason,
+} from './search-tools.ts';
+import {
+  judge,
+  type RecordFigures,
+  type SearchFacts,
+  searchesAgain,
+  showsInclusiveEnd,
+  type Verdict,
+} from './search-verdict.ts';
+import type { BegunSearch } from './service-quirks.ts';
+import { settlingMs } from './settling.ts';
+
+/** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
+const commitTries = 6;
+const firstCommitDelayMs = 1_000;
+const tooNew = 'the end of the interval is too new by the clock of the service';
+
+/** A judged job and the knowledge about it. */
+interface Judged {
+  readonly job: SearchJob;
+  readonly reading: ResultReader;
+  readonly end: SearchEnd;
+  /** Errors of a count of the interval. */
+  errors: readonly string[];
+}
+
+/** Files to be staged, then committed or discarded. */
+type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
+
+export class IntervalSearch implements RunningSearch {
+  readonly segment: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly begunAtMs: number;
+  /** Never rejects. */
+  readonly done: Promise<SearchOutcome>;
+  readonly #order: SearchOrder;
+  readonly #tools: SearchTools;
+  readonly #start: SearchStart;
+  readonly #jobs: JobSet;
+  /** Clock difference when the search began. Concurrent searches may have learned more since. */
+  readonly #foreseenBehindMs: number;
+  readonly #stop = new AbortController();
+  readonly #cutShort = Promise.withResolvers<void>();
+  #stopReason: StopReason | undefined;
+  #job: SearchJob | undefined;
+  /** Undefined for a job that was opened earlier. */
+  #begun: BegunSearch | undefined;
+  #reading: Staging | undefined;
+  #isSearching = true;
+  #isCutShort = false;
+  /** True if a record that exists, or may exist, names the files. */
+  #areFilesNamed = false;
+
+  constructor(order: SearchOrder, tools: SearchTools, start: SearchStart) {
+    const { segment, fromMs, toMs } = order;
+    this.segment = segment;
+    this.fromMs = fromMs;
+    this.toMs = toMs;
+    this.begunAtMs = tools.clock.monotonic();
+    this.#order = { segment, fromMs, toMs };
+    this.#tools = tools;
+    this.#foreseenBehindMs = tools.quirks.foreseenBehindMs;
+    this.#start = start;
+    const { signal } = this.#stop;
+    this.#jobs = new JobSet({ ...tools, signal, onNews: start.onNews });
+    this.done = this.#run();
+  }
+
+  get createdAtMs(): number | undefined {
+    return this.#job?.createdAtMs;
+  }
+
+  get isSearching(): boolean {
+    return this.#isSearching;
+  }
+
+  /** Number of rows that the job has found so far. */
+  get messageCount(): number {
+    const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
+    return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
+  }
+
+  /** Bytes scanned by all jobs of this search. */
+  get scannedBytes(): number {
+    return this.#jobs.scannedBytes;
+  }
+
+  /** Jobs that are alive. */
+  get jobs(): readonly JobView[] {
+    return this.#jobs.views;
+  }
+
+  /** Distribution over time of the rows that the job found; undefined before it has found any. */
+  histogram(): Histogram | undefined {
+    return this.#job?.histogram();
+  }
+
+  /** Ends the search without a record, unless a record is being written. */
+  stop(reason: StopReason): void {
+    this.#stopReason ??= reason;
+    this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
+  }
+
+  /** Commits the rows found so far like those of a cut search (E13). To be called again while the search continues. */
+  endAsCut(): void {
+    // For a finished job, only unanswered statuses remain, which may report errors (E5).
+    if (this.#job?.progress.state === 'doneGatheringResults') return;
+    this.#isCutShort = true;
+    this.#cutShort.resolve();
+  }
+
+  async #run(): Promise<SearchOutcome> {
+    try {
+      const job = await this.#opened();
+      this.#job = job;
+      if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);
+      const reading = this.#readingOf(job);
+      this.#reading = reading;
+      const end = await this.#search(job, reading);
+      return await this.#conclude({ job, reading, end, errors: [] });
+    } catch (thrown) {
+      if (this.#stopReason !== undefined) return { kind: 'stopped', reason: this.#stopReason };
+      return { kind: 'failed', error: asLogfleetError(thrown) };
+    } finally {
+      this.#isSearching = false;
+      this.#begun?.ends();
+      await Promise.all([this.#areFilesNamed ? undefined : this.#reading?.giveUp(), this.#jobs.closeAll()]);
+    }
+  }
+
+  async #opened(): Promise<SearchJob> {
+    const { opened } = this.#start;
+    if (!opened) return this.#openedAnew();
+    this.#jobs.add(opened.job, 'Rows');
+    return opened.job;
+  }
+
+  async #openedAnew(): Promise<SearchJob> {
+    const { task, quirks } = this.#tools;
+    const begun = quirks.begins();
+    this.#begun = begun;
+    const order = task.order(this.#order, quirks.isEndInclusive);
+    const job = await this.#jobs.open(order, 'Rows', { expectedMs: begun.expectedMs });
+    begun.shown?.then(() => job.expect(quirks.searchMs));
+    return job;
+  }
+
+  /**
+   * Returns whether the interval is settled. A process that continues another's plan learns the service's clock difference from its first
+   * search (E11).
+   */
+  #isSettled(): boolean {
+    const { quirks, clock, settleDelayMs } = this.#tools;
+    const { clockBehindMs } = quirks;
+    const settledMs = clock.now() - settlingMs({ settleDelayMs: settleDelayMs(), clockBehindMs });
+    return clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
+  }
+
+  #readingOf(job: SearchJob): ResultReader {
+    const options = { job, order: this.#order, tools: this.#tools, signal: this.#stop.signal };
+    if (this.#tools.task.identity.results === 'Records') return new RecordReader(options);
+    return new MessageReader({ ...options, countedRows: this.#start.opened?.countedRows });
+  }
+
+  /** Waits for the end of the search, and meanwhile reads whole pages where that is safe (E7). */
+  async #search(job: SearchJob, reading: ResultReader): Promise<SearchEnd> {
+    const { signal } = this.#stop;
+    const { quirks, clock } = this.#tools;
+    let finished: JobProgress | undefined;
+    const finishing = job.whenFinished(signal).then((progress) => {
+      finished = progress;
+    });
+    finishing.catch(() => {});
+    while (!finished && !this.#isCutShort) {
+      signal.throwIfAborted();
+      if (reading.mayReadEarly(job.progress)) await reading.readEarly();
+      else await Promise.race([finishing, job.whenNews(signal), this.#cutShort.promise]);
+    }
+    if (finished && this.#begun) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    this.#begun?.ends();
+    this.#isSearching = false;
+    this.#start.onNews();
+    const progress = finished ?? job.progress;
+    const sign = this.#signOf(job, progress);
+    // Aggregations have no message limit (8), and a warning may concern their records.
+    if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
+    return { progress, sign, isDone: finished !== undefined };
+  }
+
+  #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
+    const { task, quirks } = this.#tools;
+    const sign = cutSign(progress, quirks.smallestLimit);
+    // An aggregation has all its messages; only its state shows that it is incomplete.
+    if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
+    return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
+  }
+
+  async #conclude(judged: Judged): Promise<SearchOutcome> {
+    for (;;) {
+      const run = this.#runOf(judged);
+      const verdict = judge(run);
+      if (showsInclusiveEnd(run)) this.#tools.quirks.isEndInclusive = true;
+      switch (verdict.kind) {
+        case 'read':
+          await judged.reading.read(verdict, judged.end);
+          break;
+        case 'count':
+          await this.#count(judged, verdict.interval);
+          break;
+        default:
+          return this.#follow(judged, verdict);
+      }
+    }
+  }
+
+  #runOf({ job, reading, end, errors }: Judged): SearchFacts {
+    const { task } = this.#tools;
+    const { results, byReceiptTime } = task.identity;
+    const { progress, sign } = end;
+    return {
+      interval: { fromMs: Math.min(job.order.fromMs, this.fromMs), toMs: this.toMs },
+      results,
+      byReceiptTime,
+      isSplittable: task.isSplittable,
+      isEndMoved: job.order.toMs < this.toMs,
+      sign,
+      jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
+      // Includes errors of keep-alive statuses.
+      pendingErrors: [...job.progress.errors.texts, ...errors],
+      isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
+      keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
+      failedBefore: this.#start.failedBefore,
+      ...reading.found,
+    };
+  }
+
+  async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
+    const { task, quirks, clock } = this.#tools;
+    // The job is not needed for the count: all reading is done.
+    const closing = this.#jobs.close(judged.job);
+    const order = task.order(interval, quirks.isEndInclusive);
+    const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
+    if (count.kind === 'counted') judged.reading.counts({ interval, rows: count.rows, source: 'Aggregate' });
+    else judged.errors = count.errors;
+    await closing;
+  }
+
+  async #follow(judged: Judged, verdict: Exclude<Verdict, { kind: 'read' | 'count' }>): Promise<SearchOutcome> {
+    const { segment, fromMs, toMs } = this.#order;
+    switch (verdict.kind) {
+      case 'commit':
+        return this.#commit(judged.job, judged.reading, verdict.record);
+      case 'searchAgain':
+        return this.#again(verdict.isFailure, verdict.message);
+      case 'endsInclusive':
+        return this.#again(false, 'the service includes the end of a range');
+      case 'bisect':
+        if (verdict.atMs <= fromMs) return this.#again(false, 'the search was cut before the start of its interval');
+        return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
+      case 'dense':
+        return this.#searchDense(judged, verdict);
+      case 'incomplete':
+        return this.#incomplete(judged, verdict);
+      default:
+        return unreachable(verdict);
+    }
+  }
+
+  /** Searches the millisecond by ids. The rows found replace those already read. */
+  async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
+    const { fromMs, count } = verdict.record;
+    // Checked here, since the next decision may come later and the search would run until then.
+    if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
+    this.#stop.signal.throwIfAborted();
+    const closing = this.#jobs.close(judged.job);
+    const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
+    const options = { tools: this.#tools, jobs: this.#jobs, signal: this.#stop.signal };
+    this.#isSearching = true;
+    const outcome = await searchDense(dense, options);
+    this.#isSearching = false;
+    await closing;
+    switch (outcome.kind) {
+      case 'found':
+        await this.#reading?.giveUp();
+        this.#reading = outcome.files;
+        return this.#commit(judged.job, outcome.files, outcome.record);
+      case 'again': {
+        const { isFailure, message } = outcome;
+        if (isFailure && this.#start.failedBefore >= searchesAgain) return this.#tooDense(judged, verdict, message);
+        return this.#again(isFailure, `${verdict.message}; ${message}`);
+      }
+      case 'tooDense':
+        return this.#tooDense(judged, verdict, outcome.reason);
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  async #tooDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>, why: string): Promise<SearchOutcome> {
+    return this.#incomplete(judged, {
+      ...verdict,
+      reason: 'MillisecondTooDense',
+      message: `${verdict.message}; ${why}`,
+    });
+  }
+
+  #again(isFailure: boolean, message: string): SearchOutcome {
+    this.#tools.log.info('an interval is searched again', { ...this.#order, message });
+    return { kind: 'again', isFailure, message };
+  }
+
+  async #incomplete(
+    judged: Judged,
+    { record, reason, message }: Pick<Extract<Verdict, { kind: 'incomplete' }>, 'record' | 'reason' | 'message'>,
+  ): Promise<SearchOutcome> {
+    if (record && this.#tools.incompletePolicy() === 'Keep') return this.#commit(judged.job, judged.reading, record);
+    const figures = record && { received: record.received, expected: record.count.rows };
+    return { kind: 'incomplete', reason, message, figures };
+  }
+
+  /** Stages the files, then writes the record (E3). The job is no longer needed. */
+  async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
+    const { signal } = this.#stop;
+    const closing = this.#jobs.close(job);
+    const giveUp = () => void staging.giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    const files = await staging.end();
+    signal.removeEventListener('abort', giveUp);
+    signal.throwIfAborted();
+    assert(figures.fromMs >= this.fromMs, 'a record reaches beyond its interval');
+    const record: CommitRecord = { ...figures, segment: this.segment, files };
+    const outcome = await crossing('export.commit', () => this.#write(record));
+    await closing;
+    return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;
+  }
+
+  async #write(record: CommitRecord): Promise<CommitOutcome> {
+    const { destination, task, clock } = this.#tools;
+    this.#areFilesNamed = true;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await commit(destination, task.layout, record);
+      } catch (thrown) {
+        const isLasting = !mayPass(asLogfleetError(thrown));
+        // A refused write usually stored nothing; reading the record shows it.
+        if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
+        if (isLasting || tries === commitTries) throw thrown;
+        await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);
+      }
+    }
+  }
+
+  async #mayStand({ segment, toMs }: CommitRecord): Promise<boolean> {
+    const { destination, task } = this.#tools;
+    try {
+      return (await destination.read(task.layout.commit(segment, toMs))) !== undefined;
+    } catch {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Reads the pages of messages of one job in order, once or several times.
+ *
+ * Invariant: a page starts after the last received row. No two readings have pages that end at the same rows, so a row that is repeated
+ * because of a page boundary is repeated in one reading only (E9).
+ */
+import { crossing } from '../../base/boundary.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import { type MessagePage, maxPageRows, type RowReceiver } from '../../service/jobs/search-service.ts';
+import type { SearchTools } from './search-tools.ts';
+
+export interface JobPagesOptions {
+  readonly job: SearchJob;
+  readonly tools: Pick<SearchTools, 'chosenFields'>;
+  readonly signal: AbortSignal;
+}
+
+/** Receiver of the rows. */
+export interface PageReceiver extends RowReceiver {
+  /** Called before the first row of each page. */
+  beginPage(): void;
+  /** Number of rows at the start of the page that were received before. */
+  readonly repeatedAtStart: number;
+  /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
+  overlaps(): void;
+}
+
+export class JobPages {
+  readonly #options: JobPagesOptions;
+  #offset = 0;
+  #readings = 1;
+  /** Number of rows in the first page of the first reading. */
+  #firstPageRows: number | undefined;
+  /** Last row of the previous page, if that page had fewer rows than requested. */
+  #shortEnd: Buffer | undefined;
+
+  constructor(options: JobPagesOptions) {
+    this.#options = options;
+  }
+
+  /** Index of the next row. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Starts another reading. */
+  beginAgain(): void {
+    if (this.#offset > 0) this.#readings++;
+    this.#offset = 0;
+    this.#shortEnd = undefined;
+  }
+
+  /** Reads one page. Resolves to false if the service returns no more rows, although it counts more. */
+  async read(rows: PageReceiver): Promise<boolean> {
+    const { job, signal, tools } = this.#options;
+    const onPage = (page: MessagePage) => {
+      if (page.rows > 0) tools.chosenFields.saw(page.fields);
+    };
+    const [offset, limit] = [this.#offset, this.#limit];
+    rows.beginPage();
+    const lastRow = new LastRow(rows);
+    const reading = { offset, total: offset + 1, limit, receiver: lastRow.receiver, onPage, signal };
+    try {
+      this.#offset = await crossing('export.readPage', () => job.readMessages(reading));
+    } catch (thrown) {
+      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
+      throw thrown;
+    }
+    if (rows.repeatedAtStart > 0 && (await this.#hasMoved(offset))) rows.overlaps();
+    this.#firstPageRows ??= this.#offset;
+    this.#shortEnd = this.#offset - offset < limit ? lastRow.bytes : undefined;
+    return true;
+  }
+
+  /** Returns whether the row before `offset` is no longer the last row of a short page, which shows that the page lacked rows. */
+  async #hasMoved(offset: number): Promise<boolean> {
+    const end = this.#shortEnd;
+    if (!end) return false;
+    const { job, signal } = this.#options;
+    const lastRow = new LastRow({ row() {} });
+    const reading = { offset: offset - 1, total: offset, limit: 1, receiver: lastRow.receiver, signal };
+    await crossing('export.readPage', () => job.readMessages(reading));
+    return !lastRow.bytes.equals(end);
+  }
+
+  /** Number of rows to request. The first page of each further reading is smaller than in earlier readings. */
+  get #limit(): number {
+    const isFirst = this.#offset === 0 && this.#readings > 1;
+    return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;
+  }
+}
+
+/** Passes rows on to a receiver and keeps a copy of the last one. */
+class LastRow {
+  readonly receiver: RowReceiver;
+  #memory = Buffer.alloc(0);
+  #length = 0;
+
+  constructor(receiver: RowReceiver) {
+    this.receiver = {
+      row: (row) => {
+        receiver.row(row);
+        this.#keep(row.bytes);
+      },
+      drained: () => receiver.drained?.(),
+    };
+  }
+
+  /** Empty before the first row. */
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (bytes.length > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(2 * bytes.length);
+    this.#memory.set(bytes);
+    this.#length = bytes.length;
+  }
+}

@@ -1,0 +1,120 @@
+/** The search jobs of one user of jobs, from creation to closing: their views and scanned bytes. Not for jobs with several users. */
+import { crossing } from '../../base/boundary.ts';
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
+import type { JobOrder } from '../../service/jobs/search-service.ts';
+import type { JobView } from './search-tools.ts';
+import type { ServiceQuirks } from './service-quirks.ts';
+
+export interface JobSetOptions {
+  readonly jobs: SearchJobs;
+  readonly quirks: ServiceQuirks;
+  readonly clock: Clock;
+  /** Aborts jobs that are being created or wait for their turn. */
+  readonly signal: AbortSignal;
+  readonly onNews: () => void;
+}
+
+export interface OpenWishes {
+  /** Maximum wait in ms for the turn; unlimited if absent. */
+  readonly turnMs?: number | undefined;
+  /** Expected duration in ms from creation; that of earlier jobs with the same purpose if absent. */
+  readonly expectedMs?: number | undefined;
+}
+
+export class JobSet {
+  readonly #options: JobSetOptions;
+  readonly #open = new Map<SearchJob, JobView['purpose']>();
+  /** Bytes scanned by closed jobs. */
+  #scannedBytes = 0;
+
+  constructor(options: JobSetOptions) {
+    this.#options = options;
+  }
+
+  /** Views of the jobs that are alive. */
+  get views(): readonly JobView[] {
+    return [...this.#open].map(([job, purpose]) => {
+      const { state, messageCount, recordCount, warnings } = job.progress;
+      const { fromMs, toMs } = job.order;
+      return { id: job.id, fromMs, toMs, state, messageCount, recordCount, warnings: warnings.texts, purpose };
+    });
+  }
+
+  /** Bytes scanned by all jobs, including closed ones. */
+  get scannedBytes(): number {
+    return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
+  }
+
+  /**
+   * Opens a job. Rejects like `SearchJobs.open`, or with `export.noTurn` after `turnMs`: holders of a job that wait for another could
+   * otherwise block each other.
+   */
+  async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
+    const { jobs, quirks, clock, signal, onNews } = this.#options;
+    const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
+    const turn = new AbortController();
+    const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noTurn()));
+    const opening = crossing('export.createJob', () =>
+      jobs.open(order, {
+        signal: AbortSignal.any([signal, turn.signal]),
+        expectedMs,
+        onProgress: ({ dateMs }) => {
+          if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
+          onNews();
+        },
+      }),
+    );
+    const job = await opening.finally(() => timer?.cancel());
+    const { dateMs } = job.progress;
+    if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
+    this.add(job, purpose);
+    return job;
+  }
+
+  /** Records the duration of a finished count as the expectation for the next count. */
+  counted(job: SearchJob): void {
+    const { quirks, clock } = this.#options;
+    quirks.countMs = clock.monotonic() - job.createdAtMs;
+  }
+
+  /** Adds a job that was opened elsewhere. */
+  add(job: SearchJob, purpose: JobView['purpose']): void {
+    this.#open.set(job, purpose);
+    this.#options.onNews();
+  }
+
+  /** Hands a job over to another owner. */
+  release(job: SearchJob): void {
+    this.#open.delete(job);
+    this.#options.onNews();
+  }
+
+  /** Closes a job. Never rejects; see `SearchJob.close`. */
+  async close(job: SearchJob): Promise<void> {
+    await job.close();
+    if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);
+    this.#options.onNews();
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((job) => this.close(job)));
+  }
+}
+
+function scannedBy(job: SearchJob): number {
+  return job.progress.scannedBytes ?? 0;
+}
+
+export const noTurnCode = 'export.noTurn';
+
+function noTurn(): LogfleetError {
+  return new LogfleetError({
+    code: noTurnCode,
+    message: 'The maximum number of search jobs is active, and none of them ends.',
+    handling: { kind: 'wait' },
+    reason: 'JobsExhausted',
+  });
+}

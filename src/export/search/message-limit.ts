@@ -1,0 +1,104 @@
+/**
+ * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). Treating a complete search as cut
+ * costs a job; the reverse loses rows. Every possible sign of a cut therefore counts.
+ */
+
+import type { Histogram, JobProgress } from '../../service/jobs/job-gathering.ts';
+
+/** Sign of a cut search, the most certain first. */
+export type CutSign =
+  /** The service reports the cut. */
+  | 'forcePaused'
+  | 'warning'
+  /** The search was ended shortly before the maximum duration of a query (E13). */
+  | 'timeOver'
+  /** The search continued before the start of its interval. Earlier rows belong to other searches. */
+  | 'beyondInterval'
+  /** The search found at least as many rows as an observed limit. */
+  | 'smallestLimit'
+  /** The number of rows is a multiple of 1,000, as limits usually are. */
+  | 'roundCount';
+
+export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
+
+/** Limits are multiples of `roundStep`, from `leastRound` on (10.2). */
+const roundStep = 1_000;
+const leastRound = 10_000;
+
+/**
+ * Returns the sign that a finished or aborted search was cut, or undefined if it must be complete. `smallestLimit` is the result of
+ * `smallestLimitAfter` for all earlier searches.
+ */
+export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
+  const { state, messageCount, isLimitReached } = facts;
+  if (state === 'forcePaused') return 'forcePaused';
+  if (isLimitReached) return 'warning';
+  if (state !== 'doneGatheringResults') return 'timeOver';
+  if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';
+  return isRoundCount(messageCount) ? 'roundCount' : undefined;
+}
+
+/** Returns whether a number of rows looks like a limit. Such a search counts as cut, regardless of what the service reports. */
+export function isRoundCount(messageCount: number): boolean {
+  return messageCount >= leastRound && messageCount % roundStep === 0;
+}
+
+/** Returns the smallest limit of the service after one more finished search. Only limits that the service reports are used. */
+export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
+  const { messageCount, isLimitReached, state } = facts;
+  const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
+  return isLimit ? Math.min(messageCount, smallestLimit ?? messageCount) : smallestLimit;
+}
+
+export interface Interval {
+  readonly fromMs: number;
+  /** Exclusive end. */
+  readonly toMs: number;
+}
+
+export interface RowOrder {
+  readonly byReceiptTime: boolean;
+  /** Time of the oldest row inside the interval, in the time base of the search. Undefined without rows. */
+  readonly oldestMs: number | undefined;
+  /** True if a row was newer than the row before it. The oldest row then does not show which rows are missing. */
+  readonly isDisordered: boolean;
+}
+
+/** How a cut interval continues. */
+export type Cut =
+  /** `[atMs, toMs)` is complete; `[fromMs, atMs)` is searched again. */
+  | { readonly kind: 'at'; readonly atMs: number }
+  /** No part is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
+  | { readonly kind: 'bisect'; readonly atMs: number }
+  /** The millisecond `[atMs, toMs)` alone reaches the limit. */
+  | { readonly kind: 'dense'; readonly atMs: number };
+
+export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
+  const { fromMs, toMs } = interval;
+  const lastMs = toMs - 1;
+  // Pages are ordered by message time, so rows cut by receipt time may be missing anywhere.
+  const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
+  if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
+  return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
+}
+
+function bisected({ fromMs, toMs }: Interval): Cut {
+  return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
+}
+
+/**
+ * Returns the start of the part of a cut interval that its histogram proves (E6): behind the oldest bucket, where the search was cut.
+ * Buckets are filled from the end of the range (2.3), so newer buckets are complete. Undefined if the histogram does not add up, or
+ * contains no such part.
+ */
+export function wholeBuckets(
+  histogram: Histogram,
+  { fromMs, toMs }: Interval,
+): { readonly atMs: number; readonly rows: number } | undefined {
+  const [oldest, ...newer] = histogram.buckets.filter(({ count }) => count > 0);
+  if (!histogram.addsUp || !oldest) return undefined;
+  const atMs = oldest.startMs + oldest.lengthMs;
+  const arePieces = newer.every(({ startMs }) => startMs >= atMs && startMs < toMs);
+  if (atMs <= fromMs || atMs >= toMs || !arePieces) return undefined;
+  return { atMs, rows: newer.reduce((sum, { count }) => sum + count, 0) };
+}

@@ -1,0 +1,213 @@
+/**
+ * Reads the messages of one job into files, page by page: early while the search runs, where that is safe (E7), and completely after the
+ * search. The verdict may request several readings (`search-verdict.ts`), each into new files.
+ *
+ * Invariant: `found` always describes the pages that the current files contain.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import type { CommittedFile } from '../../destination/commit-record.ts';
+import type { JobProgress } from '../../service/jobs/job-gathering.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import { maxPageRows } from '../../service/jobs/search-service.ts';
+import { AnyOrder, InOrder } from './duplicates.ts';
+import { IntervalFiles } from './interval-files.ts';
+import { IntervalRows } from './interval-rows.ts';
+import { JobPages } from './job-pages.ts';
+import { type Interval, wholeBuckets } from './message-limit.ts';
+import type { Findings, IndependentCount, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
+import { type RunFigures, RunTally, type RunTallyOptions } from './run-tally.ts';
+import type { SearchOrder, SearchTools } from './search-tools.ts';
+import { sliceMsOf } from './slice-length.ts';
+
+export interface MessageReaderOptions {
+  readonly job: SearchJob;
+  readonly order: SearchOrder;
+  readonly tools: SearchTools;
+  readonly signal: AbortSignal;
+  /** Number of rows in the order's interval, if an aggregation has counted them. */
+  readonly countedRows: number | undefined;
+}
+
+/** Maximum number of readings of a finished job. */
+const mostReadings = 5;
+
+export class MessageReader implements ResultReader {
+  readonly #options: MessageReaderOptions;
+  /** Range of the job: the order's interval or more. */
+  readonly #range: Interval;
+  readonly #pages: JobPages;
+  #rows: IntervalRows | undefined;
+  #isReadEarly = false;
+  #isEarlyOver = false;
+  #isReadInPart = false;
+  #heldAreWritten = false;
+  #writtenFromMs: number | undefined;
+  #counted: IndependentCount | undefined;
+  #areBucketsUsed = false;
+  #readings = 0;
+  /** Figures of the previous reading, if it read only the finished job. */
+  #figuresBefore: RunFigures | undefined;
+
+  constructor(options: MessageReaderOptions) {
+    this.#options = options;
+    this.#pages = new JobPages(options);
+    this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
+  }
+
+  /** Findings of the readings; empty before the first. */
+  get found(): Findings {
+    const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
+    return {
+      figures,
+      isReadAgain: this.#readings > 1,
+      isReadTwice: figures !== undefined && haveSameRows(figures, this.#figuresBefore),
+      isReadEarly: this.#isReadEarly,
+      isReadInPart: this.#isReadInPart,
+      ...(this.#writtenFromMs === undefined ? {} : { writtenFromMs: this.#writtenFromMs }),
+      ...(this.#counted === undefined ? {} : { counted: this.#counted }),
+    };
+  }
+
+  /** Returns whether a whole page can be read while the search runs, without an additional request. */
+  mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
+    const { task, quirks } = this.#options.tools;
+    const isSafe = quirks.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
+    const isWanted = errors.texts.length === 0 && !isTainted && !this.#isWider;
+    return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
+  }
+
+  /** Reads a page while the search runs. */
+  async readEarly(): Promise<void> {
+    this.#isReadEarly = true;
+    this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
+    // A service that counts rows but returns no page yet is read when the job is done.
+    if (!(await this.#pages.read(this.#rows))) this.#isEarlyOver = true;
+  }
+
+  /** Reads what the verdict requires, after the search. */
+  async read(reading: ReadingOrder, end: SearchEnd): Promise<void> {
+    if (this.#readings++ === mostReadings) throw unsteady();
+    if (this.#readings === 1 && this.#rows) {
+      this.#useBucketsOnTheWay(reading, end, this.#rows);
+      await this.#readOn(this.#rows, end);
+    } else {
+      if (this.#isReadEarly) this.#options.tools.quirks.readsEarly = false;
+      const isKnown = this.#isWider && !this.#isReadInPart;
+      await this.#readAnew(reading, end, isKnown ? this.#rows?.oldestMs : undefined);
+    }
+    this.#heldAreWritten = end.sign === undefined;
+    // Rows that are already in the files turned out to be left for the next search.
+    if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.oldestMs);
+  }
+
+  /** Takes the service's count of an interval. */
+  counts(counted: IndependentCount): void {
+    this.#counted = counted;
+  }
+
+  /** Stages the files and returns them. */
+  async end(): Promise<readonly CommittedFile[]> {
+    if (!this.#rows) return [];
+    if (this.#heldAreWritten) this.#rows.writeHeld();
+    return this.#rows.files.end();
+  }
+
+  /** Removes all files. Never rejects. */
+  async giveUp(): Promise<void> {
+    await this.#rows?.files.giveUp();
+  }
+
+  /** True if the job searches more than the interval. */
+  get #isWider(): boolean {
+    return this.#range.fromMs < this.#options.order.fromMs;
+  }
+
+  async #readAnew(reading: ReadingOrder, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
+    await this.giveUp();
+    const isWhole = !this.#isReadEarly && !this.#isReadInPart;
+    this.#figuresBefore = isWhole ? this.#rows?.figures(false) : undefined;
+    this.#pages.beginAgain();
+    this.#isReadEarly = false;
+    this.#isReadInPart = false;
+    this.#writtenFromMs = undefined;
+    const left = reading.mayLeave ? this.#leftOf(end, oldestMs) : 'nothing';
+    this.#rows = this.#newRows({ left, anyOrder: reading.anyOrder });
+    await this.#readOn(this.#rows, end);
+  }
+
+  /** Start of the counted rows, if it is known before reading. `oldestMs`: oldest time of an earlier reading. */
+  #leftOf(end: SearchEnd, oldestMs: number | undefined): RunTallyOptions['left'] {
+    const beforeMs =
+      oldestMs === undefined ? this.#knownBegin(end) : Math.max(oldestMs + 1, this.#options.order.fromMs);
+    if (beforeMs === undefined) return 'oldest';
+    this.#writtenFromMs = beforeMs;
+    return { beforeMs };
+  }
+
+  /** Applies the start that buckets show during early reading, unless older rows were already read. */
+  #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
+    if (!mayLeave) return;
+    const beforeMs = this.#knownBegin(end, rows.oldestMs);
+    if (beforeMs === undefined) return;
+    rows.leaveBefore(beforeMs);
+    this.#writtenFromMs = beforeMs;
+  }
+
+  /**
+   * Start of the part that whole buckets or an aggregation have counted, or that the order requests. Undefined if unknown, or if older rows
+   * were already read.
+   */
+  #knownBegin({ sign, progress, isDone }: SearchEnd, readMs = Number.POSITIVE_INFINITY): number | undefined {
+    const { job, order, countedRows } = this.#options;
+    const wanted = this.#isWider ? order.fromMs : undefined;
+    if (this.#areBucketsUsed || sign === undefined || !isDone) return wanted;
+    this.#areBucketsUsed = true;
+    const { toMs } = order;
+    const whole = progress.isTainted ? undefined : wholeBuckets(job.histogram(), this.#range);
+    if (countedRows !== undefined && countedRows <= progress.messageCount) {
+      this.#counted = { interval: { fromMs: order.fromMs, toMs }, rows: countedRows, source: 'Aggregate' };
+    } else if (whole && whole.atMs >= order.fromMs && whole.atMs <= readMs) {
+      this.#counted = { interval: { fromMs: whole.atMs, toMs }, rows: whole.rows, source: 'Histogram' };
+    } else {
+      return wanted;
+    }
+    this.#isReadInPart = true;
+    return this.#counted.interval.fromMs;
+  }
+
+  async #readOn(rows: IntervalRows, { progress }: SearchEnd): Promise<void> {
+    const { messageCount } = progress;
+    // The count may be outdated or lack a row. The next row shows whether there is one more.
+    const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
+    while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows))) return;
+  }
+
+  #newRows({ left, anyOrder }: { left: RunTallyOptions['left']; anyOrder: boolean }): IntervalRows {
+    const { tools, order } = this.#options;
+    const { byReceiptTime } = tools.task.identity;
+    const sliceMs = sliceMsOf(tools.task.identity);
+    const duplicates = anyOrder ? new AnyOrder() : new InOrder();
+    const tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, left, sliceMs });
+    return new IntervalRows(tally, new IntervalFiles(tools, order, tools.describedFields));
+  }
+}
+
+/** Compares figures only; the rows that are written may differ. */
+function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
+  const { received, duplicates, outside, oldestMs } = figures;
+  return (
+    before?.received === received &&
+    before.duplicates === duplicates &&
+    before.outside === outside &&
+    before.oldestMs === oldestMs
+  );
+}
+
+function unsteady(): LogfleetError {
+  return new LogfleetError({
+    code: 'export.pagesUnsteady',
+    message: `The pages of a finished search job were read ${mostReadings} times, and had other rows each time.`,
+    handling: { kind: 'backoff' },
+    reason: 'ResultsMissing',
+  });
+}

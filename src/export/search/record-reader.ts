@@ -1,0 +1,93 @@
+/**
+ * Reads the records of one finished job into files (4.4); records of a running job may be wrong (10.3). The first page describes the
+ * columns (2.6). An export of records is a single search.
+ */
+import { crossing } from '../../base/boundary.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import type { CommittedFile } from '../../destination/commit-record.ts';
+import { recordRow } from '../../output/record-row.ts';
+import { uncountedError } from '../../service/jobs/job-end.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { RecordPage } from '../../service/jobs/search-service.ts';
+import { IntervalFiles } from './interval-files.ts';
+import type { Findings, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
+import type { SearchOrder, SearchTools } from './search-tools.ts';
+
+export interface RecordReaderOptions {
+  readonly job: SearchJob;
+  readonly order: SearchOrder;
+  readonly tools: SearchTools;
+  readonly signal: AbortSignal;
+}
+
+export class RecordReader implements ResultReader {
+  readonly #options: RecordReaderOptions;
+  #files: IntervalFiles | undefined;
+  #received: number | undefined;
+
+  constructor(options: RecordReaderOptions) {
+    this.#options = options;
+  }
+
+  get found(): Findings {
+    const received = this.#received;
+    const none = { overlapping: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
+    const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
+    const sums = { messages: {}, slices: undefined, repeated: [] };
+    const figures = received === undefined ? undefined : { received, written: received, ...none, ...order, ...sums };
+    return { figures, isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
+  }
+
+  mayReadEarly(): boolean {
+    return false;
+  }
+
+  async readEarly(): Promise<void> {}
+
+  async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
+    const { job, signal } = this.#options;
+    const { recordCount } = progress;
+    // A search without aggregation also counts no records; only a request for records shows the difference.
+    if (!recordCount) await job.describeRecords(signal);
+    if (recordCount === undefined) throw uncountedError(job.id);
+    await this.giveUp();
+    this.#files = undefined;
+    this.#received = 0;
+    for (let offset = 0; offset < recordCount; ) {
+      const next = await this.#readPage(offset);
+      if (next === undefined) return;
+      offset = next;
+    }
+  }
+
+  counts(): void {}
+
+  async end(): Promise<readonly CommittedFile[]> {
+    return (await this.#files?.end()) ?? [];
+  }
+
+  async giveUp(): Promise<void> {
+    await this.#files?.giveUp();
+  }
+
+  /** Reads a page and returns the offset of the next. Undefined if the service returns no more records, although it counts more. */
+  async #readPage(offset: number): Promise<number | undefined> {
+    const { job, signal } = this.#options;
+    const take = (page: RecordPage) => this.#take(page);
+    try {
+      return await crossing('export.readPage', () => job.readRecords({ offset, total: offset + 1, take, signal }));
+    } catch (thrown) {
+      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return undefined;
+      throw thrown;
+    }
+  }
+
+  #take({ fields, records }: RecordPage): Promise<void> | undefined {
+    const { tools, order } = this.#options;
+    this.#files ??= new IntervalFiles(tools, order, fields);
+    if (records.length > 0) tools.chosenFields.saw(fields);
+    for (const record of records) this.#files.row(recordRow(record));
+    this.#received = (this.#received ?? 0) + records.length;
+    return this.#files.drained();
+  }
+}

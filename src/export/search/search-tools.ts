@@ -1,0 +1,140 @@
+/** Tools and outcomes of an export's searches. */
+
+import type { Clock } from '../../base/clock.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { CommitRecord } from '../../destination/commit-record.ts';
+import type { Destination } from '../../destination/destination.ts';
+import type { Writer } from '../../destination/writer.ts';
+import { type DescribedField, foldedName } from '../../output/columns.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
+import type { JobState } from '../../service/jobs/search-service.ts';
+import type { ExportTask } from './export-task.ts';
+import type { Shortcoming } from './search-verdict.ts';
+import type { ServiceQuirks } from './service-quirks.ts';
+
+/** Range to search: `[fromMs, toMs)` of a segment. The next record of the segment ends at `toMs`. */
+export interface SearchOrder {
+  readonly segment: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A search whose job will be created, runs, or is read. */
+export interface RunningSearch extends SearchOrder {
+  /** Monotonic time of the job's creation; undefined before. */
+  readonly createdAtMs: number | undefined;
+  /** True while the job may find and scan more. */
+  readonly isSearching: boolean;
+  readonly messageCount: number;
+  readonly scannedBytes: number;
+}
+
+/** Why a search ends without a record. */
+export type StopReason =
+  | 'Overtaken'
+  | 'DeadlineExceeded'
+  | 'MaxBytesScanned'
+  /** Only for a search without a job. Searches with a job are read to the end. */
+  | 'Paused'
+  /** This process stops working on the export. */
+  | 'ShutDown';
+
+export interface SearchTools {
+  readonly jobs: SearchJobs;
+  readonly destination: Destination;
+  readonly task: ExportTask;
+  /** Fields from the plan, so that all files have the same columns. Unused for NDJSON and records. */
+  readonly describedFields: readonly DescribedField[];
+  /** Receives the fields of each page with rows. */
+  readonly chosenFields: ChosenFields;
+  readonly quirks: ServiceQuirks;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Functions, since users may change these values while an export runs. */
+  readonly incompletePolicy: () => 'Fail' | 'Keep';
+  /** Age in ms that rows must have before they are searched (E11). */
+  readonly settleDelayMs: () => number;
+  /** Returns whether the limit of scanned bytes is reached. */
+  readonly isScannedOut: () => boolean;
+  /** Maximum number of concurrent jobs of one search, so that the export respects `parallelism`. */
+  readonly searchesAtOnce: () => number;
+}
+
+/** An open search job whose range ends with the order's interval and starts at or before it. */
+export interface OpenedJob {
+  readonly job: SearchJob;
+  /** Number of rows in the order's interval according to an aggregation (E6); undefined if not counted. */
+  readonly countedRows: number | undefined;
+}
+
+/** Start conditions of a search. */
+export interface SearchStart {
+  /** Number of earlier searches of this interval that proved nothing. A user's request may reset it during the search. */
+  readonly failedBefore: number;
+  /** An open job. The search closes it. */
+  readonly opened?: OpenedJob;
+  /** Called when the view of a search job may have changed. */
+  readonly onNews: () => void;
+}
+
+/** View of a search job that is alive. */
+export interface JobView {
+  readonly id: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly state: JobState;
+  readonly messageCount: number;
+  readonly recordCount: number | undefined;
+  /** Warnings of the service, in order of arrival. */
+  readonly warnings: readonly string[];
+  /** Purpose of the job: rows or their number. */
+  readonly purpose: 'Rows' | 'Count';
+}
+
+export type SearchOutcome =
+  | { readonly kind: 'committed'; readonly record: CommitRecord }
+  /** Another process committed first, and its record counts. */
+  | { readonly kind: 'taken'; readonly existing: CommitRecord }
+  /** Search this range first. */
+  | { readonly kind: 'narrowed'; readonly order: SearchOrder }
+  /** Search the same interval with a new job immediately. `isFailure`: counts in `failedBefore`. */
+  | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
+  /** Another search gives nothing new. With `incompletePolicy: Keep`, usable rows are committed with a flag. */
+  | {
+      readonly kind: 'incomplete';
+      readonly reason: Shortcoming;
+      readonly message: string;
+      /** Received and expected rows; undefined if unknown. */
+      readonly figures: { readonly received: number; readonly expected: number } | undefined;
+    }
+  | { readonly kind: 'failed'; readonly error: LogfleetError }
+  | { readonly kind: 'stopped'; readonly reason: StopReason };
+
+/**
+ * Finds selected fields (`output.fields`) that no page described (2.4). They are usually misspelled, and their columns would be empty. The
+ * result is only shown to users. Nothing is reported for a service that does not describe its fields.
+ */
+export class ChosenFields {
+  /** Selected names by their folded form. */
+  readonly #undescribed: Map<string, string>;
+  #hasRows = false;
+
+  constructor(fields: readonly string[]) {
+    this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
+  }
+
+  /** Undescribed fields in the order of selection. Empty before the first row. */
+  get undescribed(): readonly string[] {
+    return this.#hasRows ? [...this.#undescribed.values()] : [];
+  }
+
+  /** Takes the described fields of a page that has rows. */
+  saw(described: readonly { readonly name: string }[]): void {
+    this.#hasRows = true;
+    if (described.length === 0) this.#undescribed.clear();
+    for (const { name } of described) this.#undescribed.delete(foldedName(name));
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Observed quirks of a service, shared by all exports of the service in this process with the same time base. They are not stored: a
+ * restart costs a job, but no row.
+ */
+import type { JobProgress } from '../../service/jobs/job-gathering.ts';
+import { smallestLimitAfter } from './message-limit.ts';
+
+/** Factor for the next expected duration if a search was done at its first status, since its true duration is then unknown. */
+const soonerRatio = 0.99;
+
+/** Allowance in ms for `Date`, which has whole seconds and is received with an answer. */
+export const dateRoundingMs = 1_500;
+
+/** A starting search and its expected end. */
+export interface BegunSearch {
+  /** Expected duration in ms; undefined if no search has shown it. */
+  readonly expectedMs: number | undefined;
+  /** Resolves when another search has shown the duration or has failed. Absent if nothing is awaited. */
+  readonly shown?: Promise<void>;
+  /** Reports the end of this search to concurrent searches. */
+  readonly ends: () => void;
+}
+
+export class ServiceQuirks {
+  /** True after a row was found at the exact end of a search. `to − 1` is sent from then on (E10). */
+  isEndInclusive = false;
+  /** False after pages that were read early had to be read again (E7). */
+  readsEarly = true;
+  /** Duration in ms of the latest count, from creation until it was observed as done; undefined before the first. */
+  countMs: number | undefined;
+  #smallestLimit: number | undefined;
+  #clockBehindMs = 0;
+  #isDateKnown = false;
+  #searchMs: number | undefined;
+  /** Promise of the first search's end; undefined while no first search runs. */
+  #first: PromiseWithResolvers<void> | undefined;
+
+  /** Smallest observed message limit (E4); undefined before the first. */
+  get smallestLimit(): number | undefined {
+    return this.#smallestLimit;
+  }
+
+  /** Time in ms by which the service's clock is behind ours; at least 0 (E11). */
+  get clockBehindMs(): number {
+    return this.#clockBehindMs;
+  }
+
+  /** Usual maximum duration of a search in ms, from creation; undefined before the first. */
+  get searchMs(): number | undefined {
+    return this.#searchMs;
+  }
+
+  /**
+   * Registers a starting search. Without any known duration, only one search polls early. Concurrent searches wait for its end, since early
+   * polls of each would show the same.
+   */
+  begins(): BegunSearch {
+    if (this.#searchMs !== undefined) return { expectedMs: this.#searchMs, ends: () => {} };
+    if (this.#first) return { expectedMs: Number.POSITIVE_INFINITY, shown: this.#first.promise, ends: () => {} };
+    const first = Promise.withResolvers<void>();
+    this.#first = first;
+    const ends = () => {
+      if (this.#first === first) this.#first = undefined;
+      first.resolve();
+    };
+    return { expectedMs: undefined, ends };
+  }
+
+  /** Records a finished or ended search. */
+  searched(progress: JobProgress): void {
+    this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
+  }
+
+  /** Records the duration of a finished search, observed by its `looks`th status. */
+  took(searchMs: number, looks: number): void {
+    const isAsExpected = this.#searchMs !== undefined && looks <= 1;
+    this.#searchMs = isAsExpected ? soonerRatio * (this.#searchMs ?? searchMs) : searchMs;
+  }
+
+  /** Maximum clock difference in ms that is expected from earlier answers; `Date` has whole seconds. */
+  get foreseenBehindMs(): number {
+    return this.#isDateKnown ? this.#clockBehindMs + dateRoundingMs : 0;
+  }
+
+  /** Records the service's clock. `dateMs` is its time in whole seconds at our time `nowMs`. */
+  showedDate(dateMs: number, nowMs: number): void {
+    this.#isDateKnown = true;
+    this.#clockBehindMs = Math.max(0, nowMs - dateMs);
+  }
+}
+
+/**
+ * Quirks of each service by its id. Observations by message time are not used for searches by receipt time: wrongly assumed inclusive ends
+ * would lose rows (E10).
+ */
+export class QuirksOfServices {
+  readonly #byService = new Map<string, ServiceQuirks>();
+
+  of(serviceId: string, byReceiptTime: boolean): ServiceQuirks {
+    const key = `${serviceId} ${byReceiptTime ? 'receipt' : 'message'}`;
+    const known = this.#byService.get(key);
+    if (known) return known;
+    const quirks = new ServiceQuirks();
+    this.#byService.set(key, quirks);
+    return quirks;
+  }
+}

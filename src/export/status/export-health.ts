@@ -1,0 +1,349 @@
+/**
+ * Decides the health of an export for its conditions. The first check of a chain that applies decides, so the order of the chain is the
+ * precedence.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { annotations } from '../../api/annotations.ts';
+import { reasons } from '../../api/conditions.ts';
+import { renderDuration } from '../../base/duration.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import { counted, groupedText } from '../../base/number-text.ts';
+import type { Health } from '../../controller/health.ts';
+import type { Outcome } from '../../service/requests/outcome.ts';
+import type { Shortcoming } from '../search/search-verdict.ts';
+import type { Wait } from '../work/export-decision.ts';
+import type { Unproven } from '../work/export-delays.ts';
+import { amountText, percentText, rangeText } from '../work/figure-text.ts';
+import type { StoredManifest, WorkLimits, WorkView } from '../work/work-view.ts';
+import type { ExportWording } from './export-wording.ts';
+
+export interface ExportHealth extends Health {
+  /** True if all rows are in files and the manifest is written. */
+  readonly isComplete: boolean;
+  /** True if the export ended without a manifest because of its limits or unproven intervals. It continues when these change. */
+  readonly isFailed: boolean;
+}
+
+export interface ExportHealthInput {
+  /** The source of the pause, or undefined. */
+  readonly pausedBy: string | undefined;
+  /** Problem that prevents all work: the spec, its Secrets or the destination's settings. */
+  readonly problem: LogfleetError | undefined;
+  /** Undefined while no work exists. */
+  readonly view: WorkView | undefined;
+  readonly limits: WorkLimits | undefined;
+  readonly wording: ExportWording;
+}
+
+type HealthCheck = (input: ExportHealthInput) => ExportHealth | undefined;
+
+const checks: readonly HealthCheck[] = [
+  keptUnwanted,
+  complete,
+  deadlineExceeded,
+  paused,
+  stalledByProblem,
+  waitingForProblem,
+  stalledByTrouble,
+  inDisorder,
+  limitReached,
+  unproven,
+  lastingTrouble,
+  beginning,
+  settling,
+];
+
+export function exportHealth(input: ExportHealthInput): ExportHealth {
+  for (const check of checks) {
+    const health = check(input);
+    if (health) return health;
+  }
+  return exporting(input);
+}
+
+const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
+const stalled = { ...quiet, ready: 'False', stalled: true } as const;
+const failed = { ...stalled, isFailed: true } as const;
+const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
+const outage = { ...atWork, outage: true } as const;
+
+/** Smaller clock differences in ms are not mentioned. */
+const noteworthyBehindMs = 60_000;
+/** Maximum number of missing fields listed by name. */
+const namedFields = 3;
+
+/** Fails an export whose manifest contains incomplete intervals, kept under `Keep` or by another manifest, if the policy is now `Fail`. */
+function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
+  if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
+  const policy = wording.fieldName('incompletePolicy');
+  const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
+  const advice = `Set it to Keep to accept them, or move the folder ${view.location} away and ${againText(wording)}: the export then starts again`;
+  const message = `${state}. ${advice}.`;
+  return { ...failed, reason: reasons.intervalIncomplete, message };
+}
+
+function complete({ view, wording }: ExportHealthInput): ExportHealth | undefined {
+  if (!view?.manifest) return undefined;
+  const written = writtenText(view.manifest, wording);
+  const missing = fieldsText(view, wording);
+  const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
+  const done = { ...quiet, ready: 'True', isComplete: true } as const;
+  if (view.manifest.manifest.complete) {
+    const proven = wording.rowsGoTo === 'stdout' ? 'no row is missing' : 'the manifest proves that no row is missing';
+    return { ...done, reason: reasons.exported, message: `${written}, and ${proven}.${undescribed}` };
+  }
+  const message = `${written}${flaggedText(view.manifest, wording)}.${undescribed}`;
+  return { ...done, reason: reasons.exportedIncomplete, message };
+}
+
+function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: ExportWording): string {
+  const { rows, files } = totals;
+  const isOne = rows === 1;
+  if (rowsGoTo === 'stdout') return `${groupedText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
+  return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+}
+
+/** List of missing selected fields, the first ones by name; empty if none are known to be missing. */
+function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
+  if (missing.length === 0) return '';
+  const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
+  const more = missing.length > namedFields ? ` and ${missing.length - namedFields} more` : '';
+  return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
+}
+
+/** Clause with the number of incomplete intervals and where they are listed. */
+function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
+  const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
+  const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
+  return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
+}
+
+/** Instruction that makes logfleet check the whole export again. */
+function againText({ startedAs }: ExportWording): string {
+  return startedAs === 'process' ? 'run it again' : `set the annotation ${annotations.requestedAt}`;
+}
+
+function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
+  if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
+  // The deadline of a process counts from its start.
+  const advice = wording.startedAs === 'process' ? 'Run it again to continue.' : raiseText(wording);
+  const deadline = wording.fieldName('activeDeadlineSeconds');
+  const message = `${deadline} has passed: no more searches start.${kept(view, wording)} ${advice}`;
+  return { ...failed, reason: reasons.deadlineExceeded, message };
+}
+
+function raiseText({ rowsGoTo }: ExportWording): string {
+  return rowsGoTo === 'stdout' ? 'Raise it, and the export starts again.' : 'Raise it to continue.';
+}
+
+function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
+  if (pausedBy === undefined || view?.stage === 'finishing') return undefined;
+  const running = view?.searches ?? 0;
+  const rest =
+    running === 0 ? '' : ` ${counted(running, 'running search', 'running searches')} will be read to the end.`;
+  const message = `Paused by ${pausedBy}: no new search starts.${rest}`;
+  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+}
+
+function stalledByProblem({ problem }: ExportHealthInput): ExportHealth | undefined {
+  if (problem?.handling.kind !== 'stall') return undefined;
+  return { ...stalled, reason: problem.reason, message: problem.message };
+}
+
+function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undefined {
+  return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
+}
+
+/** Errors in the query or its range, or results that are too large. A SearchExport cannot change these fields. */
+const needsAnother: ReadonlySet<string> = new Set([
+  ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
+  ...(
+    [
+      'parse.error',
+      'query.creation.error',
+      'unknown.timezone',
+      'no.records.not.an.aggregation.query',
+      'raw.messages.not.available',
+    ] satisfies Outcome[]
+  ).map((outcome) => `service.${outcome}`),
+]);
+
+const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
+
+/** Stays while nothing has succeeded since the failure, so that the condition does not change with each retry. */
+function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
+  const error = view?.lastError;
+  if (error?.handling.kind !== 'stall') return undefined;
+  const isUnchangeable = wording.startedAs === 'resource' && needsAnother.has(error.code);
+  const message = isUnchangeable ? `${withoutStop(error.message)}. ${unchangeable}` : error.message;
+  return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
+}
+
+/**
+ * Replaces relative file names in destination errors by full paths. `location` is the URL of the export's folder, which the relative names
+ * begin with.
+ */
+function withWholeNames(message: string, location: string | undefined): string {
+  const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
+  if (location === undefined || folder === undefined) return message;
+  const place = location.startsWith('file://') ? fileURLToPath(location) : location;
+  return message.replace(new RegExp(`(?<![\\w./-])${folder}/`, 'g'), () => `${place}/`);
+}
+
+function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
+  const wait = view?.waitsFor;
+  if (wait?.kind !== 'disorder') return undefined;
+  const [stray] = wait.strays;
+  const which = stray ? ` (segment ${stray.segment}, up to ${iso(stray.toMs)})` : '';
+  const message = `Records at the destination contradict each other${which}, because some were changed or removed. Restore them, or move the folder ${view?.location} away to start the export again.`;
+  return { ...stalled, reason: reasons.destinationDamaged, message };
+}
+
+/** Applies after running searches have been read to the end. */
+function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
+  if (!view || !limits || view.searches > 0) return undefined;
+  const { kind } = view.waitsFor ?? {};
+  if (kind !== 'maxMessages' && kind !== 'maxBytesScanned') return undefined;
+  const limit = wording.fieldName(`limits.${kind}`);
+  const rest = `${kept(view, wording)} ${raiseText(wording)}`;
+  if (kind === 'maxMessages') {
+    const message = `${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
+    return { ...failed, reason: reasons.maxMessagesReached, message };
+  }
+  const scanned = amountText(view.progress?.scannedBytes ?? 0);
+  const message = `${limit} is reached: ${scanned} bytes are scanned, and no more searches start.${rest}`;
+  return { ...failed, reason: reasons.maxBytesScannedReached, message };
+}
+
+/** Applies when no other interval can be searched now. The export has not failed while other intervals still settle. */
+function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
+  const wait = view?.waitsFor;
+  if (!view || wait?.kind !== 'people') return undefined;
+  const [first, ...others] = view.unproven;
+  const list = wording.startedAs === 'process' ? 'listed below' : 'see status.incomplete';
+  const which = others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')} (${list})`;
+  const advice = adviceFor(view.unproven, wording);
+  const message = `Not all rows can be proven: ${first ? `${rangeText(first.order)} ${first.message}` : 'an interval'}${which}. ${advice}`;
+  const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
+  const policy = wording.fieldName('incompletePolicy');
+  const uncovered = isKept ? ` ${policy} does not apply to a search with errors.` : '';
+  const rest = wait.isRest ? '' : ' The other intervals are searched once they are settled.';
+  const verdict = wait.isRest ? failed : stalled;
+  return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
+}
+
+function adviceFor(intervals: readonly Unproven[], wording: ExportWording): string {
+  const again = `${againText(wording)} to search again`;
+  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows found and flag the interval`;
+  const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
+  const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
+  if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
+  // Another search reaches the same limit.
+  if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
+  // Without an aggregation, or with errors in a search, no rows can be kept (E5).
+  if (has('TimeOver')) return `Export a smaller range${where}.`;
+  return `Correct the query${where}, or ${again}.`;
+}
+
+/** A full destination is reported immediately. Failures that may pass are reported after a while. */
+function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
+  const error = view?.lastError;
+  if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
+  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${kept(view, wording)}` };
+}
+
+function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
+  if (!view || view.stage === 'loading') {
+    return { ...atWork, reason: reasons.progressing, message: 'Reading the destination.' };
+  }
+  if (view.stage === 'proving' && !view.waitsFor) {
+    const message =
+      'All intervals are searched. An aggregation of the service is being compared with the written rows.';
+    return { ...atWork, reason: reasons.exporting, message };
+  }
+  if (view.stage === 'finishing') {
+    return { ...atWork, reason: reasons.exporting, message: 'All rows are in files; the manifest is being written.' };
+  }
+  if (view.stage !== 'planning' || view.waitsFor) return undefined;
+  const jobs = view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job runs', 'search jobs run')}`;
+  const message = `Determining how to divide the range${jobs}.`;
+  return { ...atWork, reason: reasons.exporting, message };
+}
+
+function settling({ view, wording }: ExportHealthInput): ExportHealth | undefined {
+  const wait = view?.waitsFor;
+  if (wait?.kind !== 'settling') return undefined;
+  const behindMs = view?.clockBehindMs ?? 0;
+  const clocks =
+    behindMs < noteworthyBehindMs
+      ? ''
+      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and its time counts.`;
+  const delay = wording.fieldName('settleDelay');
+  const message = `The rest of the range is newer than now minus ${delay}. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
+  return { ...atWork, reason: reasons.waitingToSettle, message };
+}
+
+function exporting({ view, wording }: ExportHealthInput): ExportHealth {
+  const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
+  const done = progress
+    ? `${percentText(progress.coveredRatio)} of the range is done, ${rowsText(progress.rows)}`
+    : 'No interval is searched yet';
+  const running = view ? searchesText(view) : '';
+  const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
+  const missing = view ? fieldsText(view, wording) : '';
+  const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
+  const waits = waitText(waitsFor, trouble?.error, wording);
+  return {
+    ...atWork,
+    reason: reasons.exporting,
+    message: `${done}${running}${lacking}${undescribed}${waits === '' ? '' : `; ${waits}`}.`,
+  };
+}
+
+/** Empty without searches. */
+function searchesText({ searches, waitingSearches }: WorkView): string {
+  if (searches === 0) return '';
+  if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
+  const waiting = counted(searches, 'search waits', 'searches wait');
+  return `; ${waiting} for a search job, because all exports of one user share the number that the service allows`;
+}
+
+/** Reason why no search starts, without a full stop; empty if there is none. */
+function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
+  switch (wait?.kind) {
+    case 'trouble':
+      return `a retry follows soon after a failure: ${withoutStop(error?.message ?? 'a failure')}`;
+    case 'retry':
+      return `a retry follows soon after a failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
+    case 'maxMessages':
+    case 'maxBytesScanned':
+      return `no more searches start, because ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
+    default:
+      return '';
+  }
+}
+
+function triedAgain({ message }: LogfleetError): string {
+  return `${withoutStop(message)}. logfleet retries.`;
+}
+
+function withoutStop(message: string): string {
+  return message.replace(/\.$/, '');
+}
+
+/** Sentence about what is already written, with a leading space; empty if unknown. */
+function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
+  if (!progress) return '';
+  if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';
+  const { rows } = progress;
+  return rows > 0 ? ` The rows so far stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
+}
+
+function rowsText(rows: number, text = amountText): string {
+  return rows === 1 ? '1 row is written' : `${text(rows)} rows are written`;
+}
+
+function iso(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

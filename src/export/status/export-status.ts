@@ -1,0 +1,195 @@
+/** Renders the state of an export into its status. Makes no decisions. All lists and texts are bounded as the schema requires. */
+import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
+import type {
+  IncompleteInterval,
+  ManifestStatus,
+  ProgressStatus,
+  SearchExportStatus,
+  SearchJobStatus,
+} from '../../api/generated/search-export.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import { describeHealth, type ShownHealth } from '../../controller/health.ts';
+import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { lowestLevel } from '../../destination/proof-range.ts';
+import { renderJobState } from '../../service/jobs/decode-jobs.ts';
+import type { ExportTask } from '../search/export-task.ts';
+import type { JobView } from '../search/search-tools.ts';
+import { amountText, percentOf, percentText } from '../work/figure-text.ts';
+import type { StoredManifest, WorkView } from '../work/work-view.ts';
+import type { ExportHealth } from './export-health.ts';
+import type { Pace } from './export-pace.ts';
+
+const maxJobs = 50;
+const maxIncomplete = 20;
+const maxReason = 512;
+const maxTexts = 10;
+const maxUrl = 2_048;
+
+export interface ExportStatusInput {
+  readonly resource: SearchExport;
+  /** The latest known status. */
+  readonly before: SearchExportStatus | undefined;
+  readonly health: ExportHealth;
+  readonly startedAtMs: number;
+  /** Undefined while the task is unknown. */
+  readonly task: ExportTask | undefined;
+  readonly view: WorkView | undefined;
+  readonly wallMs: number;
+}
+
+/** The part of the status that is written immediately. */
+export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
+  const { resource, before, health, startedAtMs, task, view, wallMs } = input;
+  const now = isoTime(wallMs);
+  const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
+  const {
+    completionTime: _,
+    estimatedCompletionTime: __,
+    lastHandledReconcileAt: ___,
+    outageStartTime: ____,
+    ...rest
+  } = before ?? {};
+  const { manifest: knownManifest, ...kept } = rest;
+  const location = view?.location;
+  // A manifest in status may be gone, or belong to the export's former spec.
+  const isUnread = view === undefined || view.stage === 'loading';
+  const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
+  return {
+    ...kept,
+    observedGeneration: resource.metadata.generation,
+    ...echoOfRequest(resource),
+    startTime: isoTime(startedAtMs),
+    ...(end === undefined ? {} : { completionTime: endedBefore(before, end) ?? now }),
+    ...(task && { timeRange: describeRange(task), fingerprint: task.fingerprint }),
+    ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
+    ...(manifest && { manifest }),
+    ...describeVerdict(input, now),
+  };
+}
+
+/** Time at which the export ended in this way; undefined if that is new. */
+function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
+  return findCondition(before?.conditions, end) && before?.completionTime;
+}
+
+function describeVerdict({ resource, before, health }: ExportStatusInput, now: string): ShownHealth {
+  const observedGeneration = resource.metadata.generation;
+  const { reason, message, isComplete, isFailed } = health;
+  const shown = describeHealth(before, health, observedGeneration, now);
+  let { conditions } = shown;
+  for (const [type, on] of [
+    ['Complete', isComplete],
+    ['Failed', isFailed],
+  ] as const) {
+    conditions = on
+      ? setCondition(conditions, { type, status: 'True', reason, message, observedGeneration }, now)
+      : removeCondition(conditions, type);
+  }
+  return { ...shown, conditions };
+}
+
+function describeRange({ identity }: ExportTask) {
+  return { startTime: isoExact(identity.fromMs), endTime: isoExact(identity.toMs) };
+}
+
+function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestStatus {
+  const { rows, files, bytes } = manifest.totals;
+  const proof = lowestLevel(manifest.proof);
+  return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
+}
+
+/** The members whose change is written immediately: everything except figures and texts that repeat figures. */
+export function verdictsOf(status: SearchExportStatus): unknown {
+  const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
+  const { fingerprint, location, manifest, conditions } = status;
+  const found = conditions?.map((condition) => {
+    const { type, status: holds, reason, observedGeneration: generation } = condition;
+    return { type, holds, reason, generation };
+  });
+  const begun = { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange };
+  return { ...begun, fingerprint, location, manifest, found };
+}
+
+/** The figures of the status. If the export is inactive or not yet read, only its state is updated. */
+export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
+  const state = health.reason;
+  if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
+  const { progress } = view;
+  const estimated = health.reconciling ? pace.leftMs : undefined;
+  return {
+    summary: progress
+      ? { state, progress: percentText(progress.coveredRatio), rows: amountText(progress.rows) }
+      : { ...before?.summary, state },
+    ...(progress && { progress: describeProgress(view, before, pace) }),
+    ...(estimated === undefined ? {} : { estimatedCompletionTime: isoTime(wallMs + estimated) }),
+    jobs: view.jobs.slice(0, maxJobs).map(describeJob),
+    rowHistogram: view.histogram(),
+    incomplete: describeIncomplete(view),
+    pendingErrors: view.messages.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
+    pendingWarnings: view.warnings.slice(0, maxTexts).map((text) => bounded(text, maxReason)),
+  };
+}
+
+function describeProgress(view: WorkView, before: SearchExportStatus | undefined, pace: Pace): ProgressStatus {
+  const { coveredRatio, intervalsPlanned, intervalsDone, rows, bytes, duplicates, scannedBytes } =
+    view.progress as NonNullable<WorkView['progress']>;
+  const incomplete = view.intervals.filter((interval) => interval.incomplete !== undefined).length;
+  const scanned = Math.max(scannedBytes, before?.progress?.bytesScanned ?? 0);
+  const { rowsPerSecond, bytesPerSecond } = pace;
+  return {
+    coveredPercent: percentOf(coveredRatio),
+    intervalsPlanned,
+    intervalsDone,
+    ...(incomplete > 0 && { intervalsIncomplete: incomplete }),
+    rowsWritten: rows,
+    bytesWritten: bytes,
+    ...(scanned > 0 && { bytesScanned: scanned }),
+    duplicatesDropped: duplicates,
+    ...(view.stage !== 'complete' && rowsPerSecond > 0 && { rowsPerSecond }),
+    ...(view.stage !== 'complete' && bytesPerSecond > 0 && { bytesPerSecond }),
+  };
+}
+
+function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: JobView): SearchJobStatus {
+  return {
+    id: bounded(id, 128),
+    from: isoExact(fromMs),
+    to: isoExact(toMs),
+    state: bounded(renderJobState(state), 64),
+    messageCount,
+    ...(recordCount === undefined ? {} : { recordCount }),
+  };
+}
+
+/** Incomplete intervals, kept or not, newest of the range first. */
+function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
+  const open = unproven.map(({ order, message, figures }) => ({
+    ...order,
+    reason: message,
+    ...figures,
+  }));
+  const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
+    incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
+  );
+  const differing = (manifest?.manifest.proof ?? []).flatMap(({ fromMs, toMs, counted, figures }) =>
+    counted ? [{ fromMs, toMs, reason: 'DigestDiffers', received: figures.rows, expected: counted.rows }] : [],
+  );
+  return [...open, ...flagged, ...differing]
+    .sort((left, right) => right.toMs - left.toMs)
+    .slice(0, maxIncomplete)
+    .map(({ fromMs, toMs, reason, ...figures }) => {
+      const { received, expected } = figures as { readonly received?: number; readonly expected?: number };
+      return {
+        from: isoExact(fromMs),
+        to: isoExact(toMs),
+        reason: bounded(reason, maxReason),
+        ...(received === undefined ? {} : { received }),
+        ...(expected === undefined ? {} : { expected }),
+      };
+    });
+}
+
+/** ISO time with milliseconds, the precision of intervals. */
+function isoExact(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

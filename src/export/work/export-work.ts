@@ -1,0 +1,428 @@
+/**
+ * The work on one export: reads its destination, plans it, searches the rest, proves the rows, and writes the manifest.
+ *
+ * `work-state.ts` decides the next task besides the searches, and `export-decision.ts` decides which searches run. This class does what
+ * they decide. It does not know the resource: its caller passes the limits with each `advance`, and gets a call when something may have
+ * changed.
+ *
+ * Invariants: only objects at the destination show what is done (E3), so everything known here may be lost. Only `advance` begins work, and
+ * `advance` waits for nothing. A failure delays the work (`export-delays.ts`).
+ */
+import { assert } from '../../base/assert.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import { stallRetryMs } from '../../base/retry-delay.ts';
+import { recordKey } from '../../destination/commit-record.ts';
+import type { Destination } from '../../destination/destination.ts';
+import { type DigestResult, Proving, verdictOf } from '../proof/proving.ts';
+import {
+  ChosenFields,
+  type OpenedJob,
+  type SearchOrder,
+  type SearchStart,
+  type SearchTools,
+} from '../search/search-tools.ts';
+import {
+  decide,
+  digestSegment,
+  type ExportDecision,
+  type ExportProgress,
+  isScannedOut,
+  type Wait,
+} from './export-decision.ts';
+import { ExportDelays } from './export-delays.ts';
+import { figuresText, rangeText, slicesText } from './figure-text.ts';
+import {
+  delayBeforePlan,
+  type Plan,
+  PlanningStep,
+  type UnplannedFacts,
+  waitBeforePlan,
+  waitBeforeSearch,
+} from './planning-step.ts';
+import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
+import { StoredExport } from './stored-export.ts';
+import {
+  type PlannedState,
+  step,
+  type Task,
+  type TaskFacts,
+  unread,
+  type WorkEvent,
+  type WorkState,
+} from './work-state.ts';
+import { noProgress, progressOf, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
+
+/** Tools that the work itself provides. */
+type ToolOfWork =
+  | 'destination'
+  | 'describedFields'
+  | 'chosenFields'
+  | 'incompletePolicy'
+  | 'settleDelayMs'
+  | 'isScannedOut'
+  | 'searchesAtOnce';
+
+export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
+  /** Opens the destination without changing anything. */
+  readonly openDestination: () => Promise<Destination>;
+  readonly plan: Plan;
+  readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
+  /** Bytes scanned by former processes, as far as known. */
+  readonly scannedBytes: number;
+  /** Called when there may be work to do. */
+  readonly onChange: () => void;
+  /** Called when the view may have changed. */
+  readonly onProgress: () => void;
+}
+
+/** Minimum delay in ms for waits on the wall clock, which may have jumped. */
+const minSettleWaitMs = 1_000;
+/** Limits until the first `advance`. */
+const noLimits: WorkLimits = {
+  ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
+  ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
+};
+
+/** A task with the search jobs that it uses, if any. */
+interface RunningTask {
+  readonly jobs?: PlanningStep | Proving;
+  readonly run: () => Promise<void>;
+}
+
+export class ExportWork {
+  readonly #options: ExportWorkOptions;
+  readonly #delays: ExportDelays;
+  readonly #searches: RunningSearches;
+  readonly #messages = new NewestTexts();
+  readonly #warnings = new NewestTexts();
+  readonly #chosenFields: ChosenFields;
+  #state: WorkState = unread;
+  #task: RunningTask | undefined;
+  #taskEnded: Promise<void> | undefined;
+  #limits = noLimits;
+  /** Bytes scanned by former processes and ended tasks. */
+  #scannedBefore: number;
+  #isClosed = false;
+
+  constructor(options: ExportWorkOptions) {
+    this.#options = options;
+    this.#delays = new ExportDelays(options.clock);
+    this.#chosenFields = new ChosenFields(options.task.identity.output.fields);
+    this.#scannedBefore = options.scannedBytes;
+    this.#searches = new RunningSearches({
+      ...{ log: options.log, delays: this.#delays, messages: this.#messages, range: options.task.identity },
+      onCommitted: (record) => this.#state.stored?.keep(record),
+      onOthers: () => this.#apply({ kind: 'recordsWritten' }),
+      onEnded: () => options.onChange(),
+    });
+  }
+
+  /** True while planning searches run, whose results a pause would lose. */
+  get isPlanning(): boolean {
+    return this.#planning?.isCostly ?? false;
+  }
+
+  /** Starts the work that these limits allow, and returns the export's state. */
+  advance(limits: WorkLimits): WorkView {
+    if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
+    this.#limits = limits;
+    const decision = this.#decide();
+    if (this.#isClosed) return this.#view(decision);
+    if (decision) this.#follow(decision);
+    this.#abortTask(decision);
+    if (!this.#task) this.#apply({ kind: 'idle', facts: this.#facts(decision) });
+    return this.#view(this.#decide());
+  }
+
+  /** Checks everything again on a user's request: failures are retried and records are read again. */
+  tryAgain(): void {
+    this.#delays.lift();
+    this.#apply({ kind: 'checkRequested' });
+  }
+
+  /** Ends all work: jobs are closed and unfinished files discarded. Resolves when no work is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#task?.jobs?.abort();
+    await Promise.all([this.#taskEnded, this.#searches.stop('ShutDown')]);
+    await this.#state.stored?.destination.close();
+  }
+
+  /** Undefined without a plan. */
+  #decide(): ExportDecision<Search> | undefined {
+    const { task, quirks, clock } = this.#options;
+    const state = this.#state;
+    if (state.kind !== 'planned') return undefined;
+    const { records, verdicts } = state.stored;
+    return decide({
+      plan: state.plan,
+      records,
+      verdicts,
+      wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,
+      running: this.#searches.list,
+      delays: this.#delays.intervals,
+      troubleUntilMs: this.#delays.needsProbe ? Number.POSITIVE_INFINITY : this.#delays.trouble?.untilMs,
+      narrowed: this.#searches.narrowed,
+      scannedBytes: this.#endedBytes,
+      byReceiptTime: task.identity.byReceiptTime,
+      limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
+      now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
+    });
+  }
+
+  get #stored(): StoredExport {
+    const { stored } = this.#state;
+    assert(stored !== undefined, 'the destination is opened before anything else');
+    return stored;
+  }
+
+  /** Number of concurrent searches. After a failure one search tests the retry, since each may be costly and fail. */
+  get #parallelism(): number {
+    return this.#delays.lastError ? 1 : this.#limits.parallelism;
+  }
+
+  get #planning(): PlanningStep | undefined {
+    return this.#task?.jobs instanceof PlanningStep ? this.#task.jobs : undefined;
+  }
+
+  #follow(decision: ExportDecision<Search>): void {
+    for (const { search, reason } of decision.stop) search.stop(reason);
+    for (const search of decision.endAsCut) search.endAsCut();
+    const isCurrent = this.#state.kind === 'planned' && this.#state.records === 'current';
+    // Records of other processes are read first, so that no range is searched twice.
+    if (isCurrent) for (const order of decision.start) this.#search(order);
+    if (decision.waitsFor?.kind === 'disorder')
+      this.#apply({ kind: 'disorder', atMs: this.#options.clock.monotonic() });
+  }
+
+  #search(order: SearchOrder, opened?: OpenedJob): void {
+    const { search, onProgress } = this.#options;
+    const start = this.#searches.start(order, onProgress, opened);
+    this.#searches.add(order, search(order, this.#tools(), start));
+  }
+
+  #tools(): SearchTools {
+    const { destination, plan } = this.#stored;
+    return {
+      ...this.#options,
+      destination,
+      describedFields: plan?.describedFields ?? [],
+      chosenFields: this.#chosenFields,
+      incompletePolicy: () => this.#limits.incompletePolicy,
+      settleDelayMs: () => this.#limits.settleDelayMs,
+      isScannedOut: () => isScannedOut(this.#limits, this.#endedBytes + this.#searches.runningBytes),
+      searchesAtOnce: () => Math.max(1, this.#parallelism - this.#searches.list.length + 1),
+    };
+  }
+
+  /** Bytes scanned by everything except running searches. */
+  get #endedBytes(): number {
+    return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs?.scannedBytes ?? 0);
+  }
+
+  /** Aborts a task that the limits no longer allow. */
+  #abortTask(decision: ExportDecision | undefined): void {
+    const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
+    const mustReplan = waitBeforePlan(this.#limits, this.#unplanned) || this.#planning?.isOutdated(this.#limits);
+    if (this.#planning ? mustReplan : isOver) this.#task?.jobs?.abort();
+  }
+
+  #facts(decision: ExportDecision | undefined): TaskFacts {
+    return {
+      isHeld: this.#delays.trouble !== undefined,
+      isUntidy: this.#state.stored?.isUntidy ?? false,
+      needsProbe: this.#delays.needsProbe,
+      isPaused: this.#limits.isPaused,
+      mayPlan: waitBeforePlan(this.#limits, this.#unplanned) === undefined,
+      decision,
+      searches: this.#searches.list.length,
+    };
+  }
+
+  #apply(event: WorkEvent): void {
+    const { state, task } = step(this.#state, event);
+    this.#state = state;
+    if (task) this.#begin(task);
+  }
+
+  #begin(task: Task): void {
+    const running = this.#runningOf(task);
+    this.#task = running;
+    this.#taskEnded = running
+      .run()
+      .then(() => this.#succeeded(task.kind))
+      .catch((thrown: unknown) => this.#failed(task.kind, thrown))
+      .finally(() => {
+        this.#scannedBefore += running.jobs?.scannedBytes ?? 0;
+        this.#task = undefined;
+        this.#options.onChange();
+      });
+  }
+
+  #runningOf(task: Task): RunningTask {
+    switch (task.kind) {
+      case 'load':
+        return { run: () => this.#load() };
+      case 'tidy':
+        return { run: () => this.#stored.tidy() };
+      case 'probe':
+        return { run: () => this.#probe() };
+      case 'plan': {
+        const jobs = new PlanningStep(this.#limits.settleDelayMs);
+        return { jobs, run: () => this.#plan(jobs) };
+      }
+      case 'readRecords':
+        return { run: () => this.#readRecords(task.isDoubted) };
+      case 'prove': {
+        const { intervals, round } = task;
+        const options = { intervals, round, parallelism: this.#parallelism, onNews: this.#options.onProgress };
+        const jobs = new Proving(this.#options, options);
+        return { jobs, run: () => this.#prove(jobs, round) };
+      }
+      case 'finish':
+        return { run: () => this.#stored.finish(task.coverage) };
+    }
+  }
+
+  #succeeded(task: Task['kind']): void {
+    if (task === 'plan') this.#delays.searched();
+    else if (task !== 'probe' && task !== 'tidy') this.#delays.succeeded();
+    this.#apply({ kind: 'ended', task, atMs: this.#options.clock.monotonic() });
+  }
+
+  #failed(task: Task['kind'], thrown: unknown): void {
+    const { clock, log } = this.#options;
+    this.#apply({ kind: 'failed', task, atMs: clock.monotonic() });
+    if (this.#isClosed || this.#task?.jobs?.isAborted) return;
+    const error = asLogfleetError(thrown);
+    log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
+    // The export continues without tidying, and no later success would clear this failure.
+    if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
+  }
+
+  async #load(): Promise<void> {
+    const { openDestination, task, clock } = this.#options;
+    if (!this.#state.stored) {
+      this.#apply({ kind: 'opened', stored: new StoredExport(await openDestination(), task, clock) });
+    }
+    await this.#stored.load();
+  }
+
+  async #probe(): Promise<void> {
+    const { lastError } = this.#delays;
+    await this.#stored.probe(this.#options.writer.newToken());
+    this.#delays.probedAfter(lastError);
+  }
+
+  async #plan(planning: PlanningStep): Promise<void> {
+    const onNews = () => {
+      if (planning.isTaken) this.#delays.searched();
+      this.#options.onProgress();
+    };
+    const { plan, first } = await planning.run(this.#options.plan, this.#tools(), onNews);
+    this.#stored.adopt(plan);
+    if (first && this.#isClosed) await first.opened.job.close();
+    else if (first) this.#search(first.order, first.opened);
+  }
+
+  async #readRecords(isDoubted: boolean): Promise<void> {
+    await this.#stored.readRecords(isDoubted);
+    // Intervals committed by other processes are no longer delayed.
+    for (const record of this.#stored.records) this.#searches.forget(record);
+  }
+
+  async #prove(proving: Proving, round: number): Promise<void> {
+    const shown = await proving.run();
+    const { maxRounds } = this.#state as PlannedState;
+    const isLast = shown.differing.length > 0 && round > maxRounds;
+    if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);
+    else await this.#stored.judge(verdictOf(round, shown, isLast));
+  }
+
+  /** Records ranges whose digest still differs after the last round. A user must decide. */
+  #differs({ differing }: DigestResult): void {
+    for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
+      const figures = { received: written.rows, expected: counted.rows };
+      const message = `an aggregation of the service has ${figuresText(counted)}, but the files have ${figuresText(written)}${slicesText(inSlices)}`;
+      const order = { segment: digestSegment, fromMs, toMs };
+      this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
+      this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
+    }
+  }
+
+  get #unplanned(): UnplannedFacts {
+    const { clock, quirks, task } = this.#options;
+    return {
+      wallMs: clock.now(),
+      fromMs: task.identity.fromMs,
+      clockBehindMs: quirks.clockBehindMs,
+      scannedBytes: this.#endedBytes,
+      isLoaded: this.#state.kind !== 'unread',
+      hasFailed: this.#delays.lastError !== undefined,
+      settlesAtMs: this.#planning?.view.settlesAtMs,
+    };
+  }
+
+  #view(decision: ExportDecision | undefined): WorkView {
+    const { clock, quirks } = this.#options;
+    const state = this.#state;
+    const manifest = state.kind === 'complete' ? state.manifest : undefined;
+    const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
+    const { list, written } = this.#searches;
+    const jobs = [...(this.#task?.jobs?.views ?? []), ...list.flatMap((search) => search.jobs)];
+    for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
+    const waitsFor = decision || manifest ? decision?.waitsFor : waitBeforeSearch(this.#limits, this.#unplanned);
+    const waiting = waitingSearches(list, clock.monotonic());
+    const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
+    return {
+      stage: stageOf(state, decision),
+      location: state.stored?.location,
+      progress: this.#progress(decision),
+      intervals,
+      histogram: () => this.#searches.histogramOf(intervals),
+      searches: list.length,
+      waitingSearches: waiting.count,
+      ...{ jobs, waitsFor, trouble, lastError, isTroubleLasting, unproven, manifest },
+      clockBehindMs: quirks.clockBehindMs,
+      messages: this.#messages.all,
+      warnings: this.#warnings.all,
+      undescribedFields: intervals.length === written ? this.#chosenFields.undescribed : [],
+      requeueAfterMs: Math.min(waiting.delayMs, this.#requeueAfterMs(decision, waitsFor)),
+    };
+  }
+
+  #progress(decision: ExportDecision | undefined): ExportProgress | undefined {
+    if (decision) return decision.progress;
+    const scannedBytes = this.#endedBytes;
+    switch (this.#state.kind) {
+      case 'unread':
+        return undefined;
+      case 'complete':
+        return { ...progressOf(this.#state.manifest.manifest), scannedBytes };
+      default:
+        return { ...noProgress, scannedBytes };
+    }
+  }
+
+  /** Time in ms after which time alone may change the view, except for searches that wait for a job. */
+  #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
+    const { clock } = this.#options;
+    const { trouble } = this.#delays;
+    const delaysMs = [this.#state.stored?.tidyDelayMs ?? Number.POSITIVE_INFINITY];
+    if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
+    if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
+    if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
+    if (this.#state.kind !== 'complete') {
+      delaysMs.push(decision?.requeueAfterMs ?? delayBeforePlan(this.#limits, clock.now()));
+    }
+    return Math.min(...delaysMs);
+  }
+}
+
+function stageOf({ kind }: WorkState, decision: ExportDecision | undefined): WorkStage {
+  if (kind === 'unread') return 'loading';
+  if (kind === 'unplanned') return 'planning';
+  if (kind === 'complete') return 'complete';
+  if (!decision?.isCovered) return 'exporting';
+  return decision.unproven.length > 0 ? 'proving' : 'finishing';
+}

@@ -1,0 +1,58 @@
+/** Short texts for figures of an export, for tables and messages. */
+import { groupedText } from '../../base/number-text.ts';
+import type { RangeFigures } from '../../destination/digest-verdict.ts';
+import type { SliceFigureName } from '../../destination/slice-figures.ts';
+import type { Interval } from '../search/message-limit.ts';
+
+const units = ['', 'k', 'M', 'G', 'T', 'P'];
+
+/** Amount with a unit, as in `999`, `1.2M`, `34k`; rounded down. */
+export function amountText(amount: number): string {
+  let rest = amount;
+  let unit = 0;
+  while (rest >= 1_000 && unit < units.length - 1) {
+    rest /= 1_000;
+    unit++;
+  }
+  if (unit === 0) return String(Math.floor(rest));
+  const text = rest < 10 ? String(Math.floor(rest * 10) / 10) : String(Math.floor(rest));
+  return `${text}${units[unit]}`;
+}
+
+/** Tolerance for rounding: 0.29 × 100 is slightly below 29. */
+const roundingError = 1e-9;
+
+/** Ratio 0 to 1 as whole percent. 100 only if everything is done. */
+export function percentOf(part: number): number {
+  return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
+}
+
+export function percentText(part: number): string {
+  return `${percentOf(part)}%`;
+}
+
+/** Known figures of messages: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
+  const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
+  const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
+  const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
+  return `${groupedText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
+}
+
+const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
+  rows: 'the number of rows',
+  bytes: 'the bytes',
+  oldestMs: 'the oldest time',
+  newestMs: 'the newest time',
+  offsetsMs: 'the sum of the times',
+};
+
+/** Ending of a sentence for figures that differ only within slices: `; some slices differ in the oldest time`. */
+export function slicesText(names: readonly SliceFigureName[]): string {
+  return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
+}
+
+/** Interval in messages: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
+export function rangeText({ fromMs, toMs }: Interval): string {
+  return `from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Records give coarse counts, and histograms
+ * of this process's searches finer ones. For users; no decision depends on it.
+ *
+ * Invariant: every row of a record is counted once. Rows of a bucket, or of a record without buckets, are spread evenly over the slices
+ * that it overlaps.
+ */
+import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
+import type { Histogram } from '../../service/jobs/job-gathering.ts';
+import type { Interval } from '../search/message-limit.ts';
+
+/** Rows of `[fromMs, toMs)`. */
+interface RowSpan extends Interval {
+  readonly rows: number;
+}
+
+export const rowSlices = 60;
+/** Count of a slice without data. */
+export const unknownRows = -1;
+
+export class RowHistogram {
+  readonly #range: Interval;
+  /** Rows by slice for records whose searches had a histogram. */
+  readonly #fine = new Map<string, ReadonlyMap<number, number>>();
+
+  constructor({ fromMs, toMs }: Interval) {
+    this.#range = { fromMs, toMs };
+  }
+
+  /** Takes over the histogram of the job behind a record. */
+  learn(record: CommitRecord, found: Histogram | undefined): void {
+    const spans = found && spansOf(record, found);
+    if (spans) this.#fine.set(recordKey(record), this.#spread(spans));
+  }
+
+  /** A count for each slice in order of time; empty without records. */
+  read(records: readonly CommitRecord[]): readonly number[] {
+    if (records.length === 0) return [];
+    const counts = Array.from({ length: rowSlices }, () => unknownRows);
+    const add = (slice: number, rows: number) => {
+      counts[slice] = Math.max(0, counts[slice] ?? 0) + rows;
+    };
+    for (const record of records) {
+      const rows = this.#fine.get(recordKey(record)) ?? this.#spread([{ ...intervalOf(record), rows: record.written }]);
+      for (const [slice, count] of rows) add(slice, count);
+      for (const slice of this.#within(record)) add(slice, 0);
+    }
+    return counts;
+  }
+
+  #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>();
+    for (const { fromMs, toMs, rows } of spans) {
+      const rowsUntil = (timeMs: number) =>
+        Math.round((rows * (Math.min(timeMs, toMs) - fromMs)) / Math.max(1, toMs - fromMs));
+      const last = this.#sliceOf(Math.max(fromMs, toMs - 1));
+      let counted = 0;
+      for (let slice = this.#sliceOf(fromMs); slice <= last; slice++) {
+        const until = slice === last ? rows : rowsUntil(this.#startOf(slice + 1));
+        if (until > counted) counts.set(slice, (counts.get(slice) ?? 0) + until - counted);
+        counted = until;
+      }
+    }
+    return counts;
+  }
+
+  /** Slices whose middle lies in an interval. */
+  *#within({ fromMs, toMs }: Interval): Iterable<number> {
+    for (let slice = this.#sliceOf(fromMs); slice < rowSlices; slice++) {
+      const middleMs = this.#startOf(slice + 0.5);
+      if (middleMs >= toMs) return;
+      if (middleMs >= fromMs) yield slice;
+    }
+  }
+
+  /** Start of a slice, possibly between milliseconds. */
+  #startOf(slice: number): number {
+    return this.#range.fromMs + slice * this.#sliceMs;
+  }
+
+  get #sliceMs(): number {
+    return (this.#range.toMs - this.#range.fromMs) / rowSlices;
+  }
+
+  #sliceOf(timeMs: number): number {
+    return Math.min(rowSlices - 1, Math.max(0, Math.floor((timeMs - this.#range.fromMs) / this.#sliceMs)));
+  }
+}
+
+function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
+  return { fromMs, toMs };
+}
+
+/** Spans of a record by its histogram; undefined if the histogram does not match the written rows. */
+function spansOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogram): readonly RowSpan[] | undefined {
+  // A bucket may extend beyond the record's end.
+  const spans = buckets
+    .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
+    .map(({ startMs, lengthMs, count }) => ({
+      fromMs: startMs,
+      toMs: Math.min(toMs, startMs + lengthMs),
+      rows: count,
+    }));
+  // The bucket at the record's start also contains rows of the record.
+  const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
+  const [first] = spans;
+  if (!first || others < 0) return undefined;
+  if (others === 0) return spans;
+  return first.fromMs > fromMs ? [{ fromMs, toMs: first.fromMs, rows: others }, ...spans] : undefined;
+}

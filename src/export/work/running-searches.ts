@@ -1,0 +1,237 @@
+/**
+ * The running searches of an export, and the orders, delays and messages that their outcomes leave behind.
+ *
+ * Invariant: a search is in `list` until all its work has ended and its outcome is applied.
+ */
+import type { LogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
+import type { Histogram } from '../../service/jobs/job-gathering.ts';
+import type { Interval } from '../search/message-limit.ts';
+import type {
+  JobView,
+  OpenedJob,
+  RunningSearch,
+  SearchOrder,
+  SearchOutcome,
+  SearchStart,
+  StopReason,
+} from '../search/search-tools.ts';
+import type { ExportDelays } from './export-delays.ts';
+import { rangeText } from './figure-text.ts';
+import { RowHistogram } from './row-histogram.ts';
+
+/** The running search of one interval. */
+export interface Search extends RunningSearch {
+  /** Monotonic time. */
+  readonly begunAtMs: number;
+  /** Never rejects. When it resolves, no work of the search is left. */
+  readonly done: Promise<SearchOutcome>;
+  readonly jobs: readonly JobView[];
+  /** Distribution over time of the rows that the job found. */
+  histogram(): Histogram | undefined;
+  stop(reason: StopReason): void;
+  endAsCut(): void;
+}
+
+export interface RunningSearchesOptions {
+  readonly log: Logger;
+  readonly delays: ExportDelays;
+  readonly messages: NewestTexts;
+  /** Range of the export. */
+  readonly range: Interval;
+  /** Called with a record that exists at the destination. */
+  readonly onCommitted: (record: CommitRecord) => void;
+  /** Called when another process seems to have written records. */
+  readonly onOthers: () => void;
+  /** Called after the outcome of a search is applied. */
+  readonly onEnded: () => void;
+}
+
+export class RunningSearches {
+  readonly #options: RunningSearchesOptions;
+  readonly #searches = new Map<Search, Promise<void>>();
+  readonly #histogram: RowHistogram;
+  #narrowed: readonly SearchOrder[] = [];
+  /** Searches that may have been judged before the policy became `Keep`. */
+  #ofFormerPolicy = new WeakSet<Search>();
+  #endedBytes = 0;
+  #written = 0;
+
+  constructor(options: RunningSearchesOptions) {
+    this.#options = options;
+    this.#histogram = new RowHistogram(options.range);
+  }
+
+  get list(): readonly Search[] {
+    return [...this.#searches.keys()];
+  }
+
+  /** Orders that must be narrower than the rest of their segment, the narrowest first. */
+  get narrowed(): readonly SearchOrder[] {
+    return this.#narrowed;
+  }
+
+  /** Bytes scanned by ended searches. */
+  get endedBytes(): number {
+    return this.#endedBytes;
+  }
+
+  /** Bytes scanned so far by running searches. */
+  get runningBytes(): number {
+    return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
+  }
+
+  /** Number of records that these searches have written. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Rows by slice of the range for these intervals (`row-histogram.ts`). */
+  histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
+    return this.#histogram.read(intervals);
+  }
+
+  /** Start conditions of a search. `failedBefore` is read when it is needed, because a user's request may reset it. */
+  start(order: SearchOrder, onNews: () => void, opened: OpenedJob | undefined): SearchStart {
+    const { delays } = this.#options;
+    return {
+      get failedBefore() {
+        return delays.failedBefore(order);
+      },
+      onNews,
+      ...(opened && { opened }),
+    };
+  }
+
+  add(order: SearchOrder, search: Search): void {
+    const ended = search.done.then((outcome) => {
+      this.#searches.delete(search);
+      this.#endedBytes += search.scannedBytes;
+      const isOutdated = outcome.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
+      if (!isOutdated) this.#learn(order, outcome);
+      if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
+      this.#options.onEnded();
+    });
+    this.#searches.set(search, ended);
+  }
+
+  /** Keeps unproven intervals from now on, and searches those again that were refused before. */
+  keepIncomplete(): void {
+    this.#options.delays.liftUnproven();
+    this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
+  }
+
+  /** Stops all searches. Resolves when they have ended. */
+  async stop(reason: StopReason): Promise<void> {
+    for (const search of this.#searches.keys()) search.stop(reason);
+    await Promise.all(this.#searches.values());
+  }
+
+  /** Drops everything that delays or narrows the interval of a record. */
+  forget(record: CommitRecord): void {
+    const { segment, toMs } = record;
+    this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
+    this.#options.delays.succeeded(record);
+    this.#options.messages.forget(recordKey(record));
+  }
+
+  #learn(order: SearchOrder, outcome: SearchOutcome): void {
+    const { delays, onOthers } = this.#options;
+    switch (outcome.kind) {
+      case 'committed':
+        this.#written++;
+        this.#committed(outcome.record);
+        break;
+      case 'taken':
+        this.#committed(outcome.existing);
+        onOthers();
+        break;
+      case 'narrowed':
+        delays.succeeded(order);
+        this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
+        break;
+      case 'again':
+        if (outcome.isFailure) delays.provedNothing(order);
+        delays.again(order, `${rangeText(order)} ${outcome.message}`);
+        if (outcome.isFailure) this.#tell(order, outcome.message);
+        break;
+      case 'incomplete': {
+        const { reason, message, figures } = outcome;
+        delays.incomplete({ order, reason, message, figures });
+        this.#tell(order, message);
+        break;
+      }
+      case 'failed':
+        this.#failed(order, outcome.error);
+        break;
+      case 'stopped':
+        break;
+    }
+  }
+
+  /** Shows a message about an interval until the interval is committed. */
+  #tell(order: SearchOrder, message: string): void {
+    this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
+  }
+
+  #committed(record: CommitRecord): void {
+    this.#options.onCommitted(record);
+    this.forget(record);
+  }
+
+  #failed(order: SearchOrder, error: LogfleetError): void {
+    const { delays, log, onOthers } = this.#options;
+    // Another process has cleaned up after the complete export, including our upload.
+    if (error.code === 'destination.lost') onOthers();
+    log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
+    delays.searchFailed(order, error);
+  }
+}
+
+/** Time in ms within which a job is usually created if no other job is ahead. */
+const usualCreationMs = 10_000;
+
+/**
+ * Number of searches that have waited for a job longer than usual, for messages to users. `delayMs`: time in ms until another search may
+ * count as waiting; infinite if time alone adds none.
+ */
+export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
+  const leftMs = searches
+    .filter(({ createdAtMs }) => createdAtMs === undefined)
+    .map(({ begunAtMs }) => begunAtMs + usualCreationMs - nowMs);
+  const comingMs = leftMs.filter((ms) => ms > 0);
+  return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
+}
+
+/** Maximum number of texts shown in status, all different, newest first. */
+const maxTexts = 10;
+
+interface Told {
+  readonly text: string;
+  /** Subject of the latest report of this text. */
+  readonly of: string | undefined;
+}
+
+export class NewestTexts {
+  #told: readonly Told[] = [];
+
+  get all(): readonly string[] {
+    return this.#told.map(({ text }) => text);
+  }
+
+  /** Adds a text. A known text becomes the newest again. */
+  tell(text: string, of?: string): void {
+    this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
+  }
+
+  /** Adds a text unless it is known; a known text keeps its position. */
+  keep(text: string): void {
+    if (!this.all.includes(text)) this.tell(text);
+  }
+
+  /** Removes the texts about this subject. */
+  forget(of: string): void {
+    this.#told = this.#told.filter((told) => told.of !== of);
+  }
+}

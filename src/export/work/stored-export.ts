@@ -1,0 +1,251 @@
+/**
+ * Plan, records and manifest of one export at its destination, as far as this process knows. Reads them on request and writes the manifest.
+ * Searches write records and report them here.
+ *
+ * Invariant: everything known here exists at the destination. The reverse need not hold, since other processes also write there (E3).
+ */
+import { createHash } from 'node:crypto';
+import { assert } from '../../base/assert.ts';
+import { crossing } from '../../base/boundary.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type CommitRecord, readRecords, recordKey } from '../../destination/commit-record.ts';
+import { type Coverage, coverageOf } from '../../destination/coverage.ts';
+import { type Destination, longestSilenceMs } from '../../destination/destination.ts';
+import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
+import {
+  checkDescription,
+  checkWhole,
+  encodeManifest,
+  type Manifest,
+  manifestOf,
+  readManifest,
+  removeStrays,
+  writeManifest,
+} from '../../destination/manifest.ts';
+import { type ExportPlan, readPlan, settlePlan } from '../../destination/plan-object.ts';
+import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
+import { damaged } from '../../destination/stored-json.ts';
+import type { ExportTask } from '../search/export-task.ts';
+import type { StoredManifest } from './work-view.ts';
+
+/** Usually enough bytes to detect a full quota or disk. */
+const probeBytes = 256 * 1_024;
+/** Delay in ms with an allowance for clock differences. */
+const tidyDelayMs = longestSilenceMs + 60_000;
+
+export class StoredExport {
+  readonly destination: Destination;
+  readonly #task: ExportTask;
+  readonly #clock: Clock;
+  readonly #records = new Map<string, CommitRecord>();
+  #verdicts: readonly DigestVerdict[] = [];
+  #plan: ExportPlan | undefined;
+  #manifest: StoredManifest | undefined;
+  #hasFailedToFinish = false;
+  /** Name of the probe file, the same for all probes. */
+  #probe: string | undefined;
+  #mayProbeStand = false;
+  /** Monotonic time. */
+  #tidyAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(destination: Destination, task: ExportTask, clock: Clock) {
+    this.destination = destination;
+    this.#task = task;
+    this.#clock = clock;
+  }
+
+  /** Undefined if there is none. */
+  get plan(): ExportPlan | undefined {
+    return this.#plan;
+  }
+
+  /** Undefined if there is none. */
+  get manifest(): StoredManifest | undefined {
+    return this.#manifest;
+  }
+
+  /** Unordered. */
+  get records(): readonly CommitRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** Verdicts of digests, in the order of their rounds. */
+  get verdicts(): readonly DigestVerdict[] {
+    return this.#verdicts;
+  }
+
+  /** URL of the export's folder. */
+  get location(): string {
+    return `${this.destination.url}/${this.#task.layout.folder}`;
+  }
+
+  /** True if uploads that were too recent at the first reading can now be distinguished from active ones. */
+  get isUntidy(): boolean {
+    return this.#tidyAtMs <= this.#clock.monotonic();
+  }
+
+  /** Time in ms until `isUntidy` becomes true; infinite if it is true or stays false. */
+  get tidyDelayMs(): number {
+    return this.isUntidy || this.#manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
+  }
+
+  /**
+   * Aborts uploads of dead processes. For a process elsewhere, such as a former container, only the age of its uploads shows that it has
+   * ended (E15).
+   */
+  async tidy(): Promise<void> {
+    // After a failure it is tried again after the same delay.
+    this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
+    await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
+    this.#tidyAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Aborts recognizable leftovers of interrupted uploads (E15), then reads everything. */
+  async load(): Promise<void> {
+    const { layout } = this.#task;
+    await this.tidy();
+    this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
+    const manifest = await readManifest(this.destination, layout);
+    if (manifest) return this.#believe(manifest);
+    const plan = await readPlan(this.destination, layout);
+    if (!plan) return;
+    this.adopt(plan);
+    await this.readRecords();
+  }
+
+  /** Takes over a plan of the destination. Its range must be that of the export. */
+  adopt(plan: ExportPlan): void {
+    const { layout, identity } = this.#task;
+    const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
+    const wanted = rangeText(identity.fromMs, identity.toMs);
+    if (covered !== wanted) throw damaged({ name: layout.plan }, `it covers ${covered}, and the export ${wanted}`);
+    this.#plan = plan;
+  }
+
+  /**
+   * Reads the records. Known records that no longer exist are dropped; `isDoubted`: known records are read again. If records were removed,
+   * the plan may be gone as well, and another process could cut differently (E2). The plan is then written again.
+   */
+  async readRecords(isDoubted = false): Promise<void> {
+    const { layout } = this.#task;
+    const before = this.records;
+    const known = isDoubted ? [] : this.#verdicts;
+    this.#verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
+    const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
+    for (const record of before) this.#records.delete(recordKey(record));
+    for (const record of found) this.keep(record);
+    const plan = this.#plan;
+    const isGone = before.some((record) => !this.#records.has(recordKey(record)));
+    if (plan && (isDoubted || isGone)) {
+      this.adopt(await crossing('export.plan', () => settlePlan(this.destination, layout, plan)));
+    }
+  }
+
+  /** Adds a record that exists at the destination. */
+  keep(record: CommitRecord): void {
+    this.#records.set(recordKey(record), record);
+  }
+
+  /**
+   * Writes the verdict of a digest, or takes over another process's verdict of the same round. Files that become void are removed; the rest
+   * is removed with the strays.
+   */
+  async judge(verdict: DigestVerdict): Promise<void> {
+    const { layout } = this.#task;
+    const existing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
+    if (this.#verdicts.length < existing.round) this.#verdicts = [...this.#verdicts, existing];
+    assert(this.#plan !== undefined, 'an export is covered by a plan');
+    const { voided } = coverageOf(this.#plan, this.records, this.#verdicts);
+    const names = existing.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
+    for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
+  }
+
+  /**
+   * Tests whether files can be written, with a file that is removed again. Rejects with the obstacle. At most one such file remains if
+   * removal fails.
+   */
+  async probe(token: string): Promise<void> {
+    this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
+    await this.#removeProbe(this.#probe);
+    const upload = await this.destination.open(this.#probe);
+    // Set even if writing fails.
+    this.#mayProbeStand = true;
+    try {
+      await upload.write(Buffer.alloc(probeBytes));
+      await upload.finish();
+    } catch (error) {
+      await upload.abort().catch(() => {});
+      throw error;
+    }
+    await this.#removeProbe(this.#probe);
+    // Leftovers that could not be aborted while the destination failed.
+    await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
+  }
+
+  async #removeProbe(name: string): Promise<void> {
+    if (this.#mayProbeStand) await this.destination.remove(name);
+    this.#mayProbeStand = false;
+  }
+
+  /**
+   * Writes the manifest of the completely covered export, and removes files that it does not name. Does neither if a user removed records
+   * after a failed attempt, since their rows must be searched again.
+   */
+  async finish(coverage: Coverage): Promise<void> {
+    const { layout, identity } = this.#task;
+    let found = coverage;
+    if (this.#hasFailedToFinish) {
+      await this.readRecords();
+      assert(this.#plan !== undefined, 'an export is covered by a plan');
+      found = coverageOf(this.#plan, this.records, this.#verdicts);
+      if (found.remaining.length > 0 || found.strays.length > 0) return;
+    }
+    this.#hasFailedToFinish = true;
+    const listed = await this.#listed();
+    await checkFiles(this.destination, layout, found.intervals, listed);
+    const ours = manifestOf(identity, found, this.#verdicts);
+    const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours));
+    await this.#complete(manifest, listed, found.voided);
+  }
+
+  /** Checks and takes over an existing manifest. Users may have changed it or removed its files since it was written. */
+  async #believe(manifest: Manifest): Promise<void> {
+    const { layout, identity } = this.#task;
+    checkWhole(manifest, identity, layout);
+    checkDescription(manifest, identity, layout);
+    const listed = await this.#listed();
+    await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
+    await this.#complete(manifest, listed, await this.#voided());
+  }
+
+  /** Records of void rounds of an export with a manifest. */
+  async #voided(): Promise<readonly CommitRecord[]> {
+    const { layout } = this.#task;
+    const verdicts = await readVerdicts(this.destination, layout);
+    if (verdicts.every(({ segments }) => segments.length === 0)) return [];
+    const plan = await readPlan(this.destination, layout);
+    return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
+  }
+
+  /** Lists the files after everything is covered. All active uploads are aborted first, so that no file appears after the listing. */
+  async #listed(): Promise<ListedFiles> {
+    const { layout } = this.#task;
+    await this.destination.abortLeftovers(layout.folder, 'all');
+    return listFiles(this.destination, layout);
+  }
+
+  /**
+   * Removes strays and takes over the manifest. Also done for an existing manifest, since its writer may not have removed strays. Files
+   * that may count are kept.
+   */
+  async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
+    const { layout } = this.#task;
+    await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
+    const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
+    this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
+  }
+}
+
+function rangeText(fromMs: number | undefined, toMs: number | undefined): string {
+  return `${fromMs} to ${toMs}`;
+}

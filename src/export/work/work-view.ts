@@ -1,0 +1,87 @@
+/** The port between the work on an export and its user: limits of the work, and its view. */
+import type { LogfleetError } from '../../base/errors.ts';
+import type { CommitRecord } from '../../destination/commit-record.ts';
+import { type Manifest, totalsOf } from '../../destination/manifest.ts';
+import type { JobView } from '../search/search-tools.ts';
+import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
+import type { Trouble, Unproven } from './export-delays.ts';
+
+/** Limits from the latest spec and other sources. */
+export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
+  readonly incompletePolicy: 'Fail' | 'Keep';
+  /** How rows are proven, if the query allows it (E6). */
+  readonly proof: 'Digest' | 'Count';
+}
+
+export type WorkStage =
+  /** The destination is being read. */
+  | 'loading'
+  /** The first segments are being determined. */
+  | 'planning'
+  | 'exporting'
+  /** Everything is searched; an aggregation of the service is compared with the rows. */
+  | 'proving'
+  /** Everything is covered; the manifest is written next. */
+  | 'finishing'
+  | 'complete';
+
+/** A manifest at the destination. */
+export interface StoredManifest {
+  readonly url: string;
+  /** Hash of its bytes, hexadecimal. */
+  readonly sha256: string;
+  readonly manifest: Manifest;
+}
+
+/** Current state of an export's work. */
+export interface WorkView {
+  readonly stage: WorkStage;
+  /** URL of the export's folder; undefined before the destination is opened. */
+  readonly location: string | undefined;
+  /** Undefined until the destination has been read. */
+  readonly progress: ExportProgress | undefined;
+  /** Committed intervals in order of time. */
+  readonly intervals: readonly CommitRecord[];
+  /** Returns rows by slice of the time range (`row-histogram.ts`), computed on demand. */
+  readonly histogram: () => readonly number[];
+  /** Number of running searches. */
+  readonly searches: number;
+  /** Number of running searches that have waited for a job longer than its creation usually takes. */
+  readonly waitingSearches: number;
+  readonly jobs: readonly JobView[];
+  /** Why nothing starts although work is left. */
+  readonly waitsFor: Wait | undefined;
+  /** Time in ms by which the service's clock is behind ours, as far as known; at least 0. */
+  readonly clockBehindMs: number;
+  /** Failure that currently delays everything. */
+  readonly trouble: Trouble | undefined;
+  /** Last failure, if nothing has succeeded since. */
+  readonly lastError: LogfleetError | undefined;
+  /** True if too many failures in a row make it unlikely that the problem passes. */
+  readonly isTroubleLasting: boolean;
+  readonly unproven: readonly Unproven[];
+  /** Reasons for failed searches of unfinished intervals, newest first. */
+  readonly messages: readonly string[];
+  /** Warnings of search jobs, newest first. */
+  readonly warnings: readonly string[];
+  /** Fields of `output.fields` that no page described so far. Empty if other processes have read a part. */
+  readonly undescribedFields: readonly string[];
+  /** Manifest of a complete export. */
+  readonly manifest: StoredManifest | undefined;
+  /** Time in ms after which time alone may change the view; infinite if never. */
+  readonly requeueAfterMs: number;
+}
+
+type FileProgress = Omit<ExportProgress, 'scannedBytes'>;
+
+/** Progress of an export without records. */
+export const noProgress: FileProgress = {
+  ...{ coveredRatio: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 },
+};
+
+/** Progress of a complete export. */
+export function progressOf({ intervals }: Manifest): FileProgress {
+  const { rows, bytes, duplicates } = totalsOf(intervals);
+  const done = intervals.length;
+  return { coveredRatio: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates };
+}
