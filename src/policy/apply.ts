@@ -112,9 +112,9 @@ export class Applier {
     return nextBuild ? nextBuild.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
 
-  async #write({ bound: { ownership }, memberIndex }: Ready, decision: Decision): Promise<void> {
+  async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
     const { changes, post } = decision;
-    const { kept, posting, tasks, owner, clock } = this.#parts;
+    const { kept, memberIndex, posting, tasks, owner, clock } = this.#parts;
     try {
       await kept.write(decision, ownership);
     } catch (error) {

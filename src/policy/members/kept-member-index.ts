@@ -11,7 +11,8 @@ import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
 import type { Bound } from '../service-binding.ts';
 import type { PolicySettings } from '../settings.ts';
-import { opensByCollector, PolicyMemberIndex } from './policy-member-index.ts';
+import { ClaimedMembers } from './claimed-members.ts';
+import { opensByCollector, type PolicyMemberIndex } from './policy-member-index.ts';
 
 export interface KeptMemberIndexOptions {
   /** uid of the policy. */
@@ -25,7 +26,7 @@ type Spec = CollectorVersionPolicy['spec'];
 interface Kept {
   /** Whether the inputs of the index have been replaced. It then only follows changes and claims until the next index is built. */
   readonly isOutdated?: true;
-  readonly memberIndex: PolicyMemberIndex;
+  readonly members: ClaimedMembers;
   readonly spec: Spec;
   readonly ledger: Ledger;
   readonly target: string;
@@ -43,7 +44,7 @@ export class KeptMemberIndex {
 
   /** Index of the last decision; undefined when there was none. */
   get known(): PolicyMemberIndex | undefined {
-    return this.#kept?.isOutdated ? undefined : this.#kept?.memberIndex;
+    return this.#kept?.isOutdated ? undefined : this.#kept?.members.index;
   }
 
   /** Marks the index as outdated, so that the next one is rebuilt. */
@@ -51,9 +52,14 @@ export class KeptMemberIndex {
     if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
   }
 
+  /** Evaluates a collector again after a change of its entry. */
+  place(id: string): void {
+    this.#kept?.members.place(id);
+  }
+
   /** Releases everything. Called when the policy is gone or uses another account. */
   close(): void {
-    this.#kept?.memberIndex.leave();
+    this.#kept?.members.leave();
     this.#kept = undefined;
   }
 
@@ -74,8 +80,8 @@ export class KeptMemberIndex {
     const { target } = ledger.header;
     let kept = this.#kept;
     if (kept?.ledger !== ledger || kept.isOutdated || kept.target !== target || !sameSelection(kept.spec, spec)) {
-      kept?.memberIndex.leave();
-      const memberIndex = new PolicyMemberIndex({
+      kept?.members.leave();
+      const members = new ClaimedMembers({
         policy,
         spec,
         targetVersion: target,
@@ -84,17 +90,17 @@ export class KeptMemberIndex {
         ledger,
         settings,
       });
-      kept = { memberIndex, spec, ledger, target };
+      kept = { members, spec, ledger, target };
       this.#kept = kept;
-      ownership.follow(policy, () => memberIndex.claimNew());
+      ownership.follow(policy, () => members.claimNew());
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
     // The other policies first claim new collectors that are theirs (U13).
     ownership.catchUp(policy);
-    kept.memberIndex.sync();
+    kept.members.sync();
     ownership.announce();
-    return kept.memberIndex;
+    return kept.members.index;
   }
 }
 

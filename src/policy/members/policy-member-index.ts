@@ -18,13 +18,13 @@ import type { PolicySettings } from '../settings.ts';
 import { type MemberContext, type MemberState, memberStateOf, type SkipReason, skipReason } from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
 import { RowNotes } from './row-notes.ts';
-import { anchorOf, compileSelection, type Matcher, nameSelection } from './selector.ts';
+import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
 /** Part of the shared listing that the index uses. */
 export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
 
-export interface PolicyMemberIndexOptions {
+export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly targetVersion: string;
@@ -42,12 +42,21 @@ interface Member {
   readonly stage: number;
 }
 
+/**
+ * Why a collector is a member.
+ * - `selected`: the selection takes it.
+ * - `kept`: only its open attempt keeps it.
+ * - `none`: it is no member.
+ */
+export type Membership = 'selected' | 'kept' | 'none';
+
 /** States whose members are kept in lists. The two large groups are not. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
-  readonly #options: PolicyMemberIndexOptions;
-  readonly #matches: Matcher;
+  readonly #options: MemberIndexOptions;
+  /** Whether the policy's selection matches a collector. */
+  readonly matches: Matcher;
   readonly #context: MemberContext;
   /** Name of the selection; differs between selections. */
   readonly selection: string;
@@ -78,15 +87,12 @@ export class PolicyMemberIndex {
     foreign: new SparseSet(),
   };
   readonly #notes: RowNotes;
-  /** Collectors with an entry that are not members. Their rows are followed, because they may become members again. */
-  readonly #former = new SparseSet<string>();
-  #isNew = true;
   #orderRevision = -1;
 
-  constructor(options: PolicyMemberIndexOptions) {
+  constructor(options: MemberIndexOptions) {
     this.#options = options;
     const { spec, targetVersion, settings, ledger } = options;
-    this.#matches = compileSelection(spec.selector, spec.exclude);
+    this.matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
     this.#order = new PendingOrder(spec.strategy.order);
     this.#opensByCollector = opensByCollector(spec);
@@ -109,6 +115,10 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
+  has(id: string): boolean {
+    return this.#members.has(id);
+  }
+
   ids(): IterableIterator<string> {
     return this.#members.keys();
   }
@@ -126,18 +136,17 @@ export class PolicyMemberIndex {
     return this.#zones;
   }
 
-  /** Updates the index from listing and ownership. */
-  sync(): void {
-    const { listing, ownership, policy } = this.#options;
-    this.#noteStages();
-    this.claimNew();
+  /** Members whose state may change although neither row, entry nor owner does. */
+  unsettled(): readonly string[] {
     // A newer sign of life does not change a row, but ends the state `offline`.
-    for (const id of [...this.#listed.offline, ...this.#notes.contradicted]) this.place(id);
-    for (const id of ownership.takeChanged(policy)) this.place(id);
-    if (listing.orderRevision() !== this.#orderRevision) {
-      this.#orderRevision = listing.orderRevision();
-      this.#order.outdate();
-    }
+    return [...this.#listed.offline, ...this.#notes.contradicted];
+  }
+
+  /** Takes over a changed order of the service's list. */
+  noteOrder(): void {
+    const revision = this.#options.listing.orderRevision();
+    if (revision !== this.#orderRevision) this.#order.outdate();
+    this.#orderRevision = revision;
   }
 
   /**
@@ -152,78 +161,39 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Evaluates only collectors with changed rows, so that the policy claims new ones (U13). */
-  claimNew(): void {
-    if (this.#isNew) {
-      this.#begin();
+  /** Why a collector is a member: the selection takes it, or only an open attempt keeps it. Reads only. */
+  membershipOf(id: string): Membership {
+    const { listing, ledger } = this.#options;
+    const [row, entry] = [listing.row(id), ledger.entry(id)];
+    const isSelected = row ? this.#selects(row, entry, this.#members.get(id)) : this.#isUnseenMember(entry);
+    if (isSelected) return 'selected';
+    return entry?.open ? 'kept' : 'none';
+  }
+
+  /** Updates the index after a change of a collector's row, entry or owner. Claims are the caller's. */
+  place(id: string, membership: Membership): void {
+    if (membership === 'none') {
+      this.#remove(id);
       return;
     }
-    for (const id of this.#options.listing.rows.members.takeChanged(this.#options.policy)) this.place(id);
-  }
-
-  /** Evaluates all collectors that the selection may match, that have an entry, or that the policy has claimed. */
-  #begin(): void {
-    this.#isNew = false;
-    const { listing, ledger, ownership, policy, spec } = this.#options;
-    const anchor = anchorOf(spec.selector);
-    const onChange = () => ownership.outdate(policy);
-    listing.rows.members.enter(policy, { anchor, matches: this.#matches, onChange });
-    for (const id of listing.rows.anchored(anchor)) this.place(id);
-    for (const { collectorId } of ledger.entries()) this.place(collectorId);
-    for (const id of [...ownership.claimed(policy)]) if (!this.#members.has(id)) this.place(id);
-  }
-
-  /** Stops following changes. Claims stay. */
-  leave(): void {
-    const { listing, policy } = this.#options;
-    const { members } = listing.rows;
-    for (const id of [...this.#members.keys(), ...this.#former]) members.unfollow(policy, id);
-    members.leave(policy);
-  }
-
-  /** Evaluates one collector again after a change of its row, entry or owner. */
-  place(id: string): void {
-    const { listing, ledger, ownership, policy } = this.#options;
+    const { listing, ledger } = this.#options;
     const row = listing.row(id);
     const entry = ledger.entry(id);
     const before = this.#members.get(id);
-    const selected = row ? this.#selects(row, entry, before) : this.#isUnseenMember(entry);
-    if (!selected && !entry?.open) {
-      this.#remove(id);
-      ownership.unclaim(policy, id);
-      this.#followFormer(id, entry);
-      return;
-    }
-    ownership.claim(policy, id);
-    if (!before) {
-      this.#former.delete(id);
-      listing.rows.members.follow(policy, id);
-    }
     if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
     if (row) this.#notes.noteDrift(id, row, entry, before?.memberState);
     const memberState = this.stateOf(id, entry);
     const version = row?.collector.collectorVersion || undefined;
     this.#notes.note(id, row, entry, memberState, this.unseenSinceMs(id, entry) !== undefined);
-    const member = { memberState, version, selected, stage: this.#stageOf(id) };
+    const member = { memberState, version, selected: membership === 'selected', stage: this.#stageOf(id) };
     if (before && sameMember(before, member)) return;
     if (before) this.#uncount(id, before);
     this.#members.set(id, member);
     this.#count(id, member);
   }
 
-  #followFormer(id: string, entry: Entry | undefined): void {
-    const { listing, policy } = this.#options;
-    if (entry) {
-      this.#former.add(id);
-      listing.rows.members.follow(policy, id);
-    } else {
-      this.#former.delete(id);
-      listing.rows.members.unfollow(policy, id);
-    }
-  }
-
   /** Evaluates all members again after a stage has started, or was taken back by a retry. */
-  #noteStages(): void {
+  noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
     if (stages.length === this.#started) return;
@@ -235,7 +205,7 @@ export class PolicyMemberIndex {
       const matches = size === undefined && selector ? compileSelection(selector) : undefined;
       return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
     });
-    for (const id of [...this.#members.keys()]) this.place(id);
+    for (const id of [...this.#members.keys()]) this.place(id, this.membershipOf(id));
     this.#order.outdate();
   }
 
@@ -347,10 +317,10 @@ export class PolicyMemberIndex {
    * excludes it, if it would not have matched before the attempt.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
-    if (this.#matches(collector)) return true;
+    if (this.matches(collector)) return true;
     if (!entry) return false;
     if (before || !this.isReselected) return before?.selected ?? true;
-    return this.#matches({ ...collector, collectorVersion: entry.before });
+    return this.matches({ ...collector, collectorVersion: entry.before });
   }
 
   /**

@@ -28,9 +28,9 @@ function world(count: number) {
     cost.reconciles++;
     return reconcile.call(this, key);
   });
-  vi.spyOn(PolicyMemberIndex.prototype, 'place').mockImplementation(function (this: PolicyMemberIndex, id) {
+  vi.spyOn(PolicyMemberIndex.prototype, 'place').mockImplementation(function (this: PolicyMemberIndex, id, membership) {
     cost.looks++;
-    place.call(this, id);
+    place.call(this, id, membership);
   });
   vi.spyOn(MemberIndex.prototype, 'enter').mockImplementation(function (this: MemberIndex, policy, selection) {
     const matches: typeof selection.matches = (one) => {

@@ -82,7 +82,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   function orphaned(taskId: string | undefined, toVersion = target): PolicyBench {
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     bench.ownership.began('1', { policy: 'gone', toVersion, taskId, sinceMs: 50 });
-    bench.memberIndex = bench.freshMemberIndex();
+    bench.rebuild();
     return bench;
   }
 
@@ -118,7 +118,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     expect(ids(takeover)).toEqual(['2']);
     expect(takeover.pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
     bench.ledger.apply(takeover.pendingChanges.changes());
-    bench.memberIndex.place('1');
+    bench.place('1');
     bench.listing.show(51 + 2 * graceMs, fleetOf(2));
     const [probe] = admitted(bench, 51 + 2 * graceMs).post;
     expect(probe).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
@@ -134,7 +134,7 @@ describe('U13: what a policy that is gone left in flight', () => {
         collectors: fleetOf(2),
       });
       bench.ownership.began('1', { policy: 'gone', toVersion: target, taskId, sinceMs: 50 });
-      bench.memberIndex = bench.freshMemberIndex();
+      bench.rebuild();
       return bench;
     };
     const state = { ...quietState, gate, isLastStarted: false };
@@ -145,7 +145,7 @@ describe('U13: what a policy that is gone left in flight', () => {
       expect(bench.memberIndex.counts).toMatchObject({ inProgress: 1, pending: 1 });
       const started = { ...bench.ledger.header, stages: [stageRecord('rest')] };
       bench.ledger.setHeader(started);
-      bench.memberIndex.sync();
+      bench.sync();
       const { pendingChanges } = admitted(bench, 500, { state: { ...quietState, header: started } });
       expect(pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
@@ -156,7 +156,7 @@ describe('U13: what a policy that is gone left in flight', () => {
       const bench = new PolicyBench({ spec, collectors: fleetOf(2), entries, seenAtMs: graceMs });
       expect(admitted(bench, graceMs, { state }).post).toEqual([]);
       bench.ledger.setHeader({ ...bench.ledger.header, stages: [stageRecord('rest')] });
-      bench.memberIndex.sync();
+      bench.sync();
       const started = { ...quietState, header: bench.ledger.header };
       expect(ids(admitted(bench, graceMs, { state: started }))).toContain('1');
     });

@@ -56,7 +56,7 @@ describe('U2: a first attempt', () => {
   test('U7: of who was seen at the target before needs listings sent G later', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     bench.listing.show(10, fleetOf(1));
-    bench.memberIndex = bench.freshMemberIndex();
+    bench.rebuild();
     const [entry] = admitted(bench, 500).post;
     expect(entry?.open?.needsGrace).toBe(true);
   });
@@ -71,7 +71,7 @@ describe('U2: a first attempt', () => {
       10,
       fleetOf(1, () => ({ lastSeenAliveMs: 1 })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(admitted(bench, 500).post[0]?.before).toBeUndefined();
   });
 
@@ -90,9 +90,9 @@ describe('the order', () => {
       entries: [open('4', { state: 'unknown', sinceMs: 0 }), ended('2', 'failed', { sinceMs: 0 })],
     });
     bench.listing.show(nowMs - driftConfirmMs, fleetOf(4));
-    bench.memberIndex.sync();
+    bench.sync();
     bench.listing.show(nowMs, fleetOf(4));
-    bench.memberIndex.sync();
+    bench.sync();
     return bench;
   }
 
@@ -194,7 +194,7 @@ describe('U6: a retry', () => {
       1_000 + graceMs,
       fleetOf(1, () => ({ collectorVersion: target })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(admitted(bench, 1_000 + backOff)).toMatchObject({ post: [], nextMs: Infinity });
   });
 
@@ -217,7 +217,7 @@ describe('U8: a drift', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     for (const seenAtMs of [firstMs, thenMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.memberIndex.sync();
+      bench.sync();
     }
     return bench;
   }
@@ -246,7 +246,7 @@ describe('U8: a drift', () => {
     });
     for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.memberIndex.sync();
+      bench.sync();
     }
     expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({ used: 1, drifts: 1, before: oldVersion });
   });
@@ -258,7 +258,7 @@ describe('U8: a drift', () => {
     });
     for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
       bench.listing.show(seenAtMs, fleetOf(1));
-      bench.memberIndex.sync();
+      bench.sync();
     }
     expect(admitted(bench, graceMs + driftConfirmMs).post).toEqual([]);
   });

@@ -55,7 +55,7 @@ describe('U9: when the fleet is swept', () => {
     listing.lastSweepMs = minuteMs;
     ownership.began('1', { policy: policyUid, toVersion: target, taskId: '7', sinceMs: 0 });
     ownership.ended('1', policyUid, landedMs);
-    bench.memberIndex.sync();
+    bench.sync();
     const sentAfterMs = landedMs + graceMs;
     const dueMs = sentAfterMs + settings.pageWaitMs;
     const paused = { policy: { spec: { paused: true } } };
@@ -63,7 +63,7 @@ describe('U9: when the fleet is swept', () => {
     expect(before).toMatchObject({ watch: { pages: new Map() }, requeueAfterMs: 1 });
     expect(decided(bench, { nowMs: dueMs, ...paused }).watch.pages).toEqual(new Map([[0, sentAfterMs]]));
     listing.show(sentAfterMs, fleetOf(2));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(decided(bench, { nowMs: dueMs, ...paused }).watch.pages).toEqual(new Map());
     expect(bench.memberIndex.counts).toMatchObject({ pending: 2, inProgress: 0 });
   });
@@ -97,7 +97,7 @@ describe('what ended teaches how long upgrades take', () => {
   test('by a listing: ended by then, and not yet by the last read', () => {
     const bench = one();
     bench.listing.show(91_000, updatedFleet(1));
-    bench.memberIndex.sync();
+    bench.sync();
     const { durations: looks } = decided(bench, { reads: new Map([['1', read]]), nowMs: 92_000 });
     expect(looks).toEqual([{ endedByMs: 90_000, unendedAtMs: 60_000 }]);
   });

@@ -124,7 +124,7 @@ describe('a new target in mid-rollout', () => {
       entry: undefined,
     });
     bench.ledger.apply(decision.changes);
-    for (const { collectorId } of decision.changes) bench.memberIndex.place(collectorId);
+    for (const { collectorId } of decision.changes) bench.place(collectorId);
     expect(posts(decided(bench))).toEqual(['1']);
   });
 
@@ -149,11 +149,11 @@ test('U12: a selector on the version loses nobody at the moment of success', () 
   const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
   const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(1), entries: [openEntry()] });
   bench.listing.show(500, updatedFleet(1));
-  bench.memberIndex.sync();
+  bench.sync();
   const decision = decided(bench);
   expect(decision.changes[0]?.entry?.ending?.kind).toBe('updated');
   bench.ledger.apply(decision.changes);
-  bench.memberIndex.place('1');
+  bench.place('1');
   const later = decided(bench);
   expect(later.figures()).toMatchObject({ summary: { updated: '1/1' }, collectors: { matched: 1, updated: 1 } });
   expect(later.health.ready).toBe('True');
@@ -249,7 +249,7 @@ describe('the end of a rollout', () => {
     const bench = done();
     bench.ledger.setHeader(decided(bench).header);
     bench.listing.show(2_000, [...updatedFleet(2), ...fleetOf(3).slice(2)]);
-    bench.memberIndex.sync();
+    bench.sync();
     const decision = decided(bench, { nowMs: 2_000 });
     expect(posts(decision)).toEqual(['3']);
     expect(decision.essentials.rollout?.id).toBe(`1-${target}`);
@@ -302,7 +302,7 @@ describe('what it waits for, in words', () => {
   test('a second look at a drift, until when', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(waiting(bench)).toBe('a second listing that confirms the drift (1 collector) until 2026-11-01T00:10:00Z');
   });
 
@@ -352,7 +352,7 @@ test('U8: a drift is corrected, once', () => {
       seenAtMs,
       fleetOf(1, () => ({ collectorVersion: oldVersion })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
   }
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });

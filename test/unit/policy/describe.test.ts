@@ -93,7 +93,7 @@ test('the summary counts collectors at the target of those that are ours', () =>
   });
   bench.ownership.introduce(claimant('b', { priority: 1 }));
   bench.ownership.claim('b', '4');
-  bench.memberIndex.sync();
+  bench.sync();
   expect(figuresOf(bench).summary).toEqual({ updated: '2/3', state: 'RollingOut' });
   expect(findOverlap(bench.memberIndex, bench.ownership)).toEqual({ winner: 'logging/b', collectors: 1 });
 });
@@ -108,7 +108,7 @@ test('the winner of an overlap is who has most', () => {
   for (const uid of ['b', 'c']) bench.ownership.introduce(claimant(uid, { priority: 1 }));
   bench.ownership.claim('b', '1');
   for (const id of ['2', '3']) bench.ownership.claim('c', id);
-  bench.memberIndex.sync();
+  bench.sync();
   expect(findOverlap(bench.memberIndex, bench.ownership)).toEqual({ winner: 'logging/c', collectors: 3 });
 });
 
@@ -134,7 +134,7 @@ describe('versions', () => {
       ],
     });
     bench.listing.show(20, [collector('1', { collectorVersion: target })]);
-    bench.memberIndex.sync();
+    bench.sync();
     expect(figuresOf(bench).versions).toEqual([
       { version: oldVersion, count: 2 },
       { version: target, count: 1 },
@@ -214,7 +214,7 @@ describe('tasks', () => {
     const pendingChanges = bench.pendingChanges();
     pendingChanges.set('1', endedEntry('updated'));
     bench.ledger.apply(pendingChanges.changes());
-    bench.memberIndex.place('1');
+    bench.place('1');
     const { tasks, versions } = figuresWith(bench, pendingChanges);
     expect(tasks).toHaveLength(1);
     expect(versions).toEqual([{ version: target, count: 1 }]);

@@ -8,8 +8,9 @@ import type { AdmissionInput } from '../../../src/policy/attempts/start-rules.ts
 import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
 import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import { ClaimedMembers } from '../../../src/policy/members/claimed-members.ts';
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
-import { type ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
+import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
@@ -82,7 +83,7 @@ export class PolicyBench {
   readonly ownership = new Ownership(() => {});
   readonly ledger: Ledger;
   readonly spec: CollectorVersionPolicySpec;
-  memberIndex: PolicyMemberIndex;
+  #members: ClaimedMembers;
 
   constructor(parts: BenchParts = {}) {
     const { spec: specParts, header: headerParts, entries = [], members = {}, collectors = [], seenAtMs = 0 } = parts;
@@ -103,13 +104,34 @@ export class PolicyBench {
       const { toVersion, taskId, sinceMs } = open;
       this.ownership.began(collectorId, { policy: policyUid, toVersion, taskId, sinceMs });
     }
-    this.memberIndex = this.freshMemberIndex();
+    this.#members = this.freshMembers();
   }
 
-  freshMemberIndex(): PolicyMemberIndex {
+  get memberIndex(): PolicyMemberIndex {
+    return this.#members.index;
+  }
+
+  sync(): void {
+    this.#members.sync();
+  }
+
+  claimNew(): void {
+    this.#members.claimNew();
+  }
+
+  place(id: string): void {
+    this.#members.place(id);
+  }
+
+  /** Builds claims and index again, as a new process does. */
+  rebuild(): void {
+    this.#members = this.freshMembers();
+  }
+
+  freshMembers(): ClaimedMembers {
     const { listing, ownership, ledger, spec } = this;
     const targetVersion = ledger.header.target;
-    const memberIndex = new PolicyMemberIndex({
+    const members = new ClaimedMembers({
       policy: policyUid,
       spec,
       targetVersion,
@@ -118,16 +140,16 @@ export class PolicyBench {
       ledger,
       settings,
     });
-    memberIndex.sync();
-    return memberIndex;
+    members.sync();
+    return members;
   }
 
   /** Makes a decision part of the ledger, as its write does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
-    for (const { collectorId } of changes) this.memberIndex.place(collectorId);
-    this.memberIndex.sync();
+    for (const { collectorId } of changes) this.place(collectorId);
+    this.sync();
   }
 
   pendingChanges(): PendingChanges {

@@ -25,7 +25,7 @@ const { graceMs } = settings;
 
 function apply(bench: PolicyBench, ...changes: readonly EntryChange[]): void {
   bench.ledger.apply(changes);
-  for (const { collectorId } of changes) bench.memberIndex.place(collectorId);
+  for (const { collectorId } of changes) bench.place(collectorId);
 }
 
 const standings = (memberIndex: PolicyMemberIndex) =>
@@ -50,13 +50,13 @@ describe('members', () => {
       10,
       fleetOf(1, () => ({ osName: 'Linux' })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
     bench.listing.show(
       20,
       fleetOf(1, () => ({ osName: 'Windows' })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts());
     expect(bench.ownership.owner('1')).toBeUndefined();
   });
@@ -69,7 +69,7 @@ describe('members', () => {
       graceMs,
       fleetOf(2, () => ({ collectorVersion: target })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(standings(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
@@ -119,17 +119,17 @@ describe('members', () => {
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
     expect(standings(bench.memberIndex)).toEqual(new Map([['1', 'updated']]));
     bench.listing.isObservable = true;
-    bench.memberIndex.place('1');
+    bench.place('1');
     expect(bench.memberIndex.matched).toBe(0);
   });
 
   test('go with their row, after two sweeps without it', () => {
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     bench.listing.rows.endSweep(new Set(['1']));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.matched).toBe(2);
     bench.listing.rows.endSweep(new Set(['1']));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.matched).toBe(1);
   });
 });
@@ -143,7 +143,7 @@ describe('standings follow what is seen later of the same row', () => {
       10,
       fleetOf(1, () => ({ lastSeenAliveMs: 101 })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
   });
 
@@ -157,7 +157,7 @@ describe('standings follow what is seen later of the same row', () => {
       100,
       fleetOf(1, () => ({ collectorVersion: target })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
   });
 
@@ -165,7 +165,7 @@ describe('standings follow what is seen later of the same row', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated', { sinceMs: 100 })] });
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
     bench.listing.show(100 + graceMs, fleetOf(1));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ drifting: 1 }));
     expect(bench.memberIndex.driftingSinceMs('1')).toBe(100 + graceMs);
   });
@@ -177,9 +177,9 @@ describe('U8: drift', () => {
   test('is who was at the target and left it, since the first listing that showed it', () => {
     const bench = new PolicyBench({ collectors: at(target) });
     bench.listing.show(100, at(oldVersion));
-    bench.memberIndex.sync();
+    bench.sync();
     bench.listing.show(200, at('19.150-1'));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ drifting: 1 }));
     expect(bench.memberIndex.driftingSinceMs('1')).toBe(100);
   });
@@ -192,7 +192,7 @@ describe('U8: drift', () => {
       [300, oldVersion],
     ] as const) {
       bench.listing.show(seenAtMs, at(version));
-      bench.memberIndex.sync();
+      bench.sync();
     }
     expect(bench.memberIndex.driftingSinceMs('1')).toBe(300);
   });
@@ -200,7 +200,7 @@ describe('U8: drift', () => {
   test('is over when an attempt is open', () => {
     const bench = new PolicyBench({ collectors: at(target) });
     bench.listing.show(100, at(oldVersion));
-    bench.memberIndex.sync();
+    bench.sync();
     apply(bench, { collectorId: '1', entry: openEntry() });
     expect(bench.memberIndex.driftingSinceMs('1')).toBeUndefined();
   });
@@ -208,17 +208,17 @@ describe('U8: drift', () => {
   test('a collector that never was at the target does not drift', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion) });
     bench.listing.show(100, at('19.150-1'));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
   });
 
   test('U6: a collector that failed, arrived after all and left again drifts, and is not retried at once', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion), entries: [endedEntry('timedOut')] });
     bench.listing.show(100, at(target));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
     bench.listing.show(200, at(oldVersion));
-    bench.memberIndex.sync();
+    bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ drifting: 1 }));
   });
 });
@@ -226,7 +226,7 @@ describe('U8: drift', () => {
 test('U13: it claims who is new without a look at the rest', () => {
   const bench = new PolicyBench({ collectors: fleetOf(1) });
   bench.listing.show(10, fleetOf(2));
-  bench.memberIndex.claimNew();
+  bench.claimNew();
   expect(bench.ownership.owner('2')?.uid).toBe(policyUid);
   expect(bench.memberIndex.counts).toEqual(counts({ pending: 2 }));
 });
@@ -249,14 +249,14 @@ describe('the order of who is pending', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     expect([...bench.memberIndex.pending()]).toEqual(['1', '2', '3']);
     bench.listing.show(10, [...fleetOf(3)].reverse());
-    bench.memberIndex.sync();
+    bench.sync();
     expect([...bench.memberIndex.pending()]).toEqual(['3', '2', '1']);
   });
 
   test('a collector that has no place comes last', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     bench.listing.rows.endSweep(new Set(['2', '3']));
-    expect([...bench.freshMemberIndex().pending()]).toEqual(['2', '3', '1']);
+    expect([...bench.freshMembers().index.pending()]).toEqual(['2', '3', '1']);
   });
 
   test('leaves out who began, and brings back who was withdrawn, first', () => {
@@ -349,7 +349,7 @@ describe('after any history', () => {
           if ('sweep' in one) listing.rows.endSweep(new Set(one.sweep));
           if ('change' in one) apply(bench, one.change);
           if ('other' in one) actAsOther(bench, one.other);
-          memberIndex.sync();
+          bench.sync();
 
           const found: { [S in MemberState]: number } = { ...counts() };
           const versions = new Map<string, number>();
@@ -369,7 +369,7 @@ describe('after any history', () => {
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
           // A fresh index knows everything except which collectors ran the target before.
-          const fresh = bench.freshMemberIndex();
+          const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...standings(fresh)].filter(settled))).toEqual(
             new Map([...standings(memberIndex)].filter(settled)),

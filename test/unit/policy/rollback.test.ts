@@ -106,7 +106,7 @@ describe('where each stands', () => {
   test('U7: a collector that is at the only build, which no list shows, is rolled back by what is on record', () => {
     const bench = rolledBack(updated(), null);
     bench.listing.isObservable = false;
-    bench.memberIndex = bench.freshMemberIndex();
+    bench.rebuild();
     expect(placeOf(bench)).toBe('candidates');
     expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
   });
@@ -125,7 +125,7 @@ describe('where each stands', () => {
   ])('a collector that is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
     const bench = rolledBack(known, null);
     bench.listing.isObservable = false;
-    bench.memberIndex = bench.freshMemberIndex();
+    bench.rebuild();
     expect(placeOf(bench)).toBe('left');
     const { post, health, settled, figures } = decided(bench, { nowMs });
     expect(post).toEqual([]);
@@ -137,7 +137,7 @@ describe('where each stands', () => {
       nowMs,
       fleetOf(1, () => ({ collectorVersion: target, lastSeenAliveMs: 1 })),
     );
-    bench.memberIndex.sync();
+    bench.sync();
     expect(placeOf(bench)).toBe('candidates');
   });
 
@@ -147,7 +147,7 @@ describe('where each stands', () => {
     const bench = rolledBack(unheard, null);
     bench.listing.observes = (version: string) => version !== target;
     bench.listing.sweptMs = openLimitMs;
-    bench.memberIndex = bench.freshMemberIndex();
+    bench.rebuild();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
     expect(health.message).toContain('1 could not be rolled back (see status.failureReasons)');
@@ -240,7 +240,7 @@ describe('what is started', () => {
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
-    unlisted.memberIndex = unlisted.freshMemberIndex();
+    unlisted.rebuild();
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
       { reason: 'not rolled back: no list shows its time zone, by which windows open' },
     ]);

@@ -165,14 +165,14 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
   bench.listing.sweptMs = shownMs;
   for (const seenAtMs of looksAtNine(rules)) {
     bench.listing.rows.takePage([nine], seenAtMs, others.length);
-    bench.memberIndex.sync();
+    bench.sync();
   }
   if (rules.have('overlap')) {
     bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
     bench.ownership.claim('policy-b', '9');
-    bench.memberIndex.sync();
+    bench.sync();
     if (!rules.hold('overlap')) bench.ownership.unclaim('policy-b', '9');
-    bench.memberIndex.sync();
+    bench.sync();
   }
   const metadata: PolicyParts['metadata'] = {
     annotations: rules.hold("person's retry") ? { [annotations.retry]: `1-${wanted}` } : {},

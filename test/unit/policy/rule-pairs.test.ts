@@ -171,7 +171,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
     const bench = new PolicyBench({ entries: [known] });
     for (const [index, collectorVersion] of versions.entries()) {
       bench.listing.show(sinceMs + index, [collector('9', { collectorVersion })]);
-      bench.memberIndex.sync();
+      bench.sync();
     }
     const { told, posted } = outcomeOf(bench, {});
     expect(posted).toBeUndefined();
@@ -199,7 +199,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
     for (const [index, collectorVersion] of shown.entries()) {
       const seenAtMs = failed ? failed.sinceMs : nowMs - 2_000 + index * 1_000;
       bench.listing.show(seenAtMs, [collector('9', { collectorVersion })]);
-      bench.memberIndex.sync();
+      bench.sync();
     }
     return outcomeOf(bench, {}).told;
   };

@@ -1,0 +1,76 @@
+/**
+ * Keeps the claims of a policy and its index of members up to date with listing, ledger and ownership.
+ *
+ * Invariant: the policy claims the collectors that are members of its index. A claim comes before the state of a member is computed,
+ * because the state depends on the owner (U13).
+ */
+import { SparseSet } from '../../base/sparse.ts';
+import { type MemberIndexOptions, PolicyMemberIndex } from './policy-member-index.ts';
+import { anchorOf } from './selector.ts';
+
+export class ClaimedMembers {
+  readonly index: PolicyMemberIndex;
+  readonly #options: MemberIndexOptions;
+  /** Collectors with an entry that are not members. Their rows are followed, because they may become members again. */
+  readonly #former = new SparseSet<string>();
+  #isNew = true;
+
+  constructor(options: MemberIndexOptions) {
+    this.#options = options;
+    this.index = new PolicyMemberIndex(options);
+  }
+
+  /** Updates claims and index from listing, ledger and ownership. */
+  sync(): void {
+    const { ownership, policy } = this.#options;
+    this.index.noteStages();
+    this.claimNew();
+    for (const id of this.index.unsettled()) this.place(id);
+    for (const id of ownership.takeChanged(policy)) this.place(id);
+    this.index.noteOrder();
+  }
+
+  /** Evaluates only collectors with changed rows, so that the policy claims new ones (U13). */
+  claimNew(): void {
+    const { listing, policy } = this.#options;
+    if (this.#isNew) this.#begin();
+    else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
+  }
+
+  /** Evaluates one collector again after a change of its row, entry or owner. */
+  place(id: string): void {
+    const { listing, ledger, ownership, policy } = this.#options;
+    const membership = this.index.membershipOf(id);
+    if (membership !== 'none') {
+      ownership.claim(policy, id);
+      if (!this.index.has(id)) this.#former.delete(id);
+    } else {
+      ownership.unclaim(policy, id);
+      if (ledger.entry(id)) this.#former.add(id);
+      else this.#former.delete(id);
+    }
+    if (membership !== 'none' || this.#former.has(id)) listing.rows.members.follow(policy, id);
+    else listing.rows.members.unfollow(policy, id);
+    this.index.place(id, membership);
+  }
+
+  /** Stops following changes. Claims stay. */
+  leave(): void {
+    const { listing, policy } = this.#options;
+    const { members } = listing.rows;
+    for (const id of [...this.index.ids(), ...this.#former]) members.unfollow(policy, id);
+    members.leave(policy);
+  }
+
+  /** Evaluates all collectors that the selection may match, that have an entry, or that the policy has claimed. */
+  #begin(): void {
+    this.#isNew = false;
+    const { listing, ledger, ownership, policy, spec } = this.#options;
+    const anchor = anchorOf(spec.selector);
+    const onChange = () => ownership.outdate(policy);
+    listing.rows.members.enter(policy, { anchor, matches: this.index.matches, onChange });
+    for (const id of listing.rows.anchored(anchor)) this.place(id);
+    for (const { collectorId } of ledger.entries()) this.place(collectorId);
+    for (const id of [...ownership.claimed(policy)]) if (!this.index.has(id)) this.place(id);
+  }
+}
