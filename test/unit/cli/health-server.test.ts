@@ -52,7 +52,7 @@ describe('the health server', () => {
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
   });
 
-  test('a loop that stands still is unhealthy but ready', async () => {
+  test('a loop without progress makes the process unhealthy, but not unready', async () => {
     const server = await start({ unhealthy: ['a loop has not moved'] });
     expect(await ask(server, '/healthz')).toMatchObject({ status: 503, body: 'not healthy: a loop has not moved\n' });
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });

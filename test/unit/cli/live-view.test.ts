@@ -62,7 +62,7 @@ describe('LiveView in a pipe that has been quiet', () => {
     { type: 'Stalled', status: 'True', reason: 'VolumeNotFound', message: 'Start it with --volume.' },
   ].map((each) => ({ ...each, lastTransitionTime: '' })) as NonNullable<typeof exportingStatus.conditions>;
 
-  it('reports once why an export stands still', async () => {
+  it('reports once why an export makes no progress', async () => {
     const { output, clock, view } = start();
     view.show(sampleExport({ status: { conditions: stalled, summary: { state: 'VolumeNotFound' } } }));
     await clock.advance(9_000);

@@ -58,7 +58,7 @@ describe('pause', () => {
   });
 });
 
-describe('what pause says', () => {
+describe('the output of pause', () => {
   it('has the same flags, quoted for a shell', async () => {
     const context = recordingContext();
     const options = { dir: "it's mine", namespace: 'logging' };
@@ -115,7 +115,7 @@ describe('resume', () => {
     expect(await resume(undefined)).toMatchObject({ status: 0, text: expect.stringMatching(/: resumed\.\n$/) });
   });
 
-  it('ends with 0 although status still tells of the pause that has ended', async () => {
+  it('ends with 0 while the status still shows the ended pause', async () => {
     const status = pausedBy('the annotation logfleet.dev/paused');
     expect((await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, status })])).status).toBe(0);
   });

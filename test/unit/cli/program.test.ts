@@ -202,7 +202,7 @@ describe('the environment', () => {
   });
 });
 
-describe('wrong usage ends with 2 and says what is wrong', () => {
+describe('wrong usage ends with 2 and names the mistake', () => {
   test.each([
     ['', {}, 'Usage: logfleet'],
     ['simulat', {}, "logfleet: unknown command 'simulat'\n(Did you mean simulate?)"],

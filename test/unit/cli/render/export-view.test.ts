@@ -130,7 +130,7 @@ describe('an export while it moves', () => {
     expect(renderExportLine('logging/errors', {})).toBe('logging/errors: Unknown');
   });
 
-  test('in a line: what it waits for while nothing is searched', () => {
+  test('names in one line what the export waits for while no search runs', () => {
     const ready = condition('Ready', 'False', 'DestinationFull', 'Make room.');
     const conditions = [ready, { ...ready, type: 'Reconciling', status: 'True' as const }];
     const status: SearchExportStatus = { conditions, summary: { state: 'DestinationFull', progress: '7%' } };
@@ -143,7 +143,7 @@ describe('an export while it moves', () => {
 describe('the histogram', () => {
   const range = { startMs: 0, endMs: 80 };
 
-  test('has a block for each slice, as high as there are rows; no row has none, and what is unknown a dot', () => {
+  test('has a block for each slice by its rows, a blank for no rows, and a dot for an unknown number', () => {
     const pieces = [1, 2, 3, 4, 5, 6, 0].map((count, index) => ({
       startMs: index * 10,
       endMs: (index + 1) * 10,

@@ -5,7 +5,7 @@ import { nowMs, samplePolicy, stagedStatus } from '../sample-policy.ts';
 const cell = (jsonPath: string, type = 'string') => renderCell({ name: 'Any', type, jsonPath }, samplePolicy(), nowMs);
 
 describe('the columns of CollectorVersionPolicy', () => {
-  it('are those of the CRD', () => {
+  it('are the columns of the CRD', () => {
     const columns = readPrinterColumns('CollectorVersionPolicy').filter(({ priority = 0 }) => priority === 0);
     expect(columns.map(({ name }) => name)).toEqual(['Target', 'Updated', 'In progress', 'Failed', 'State', 'Age']);
   });

@@ -60,33 +60,36 @@ describe.each(damages)('a manifest that is %s', (_, damage) => {
     expect([host.settings().policiesHold, host.problems(), names(host)]).toEqual([undefined, [], ['pin', 'web']]);
   });
 
-  test.each(['while it runs', 'over a restart'])('takes nothing away %s, and holds nobody (D1, D2)', async (when) => {
-    const place = new Workplace();
-    place.write('pin.yaml', policy('pin'));
-    place.write('web.yaml', policy('web'));
-    let host = await place.open();
-    const before = get(host, 'pin');
-    place.write('pin.yaml', damage(policy('pin')));
-    if (when === 'over a restart') {
-      await host.close();
-      host = await place.openInTime();
-    }
-    await host.refresh();
-    await wait(place, host);
-    expect(get(host, 'pin')).toEqual(before);
-    expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
-    expect(host.problems().map(({ severity }) => severity)).toContain('error');
-    place.write('pin.yaml', policy('pin', '19.501-1'));
-    await host.refresh();
-    expect(host.problems()).toEqual([]);
-    expect(get(host, 'pin').metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
-  });
+  test.each(['while it runs', 'over a restart'])(
+    'removes no resource %s, and holds no policy (D1, D2)',
+    async (when) => {
+      const place = new Workplace();
+      place.write('pin.yaml', policy('pin'));
+      place.write('web.yaml', policy('web'));
+      let host = await place.open();
+      const before = get(host, 'pin');
+      place.write('pin.yaml', damage(policy('pin')));
+      if (when === 'over a restart') {
+        await host.close();
+        host = await place.openInTime();
+      }
+      await host.refresh();
+      await wait(place, host);
+      expect(get(host, 'pin')).toEqual(before);
+      expect(host.settings()).toEqual({ paused: false, pausedBy: undefined });
+      expect(host.problems().map(({ severity }) => severity)).toContain('error');
+      place.write('pin.yaml', policy('pin', '19.501-1'));
+      await host.refresh();
+      expect(host.problems()).toEqual([]);
+      expect(get(host, 'pin').metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
+    },
+  );
 });
 
 describe('a file that lost its end (D2)', () => {
   const both = `${policy('pin')}---\n${policy('web')}`;
 
-  test('with a whole document is cut all the same, and the missing policy stays', async () => {
+  test('at the end of a document counts as cut, and the missing policy stays', async () => {
     const place = new Workplace();
     place.write('all.yaml', both);
     const host = await place.open();
@@ -145,7 +148,7 @@ describe('a file that lost its end (D2)', () => {
     expect(host.problems().length).toBe(from.startsWith(to) ? 1 : 0);
   });
 
-  test('that is replaced by a longer one whose line differs is a change', async () => {
+  test('and has another line in its place was changed by a person', async () => {
     const place = new Workplace();
     place.write('web.yaml', JSON.stringify({ a: 1 }));
     place.write(
@@ -159,7 +162,7 @@ describe('a file that lost its end (D2)', () => {
   });
 });
 
-describe('what is unreadable from the first run on may pause everything (R10)', () => {
+describe('a file that is unreadable from the first run on may pause everything (R10)', () => {
   test.each(['spec: [never\n', ''])('%j pauses exports, too, until it is gone', async (text) => {
     const place = new Workplace();
     place.write('x.yaml', text);
@@ -178,7 +181,7 @@ describe('what is unreadable from the first run on may pause everything (R10)', 
     expect(host.settings()).toMatchObject({ paused: false, policiesHold: expect.any(String) });
   });
 
-  test.each([settings, secret])('nothing stands for a file after a restart that held no resource: %j', async (text) => {
+  test.each([settings, secret])('a file without resources has no former version after a restart: %j', async (text) => {
     const place = new Workplace();
     place.write('x.yaml', text);
     await (await place.open()).close();
@@ -225,7 +228,7 @@ describe('a file that is being written (D2)', () => {
   });
 });
 
-describe('what is not there for a moment (D3)', () => {
+describe('a manifest that is missing for a moment (D3)', () => {
   test('a link that leads nowhere, as while a volume is swapped, is unreadable', async () => {
     const place = new Workplace();
     place.write('.data/web.yaml', policy('web'));
@@ -252,7 +255,7 @@ describe('what is not there for a moment (D3)', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('a directory without its state is not mounted: nobody deleted its manifests', async () => {
+  test('a directory without its state counts as not mounted, and its manifests stay', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', policy('web'));
     const host = await place.open({ directories: [place.path('m')] });

@@ -64,7 +64,7 @@ describe('resources', () => {
     expect(written.status).toEqual({ targetVersion: '1' });
   });
 
-  test('a changed spec is a new generation, also when it changed while nobody was looking', async () => {
+  test('a changed spec is a new generation, also after a change while no process ran', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const first = await place.open();
@@ -89,7 +89,7 @@ describe('resources', () => {
     expect(get(host, 'web')).toBe(before);
   });
 
-  test('listeners hear of what came, changed and went', async () => {
+  test('listeners are called for additions, changes and deletions', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -111,7 +111,7 @@ describe('resources', () => {
     expect(heard.length).toBe(4);
   });
 
-  test('a change is noticed by itself, at once', async () => {
+  test('a change is noticed at once without a call of refresh', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open({ clock: systemClock });
@@ -134,7 +134,7 @@ describe('resources', () => {
     expect(version(get(host, 'web'))).toBe('19.501-1');
   });
 
-  test('the poll notices what no watch has told', async () => {
+  test('the poll notices changes that no watch reported', async () => {
     const place = new Workplace();
     const host = await place.open();
     const heard = new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
@@ -158,7 +158,7 @@ describe('a manifest that goes', () => {
     return { host, before };
   }
 
-  test('parks the resource (D4): nobody sees it, and put back it continues where it was', async () => {
+  test('parks the resource (D4), which continues where it was when the manifest is restored', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host, before } = await deleted(place);
@@ -218,7 +218,7 @@ describe('a manifest that goes', () => {
     expect(existsSync(place.path(statusFile))).toBe(false);
   });
 
-  test('while nobody was looking is noticed by the next start, which says so (D3)', async () => {
+  test('a deletion while no process ran is noticed and reported by the next start (D3)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     await (await place.open()).close();
@@ -299,7 +299,7 @@ describe('bad input takes nothing away', () => {
     expect(get(second, 'web').metadata).toMatchObject({ uid: before.metadata.uid, generation: 2 });
   });
 
-  test('a problem names file, line, column and member, and is told when it comes and goes', async () => {
+  test('a problem names file, line, column and member, and listeners learn of its start and end', async () => {
     const place = new Workplace();
     const host = await place.open();
     let told = 0;
@@ -340,7 +340,7 @@ describe('bad input takes nothing away', () => {
     expect(find(host, 'api')).toBeDefined();
   });
 
-  test('what cannot be opened stays as it was', async () => {
+  test('resources of a file that cannot be opened stay as they were', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -512,7 +512,7 @@ describe('requests', () => {
     expect(get(host, 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
   });
 
-  test('reach a resource whose manifest is bad', async () => {
+  test('requests reach a resource whose manifest is invalid', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -569,7 +569,7 @@ describe('secrets', () => {
     expect(await reveal(await new Workplace().open())).toBeUndefined();
   });
 
-  test('that become bad stay as they were, and no message shows what they hold', async () => {
+  test('Secrets that become invalid stay as they were, and no message shows their values', async () => {
     const place = new Workplace();
     place.write('secret.yaml', secret('stringData: {accessKey: good}'));
     const host = await place.open();
@@ -645,7 +645,7 @@ spec:
     expect(get(host, 'errors').metadata.annotations).toEqual({});
   });
 
-  test('stays as it is when somebody changes what it exports', async () => {
+  test('an export stays as it is when its immutable fields change', async () => {
     const place = new Workplace();
     place.write('errors.yaml', manifest('error'));
     const host = await place.open();

@@ -37,7 +37,7 @@ describe('a ConfigMap among the manifests', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('of another name says nothing', async () => {
+  test('a ConfigMap of another name has no effect', async () => {
     const { host } = await opened(configMap('data: {paused: "true"}').replace('logfleet-settings', 'settings'));
     expect(host.settings()).toEqual(running);
   });
@@ -53,7 +53,7 @@ describe('a ConfigMap among the manifests', () => {
 });
 
 describe('changes', () => {
-  test('are heard at once, and once each', async () => {
+  test('changes call the listeners at once, and once each', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     const heard: boolean[] = [];
     const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().paused));
@@ -70,7 +70,7 @@ describe('changes', () => {
     expect(host.settings()).toEqual(running);
   });
 
-  test('a request is noticed by itself', async () => {
+  test('a request is noticed without a call of refresh', async () => {
     const place = new Workplace();
     const host = await place.open({ clock: systemClock });
     const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
@@ -79,7 +79,7 @@ describe('changes', () => {
     expect(host.settings()).toEqual({ paused: true, pausedBy: 'alice (logfleet pause --all)' });
   });
 
-  test('a file that is being replaced goes on pausing, and one that is gone ceases to', async () => {
+  test('a file that is being replaced still pauses, and a deleted file does not', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     place.remove(file);
     await host.refresh();
@@ -95,7 +95,7 @@ describe('changes', () => {
     expect(host.settings()).toEqual(running);
   });
 
-  test('a file that cannot be read any more goes on pausing', async () => {
+  test('a file that became unreadable still pauses', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     place.write(file, 'apiVersion: [');
     await host.refresh();
@@ -104,7 +104,7 @@ describe('changes', () => {
     expect(host.settings().paused).toBe(true);
   });
 
-  test('what is gone while nobody looks is gone at once', async () => {
+  test('a pause that was removed while no process ran ends at once', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     await host.close();
     place.remove(file);
@@ -127,7 +127,7 @@ describe('a request', () => {
     expect(second.settings()).toEqual(running);
   });
 
-  test('does not take away what a manifest says, and both are named', async () => {
+  test('a resume by command does not end a pause in a manifest, and both causes are named', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     const manifest = `the ConfigMap logfleet-settings in ${place.path(file)}`;
     await writeSettingsRequest(place.directory, false, asked);
@@ -163,13 +163,13 @@ test('one directory of several is enough', async () => {
   expect(host.settings().paused).toBe(true);
 });
 
-describe('who asked for an annotation, and when', () => {
+describe('author and time of a requested annotation', () => {
   const key = { namespace: 'logging', name: 'web' };
   const kind = 'CollectorVersionPolicy';
   const paused = 'logfleet.dev/paused';
   const approve = 'logfleet.dev/approve';
 
-  test('stands beside it, one by one, also of one that was taken away', async () => {
+  test('are recorded for each annotation, also for a removed one', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();

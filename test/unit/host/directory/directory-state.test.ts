@@ -26,7 +26,7 @@ describe('a ledger', () => {
     return { place, host, owner: ownerOf(get(host, 'web')) };
   }
 
-  test('keeps what was written, over a restart', async () => {
+  test('keeps written content across a restart', async () => {
     const { place, host, owner } = await open();
     expect(await host.ledgers.read(owner, 'attempts')).toBeUndefined();
     const first = await host.ledgers.write(owner, 'attempts', 'one', undefined);
@@ -117,7 +117,7 @@ describe('paths of state', () => {
 });
 
 describe('durable files', () => {
-  test('replace what was there, make their folders and leave nothing beside', async () => {
+  test('writes replace the former content, create folders, and leave no other file', async () => {
     const place = new Workplace();
     await writeDurably(place.path('a/b/file'), 'one');
     await writeDurably(place.path('a/b/file'), 'two');
@@ -126,7 +126,7 @@ describe('durable files', () => {
     expect(await readIfPresent(place.path('a/c/file'))).toBeUndefined();
   });
 
-  test('a write that fails leaves what was there, and says where', async () => {
+  test('a failed write leaves the former content, and names the file', async () => {
     const place = new Workplace();
     place.write('file', 'one');
     mkdirSync(place.path('folder/inner'), { recursive: true });
@@ -140,7 +140,7 @@ describe('durable files', () => {
     expect(place.read('file')).toBe('one');
   });
 
-  test('a folder that can be made by nobody, as in /proc, is said so', async () => {
+  test('a folder that cannot be created, as in /proc, is an error', async () => {
     await expect(writeDurably('/proc/none/file', 'x')).rejects.toMatchObject({
       code: 'host.disk',
       message: expect.stringContaining('/proc/none'),
@@ -202,7 +202,7 @@ describe('a view', () => {
     expect(view.secret({ namespace: 'default', name: 'none' })).toBeUndefined();
   });
 
-  test('shows what the operator beside it has written', async () => {
+  test('shows the state that a running operator has written', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -218,7 +218,7 @@ describe('a view', () => {
     expect(existsSync(place.path('.logfleet/status/CollectorVersionPolicy/logging/web.json'))).toBe(true);
   });
 
-  test('follows until it is told to stop, and tells changes only', async () => {
+  test('follows until the signal, and reports changes only', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -262,7 +262,7 @@ describe('a view', () => {
   });
 });
 
-test('serial tasks of one key never overlap, those of two do, and a failure stops nobody', async () => {
+test('tasks of one key never overlap, tasks of two keys do, and a failure affects no other task', async () => {
   const tasks = new SerialTasks();
   const order: string[] = [];
   const task = (name: string) => async () => {
@@ -286,7 +286,7 @@ test('uids have the form of version 4 and differ', () => {
   expect(createUid(systemRandom)).not.toBe(createUid(systemRandom));
 });
 
-test('the same data is what is the same text, whatever the order of members', () => {
+test('two values are the same data whatever the order of their members', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
       expect(sameValue(left, structuredClone(left))).toBe(true);

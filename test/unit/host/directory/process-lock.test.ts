@@ -56,7 +56,7 @@ describe('another process', () => {
     });
   });
 
-  test('is kept out by us', async () => {
+  test('cannot take a held lock', async () => {
     const place = new Workplace();
     await place.open();
     expect(await firstLine(start(place.directory))).toBe('host.locked');
@@ -77,7 +77,7 @@ describe('another process', () => {
     ]);
   });
 
-  test('that was killed and whose parent has not noticed is succeeded, too', async () => {
+  test('a killed process whose parent has not noticed is replaced, too', async () => {
     const place = new Workplace();
     // The shell starts the holder and becomes `sleep`, which never collects its child.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
@@ -122,7 +122,7 @@ describe('a lock', () => {
     expect(existsSync(place.path(lockFile))).toBe(false);
   });
 
-  test('whose pid went to another process is taken over', async () => {
+  test('a lock whose pid belongs to another process is taken over', async () => {
     const place = new Workplace();
     const lock = await acquire(place);
     const holder = JSON.parse(place.read(lockFile));

@@ -30,7 +30,7 @@ test.each([
   );
 });
 
-test('a message names the request and what the server said, in bounds', () => {
+test('a message names the request and a bounded part of the answer', () => {
   const body = { kind: 'Status', message: `leases is forbidden ${'x'.repeat(5_000)}` };
   const { message } = errorOfAnswer({ status: 403, headers: {}, body }, 'GET /apis/x');
   expect(message).toContain('GET /apis/x');

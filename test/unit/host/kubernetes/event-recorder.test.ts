@@ -112,14 +112,14 @@ test('a refused event is dropped, and later events are delivered', async () => {
   expect(events(at).map(({ reason }) => reason)).toEqual(['Second']);
 });
 
-test('texts are cut to what the server takes', async () => {
+test('texts are cut to the limits of the server', async () => {
   const at = setting();
   at.recorder.publish(at.owner, { type: 'Normal', reason: 'Long', message: 'x'.repeat(5_000) });
   await at.world.clock.advance(100);
   expect(events(at)[0]?.note).toHaveLength(1_024);
 });
 
-test('stopping delivers what is queued, for so long and no longer', async () => {
+test('stopping delivers queued Events for a limited time', async () => {
   const at = setting();
   at.recorder.publish(at.owner, { type: 'Normal', reason: 'Last', message: 'goodbye' });
   const stopped = at.recorder.stop(2_000);

@@ -119,7 +119,7 @@ test('a leader that was stopped past its lease knows it on waking, before anythi
   expect(second.election.term()).toBe(1);
 });
 
-test('a leader that was stopped while nobody took over begins a new term', async () => {
+test('a leader that was suspended without a takeover begins a new term', async () => {
   const world = createWorld();
   const only = new Candidate(world, 'only', 1);
   only.election.start();
@@ -308,7 +308,7 @@ test('a release in the middle of a first attempt leaves the lease free', async (
   expect(holder(world)).toBe('');
 });
 
-test('a release leaves a lease alone that somebody else has taken meanwhile', async () => {
+test('a release does not change a lease that another process took', async () => {
   const { world, first, second } = await pair();
   first.stop();
   await world.clock.advance(30_000);

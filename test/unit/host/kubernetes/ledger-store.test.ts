@@ -85,7 +85,7 @@ test('a write asks for the metadata alone, so that the content is not sent back'
   expect(accepted).toEqual([expect.stringContaining('as=PartialObjectMetadata'), undefined]);
 });
 
-test('each Ledger belongs to the resource, says what it holds, and goes with the resource', async () => {
+test('each Ledger is owned by its resource and names its shard', async () => {
   const at = setting();
   await write(at, 'head', 'ü');
   const [{ metadata, ...members } = {} as StoredObject] = ledgers(at.world);
@@ -173,7 +173,7 @@ test('owner names of any length give Ledgers with names that an API server accep
   }
 });
 
-test('an API server without the kind says so, for the list and for a write', async () => {
+test('an API server without the kind is reported, for the list and for a write', async () => {
   const at = started();
   at.world.server.onRequest = () => ({ kind: 'status', status: 404, when: 'before' });
   expect(await codeOf(read(at, 'head'))).toBe('ledger.notInstalled');
@@ -198,7 +198,7 @@ function requestsOf({ world: { server } }: Setting): readonly string[] {
 }
 
 describe('after a start', () => {
-  test('the shards of many resources cost one list, also those of resources without a ledger', async () => {
+  test('the shards of many resources cost one list, also for resources without a ledger', async () => {
     const at = started();
     const owners = Array.from({ length: 120 }, (_, index) => ownerOf(createPolicy(at.world, `policy-${index}`)));
     const writer = new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') });
@@ -215,7 +215,7 @@ describe('after a start', () => {
     expect(requestsOf(at)).toEqual(['list', 'list']);
   });
 
-  test('an operator for some namespaces lists each by itself, and one that it may not list harms no other', async () => {
+  test('an operator for some namespaces lists each separately, and a forbidden namespace affects no other', async () => {
     const at = started({ term: 1 }, false);
     const other = { ...at, owner: ownerOf(createPolicy(at.world, 'production', 'web')) };
     at.world.server.onRequest = ({ namespace }) =>
@@ -266,7 +266,7 @@ describe('after a start', () => {
     expect((await read(at, 'head'))?.content).toBe('one');
   });
 
-  test('a large shard is not kept, but read by name', async () => {
+  test('a large shard is read by name', async () => {
     const at = started();
     const writer = { ...at, store: new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') }) };
     await write(writer, 'head', 'x'.repeat(maxShardBytes));

@@ -78,13 +78,13 @@ test('the operator that came first acts, the other one holds, and both say so', 
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
 });
 
-test('what the kinds see has neither marks nor the condition', async () => {
+test('reconcilers see neither marks nor the condition', async () => {
   const { first } = await twoInstallations();
   const [policy] = [...first.host.resources(policies).list()];
   expect(policy?.status).toEqual({ targetVersion: '1' });
 });
 
-test('an operator that holds goes on when the other one is gone, within the time of an answer', async () => {
+test('a waiting operator acts when the other operator does not answer its question', async () => {
   const { world, first, second } = await twoInstallations();
   await first.host.stop();
   await world.clock.advance(askAgainMs + answerMs + 20_000);

@@ -42,7 +42,7 @@ test('lists, then follows changes within the time that news takes', async () => 
   expect(host.resources(policies).get({ namespace: 'logging', name: 'second' })).toBeUndefined();
 });
 
-test('keeps of the metadata what is needed', async () => {
+test('keeps only the needed metadata', async () => {
   const { host } = await followed();
   const { metadata } = host.resources(policies).get(key) as CollectorVersionPolicy;
   expect(Object.keys(metadata).sort()).toEqual(
@@ -163,7 +163,7 @@ test('an hour of refusals is spent in patience', async () => {
   expect(asked.length).toBeLessThan(3_600_000 / 4_000);
 });
 
-test('an event that can never be read does not hold up those behind it', async () => {
+test('an unreadable event does not block later events', async () => {
   const { world, host } = await followed();
   const path = resourcePath(policies, 'logging');
   world.server.create(path, { metadata: { name: 'without-spec' } });
@@ -190,7 +190,7 @@ test('a list is read in pages, and as a whole when no page lives until the next'
   expect(lists).toEqual([200, 410, 200]);
 });
 
-test('a watch that is told that it is too old lists at once', async () => {
+test('a watch whose version is too old lists at once', async () => {
   const { world } = await followed();
   const lists = () =>
     world.server.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(`/${plural}`));
@@ -200,7 +200,7 @@ test('a watch that is told that it is too old lists at once', async () => {
   expect(lists().length).toBe(before + 1);
 });
 
-test('a page that fails is asked for again, and the pages before it are kept', async () => {
+test('a failed page is requested again, and earlier pages stay', async () => {
   const world = createWorld();
   for (let number = 0; number < 1_200; number++) createPolicy(world, `policy-${number}`);
   let lists = 0;
@@ -266,7 +266,7 @@ test('several namespaces are followed one by one, and no other', async () => {
   expect(new Set(paths)).toEqual(new Set([resourcePath(policies, 'logging'), resourcePath(policies, 'audit')]));
 });
 
-test('in rest, nothing is asked but watches, the lease, and a list every ten minutes', async () => {
+test('an idle operator sends only watches, lease renewals, and a list every ten minutes', async () => {
   const { world } = await followed();
   await world.clock.advance(60_000);
   const before = world.server.requests.length;
@@ -293,14 +293,14 @@ describe('kinds', () => {
   const listed = (world: World, plural: string) =>
     world.server.requests.filter(({ path }) => path.startsWith(`/apis/logfleet.dev/v1alpha1/${plural}`));
 
-  test('that nobody asks for are neither listed nor waited for', async () => {
+  test('kinds without a reader are neither listed nor awaited', async () => {
     const { world, host } = await followed();
     expect(host.ready()).toBe(true);
     expect(listed(world, plural)).not.toEqual([]);
     expect(listed(world, 'searchexports')).toEqual([]);
   });
 
-  test('that somebody asks for later are followed from then on', async () => {
+  test('kinds with a later reader are followed from then on', async () => {
     const { world, host } = await followed();
     world.server.create(resourcePath('SearchExport', 'logging'), {
       apiVersion: 'logfleet.dev/v1alpha1',
@@ -319,7 +319,7 @@ describe('kinds', () => {
     await resolved(world, host.stop());
   });
 
-  test('that the cluster does not know are named, with what to do, until it does', async () => {
+  test('kinds that the cluster does not know are named with a remedy until it knows them', async () => {
     const { world, host } = await followed();
     let status = 404;
     world.server.onRequest = ({ collection }) =>

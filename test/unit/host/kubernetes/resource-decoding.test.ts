@@ -9,7 +9,7 @@ function decoded(more: object) {
   return decodeResource('CollectorVersionPolicy', { metadata: { ...metadata, ...more }, spec: {} })?.metadata;
 }
 
-test('of managed fields only who wrote annotations of logfleet’s is kept', () => {
+test('of managed fields only the writers of annotations of logfleet remain', () => {
   const managedFields = [
     { ...manager, fieldsV1: owning('logfleet.dev/approve') },
     { ...manager, fieldsV1: owning('example.com/note') },
@@ -23,7 +23,7 @@ test('of managed fields only who wrote annotations of logfleet’s is kept', () 
   });
 });
 
-test('nothing is kept where nobody wrote any', () => {
+test('without annotations of logfleet no managed field remains', () => {
   expect(decoded({ managedFields: [{ ...manager, fieldsV1: owning('example.com/note') }] })).not.toHaveProperty(
     'annotationWriters',
   );

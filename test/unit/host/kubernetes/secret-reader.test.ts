@@ -6,7 +6,7 @@ import { clientOf, codeOf, createWorld, resolved } from './world.ts';
 
 const key = { namespace: 'logging', name: 'log-service' };
 
-test('members are decoded, and their text shows only where it is asked for', async () => {
+test('members are decoded, and hidden until their text is requested', async () => {
   const world = createWorld();
   const data = { accessKey: Buffer.from('schlüssel').toString('base64') };
   world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' }, data });

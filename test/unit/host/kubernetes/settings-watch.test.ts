@@ -28,7 +28,7 @@ async function started(world = createWorld()): Promise<{ readonly world: World; 
   return { world, host };
 }
 
-describe('what the ConfigMap says', () => {
+describe('values of the ConfigMap', () => {
   test.each([
     ['true', place],
     [' true\n', place],
@@ -51,7 +51,7 @@ describe('what the ConfigMap says', () => {
     },
   );
 
-  test('no other ConfigMap says anything', async () => {
+  test('other ConfigMaps have no effect', async () => {
     const world = createWorld();
     write(world, { paused: 'true' }, 'other-settings');
     world.server.create('/api/v1/namespaces/elsewhere/configmaps', {
@@ -64,7 +64,7 @@ describe('what the ConfigMap says', () => {
 });
 
 describe('changes', () => {
-  test('are heard within a second, and once each', async () => {
+  test('changes call the listeners once each, within a second', async () => {
     const { world, host } = await started();
     const heard: boolean[] = [];
     const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().paused));
@@ -104,7 +104,7 @@ describe('changes', () => {
     },
   );
 
-  test('that came while nobody could be asked are found afterwards, and until then the last word holds', async () => {
+  test('changes during an outage are found afterwards, and the last settings hold until then', async () => {
     const world = createWorld();
     write(world, { paused: 'true' });
     const { host } = await started(world);
@@ -121,7 +121,7 @@ describe('changes', () => {
 });
 
 describe('at the start', () => {
-  test('everything is paused until the settings are known, and no policy is told before', async () => {
+  test('everything is paused until the settings are known, and no listener is called before', async () => {
     const world = createWorld();
     createPolicy(world, 'production');
     const host = hostOf(world);
@@ -149,7 +149,7 @@ describe('at the start', () => {
     expect(host.settings().paused).toBe(false);
   });
 
-  test('settings that may not be read pause nothing, and are heard of once they may', async () => {
+  test('settings that may not be read pause nothing, and apply once they may be read', async () => {
     const world = createWorld();
     write(world, { paused: 'true' });
     refuse(world, 403);
@@ -179,7 +179,7 @@ describe('at the start', () => {
   });
 });
 
-test('rights that are withdrawn leave what was read last', async () => {
+test('after rights are withdrawn the last settings stay', async () => {
   const world = createWorld();
   write(world, { paused: 'true' });
   const { host } = await started(world);

@@ -29,7 +29,7 @@ function write(world: World, host: KubernetesHost, targetVersion: string): Promi
   return resolved(world, host.writeStatus(policies, withTarget(cached(host), targetVersion)));
 }
 
-test('what was written is read at once, and one can go on from it without waiting for the watch', async () => {
+test('a written status is read at once, and the next write needs no watch event', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   for (const version of ['1.0-1', '1.0-2', '1.0-3']) {
@@ -41,7 +41,7 @@ test('what was written is read at once, and one can go on from it without waitin
   expect(world.server.get(path)?.metadata.generation).toBe(1);
 });
 
-test('news of our own writes that comes late does not put them back, and wakes nobody', async () => {
+test('late events of our own writes neither revert the cache nor call listeners', async () => {
   const { world, host } = await setting();
   let heard = 0;
   host.resources(policies).subscribe(() => {
@@ -69,7 +69,7 @@ function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }
 
-test('a write that the watch reports before its answer is read at once, and wakes nobody (C4)', async () => {
+test('a write that the watch reports before its answer is read at once, and calls no listener (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   delayWrites(world, 4_000);
@@ -99,7 +99,7 @@ test.each([
   expect(heard).toEqual(['production']);
 });
 
-test('a write whose answer is lost is heard of, since nobody knows that it is ours (C4)', async () => {
+test('a write whose answer is lost calls the listeners, since its writer is unknown (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   world.server.onRequest = ({ subresource }) =>
@@ -109,7 +109,7 @@ test('a write whose answer is lost is heard of, since nobody knows that it is ou
   expect(heard).toEqual(['production']);
 });
 
-test('a change between two of our writes at once is heard, whichever of them is answered last (C4)', async () => {
+test('a change between two concurrent writes calls the listeners, whichever answer comes last (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   const delays = [8_000, 200];
@@ -124,7 +124,7 @@ test('a change between two of our writes at once is heard, whichever of them is 
   expect(heard).toEqual(['production']);
 });
 
-test('a resource that is deleted and made again while a write is in flight is heard twice at once (C4)', async () => {
+test('a resource that is deleted and created again during a write calls the listeners twice (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   delayWrites(world, 8_000);
@@ -150,7 +150,7 @@ test('a list that was sent before a write and answered after it does not put it 
   }
 });
 
-test('a change of somebody else after our write comes through', async () => {
+test('a change by another writer after our write reaches the cache', async () => {
   const { world, host } = await setting();
   await write(world, host, '1.0-1');
   retarget(world, 'production', '19.501-1');
@@ -159,7 +159,7 @@ test('a change of somebody else after our write comes through', async () => {
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
 });
 
-test('a change of somebody else that is heard before the answer to our write stays', async () => {
+test('a change by another writer that arrives before the answer to our write stays', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' ? { kind: 'delay', delayMs: 8_000 } : undefined;
@@ -178,7 +178,7 @@ test('a status that was made for another resource of the same name is refused', 
   expect(await codeOf(resolved(world, host.writeStatus(policies, other)))).toBe('host.conflict');
 });
 
-test('who writes from what somebody else has changed is told of the conflict', async () => {
+test('a write based on a version that another writer changed fails with a conflict', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   retarget(world, 'production', '19.501-1');
@@ -194,14 +194,14 @@ test('a resource that was deleted and made again takes no status of the one befo
   expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.conflict');
 });
 
-test('a resource that is gone says so', async () => {
+test('a write to a deleted resource fails with host.gone', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   world.server.remove(path);
   expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.gone');
 });
 
-test('after a write whose answer was lost the next one waits for news', async () => {
+test('after a write whose answer was lost the next write conflicts until an event arrives', async () => {
   const { world, host } = await setting();
   let lost = 0;
   world.server.onRequest = ({ subresource }) =>
