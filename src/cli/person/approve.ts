@@ -4,6 +4,7 @@
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
+import { reasons } from '../../api/conditions.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
@@ -38,9 +39,10 @@ export function approveCommand(
   });
 }
 
-/** The stage that waits for an approval now. */
-function awaiting(resource: CollectorVersionPolicy, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
-  const stage = stages.find(({ state }) => state === 'AwaitingApproval');
+/** The stage that waits for an approval now, or that can only end by one. */
+function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
+  const { id } = rollout;
+  const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
   if (stage) return stage;
   if (stages.length === 0) throw nothingToDo(resource, `rollout ${id} has no stages`);
   const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
@@ -67,8 +69,15 @@ function unreadApprovalBefore(
 
 const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
 
-/** Suffix that makes the approval a new value after a retry, since a retry cancels former approvals. */
-function markOf({ actions = [] }: Rollout, name: string): string {
+/** True if the rollout stopped because no member of this stage reached the target. */
+function isInconclusive({ stopped }: Rollout, name: string): boolean {
+  return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
+}
+
+/** Suffix that makes the approval a new value after a retry or an inconclusive end, since both cancel former approvals. */
+function markOf(rollout: Rollout, name: string): string {
+  const { actions = [], stopped } = rollout;
+  if (stopped && isInconclusive(rollout, name)) return `/${stopped.time}`;
   const last = actions.findLast(({ action, stage }) => action === 'Retry' || (action === 'Approve' && stage === name));
   const isAgain = actions.some(({ action, stage }) => action === 'Approve' && stage === name);
   return isAgain && last?.action === 'Retry' ? `/${last.time}` : '';
@@ -98,8 +107,11 @@ function approve(
   const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
   switch (state) {
     case 'AwaitingApproval': {
-      const report = `approved stage ${name} of rollout ${id}: ${renderMembers(stage)} upgraded now${renderOffline(resource)}.${also}`;
-      return { annotation, report };
+      const effect =
+        stage.members === 0
+          ? 'it is skipped unless it has members now'
+          : `${renderMembers(stage)} upgraded now${renderOffline(resource)}`;
+      return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${also}` };
     }
     case 'Pending':
       if (!needsApproval(resource, name)) {
@@ -110,6 +122,10 @@ function approve(
         report: `approved stage ${name} of rollout ${id} in advance: it starts after the stages before it.${also}`,
       };
     case 'Stopped': {
+      if (isInconclusive(rollout, name)) {
+        const report = `ended stage ${name} of rollout ${id}, of which no member is at the target: the rollout continues.${also}`;
+        return { annotation, report };
+      }
       const retry = commandLine('retry', resource, options);
       throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}. To continue: ${retry}`);
     }

@@ -89,6 +89,7 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, failed: numbe
 
 const stopReasons: readonly (string | undefined)[] = [
   reasons.rolloutStopped,
+  reasons.stageInconclusive,
   reasons.rollingBack,
   reasons.rolledBack,
   reasons.aborted,

@@ -71,6 +71,7 @@ function approveStep(resource: AnyResource, options: TargetOptions): string | un
 /** Reasons of `Ready` that a retry ends. */
 const retryReasons: readonly (string | undefined)[] = [
   reasons.rolloutStopped,
+  reasons.stageInconclusive,
   reasons.rolledBack,
   reasons.aborted,
   reasons.collectorsFailed,

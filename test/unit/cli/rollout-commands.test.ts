@@ -153,6 +153,29 @@ describe('approve', () => {
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
 
+  it.each([undefined, 'canary'])('ends an inconclusive stage by a new value, with --stage %s', async (name) => {
+    const stopped = {
+      reason: 'StageInconclusive',
+      stage: 'canary',
+      message: 'None.',
+      time: '2026-11-02T00:00:00Z',
+    } as const;
+    const actions = [{ action: 'Approve', stage: 'canary', time: '2026-11-01T00:00:00Z' }] as const;
+    const value = { annotations: { 'logfleet.dev/approve': `${id}/canary` } };
+    const status = { stages: [stage('canary', 'Stopped', 2)], rollout: { ...rollout, actions, stopped } };
+    const options = name === undefined ? {} : { stage: name };
+    const { report, annotated } = await run('approve', policy(status, 'StageInconclusive', value), options);
+    expect(report).toBe(
+      `ended stage canary of rollout ${id}, of which no member is at the target: the rollout continues.`,
+    );
+    expect(annotated).toEqual(written('approve', `${id}/canary/2026-11-02T00:00:00Z`));
+  });
+
+  it('skips a stage without members', async () => {
+    const { report } = await run('approve', policy({ stages: [stage('empty', 'AwaitingApproval', 0)] }));
+    expect(report).toBe(`approved stage empty of rollout ${id}: it is skipped unless it has members now.`);
+  });
+
   it('does not replace an approval that the operator has not read', async () => {
     const both = [stage('linux', 'AwaitingApproval'), stage('rest', 'Pending')];
     const asked = stages.map((one) => ({ ...one, approval: 'Required' as const }));
@@ -219,6 +242,7 @@ describe('retry', () => {
   it.each([
     ['RolloutStopped', 12, `rollout ${id} continues, and 12 failed collectors are retried.`],
     ['Aborted', 0, `rollout ${id} continues.`],
+    ['StageInconclusive', 2, `rollout ${id} continues, and 2 failed collectors are retried.`],
     ['RolledBack', 1, `rollout ${id} continues, and 1 failed collector is retried.`],
     ['RollingBack', 0, `rollout ${id} continues.`],
     ['CollectorsFailed', 2, `2 failed collectors are retried in rollout ${id}.`],
