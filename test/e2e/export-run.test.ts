@@ -11,7 +11,7 @@ vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopGateway());
 
-describe.concurrent.each(placeKinds)('an export to a %s', (kind) => {
+describe.concurrent.each(placeKinds)('an export to a destination of the kind %s', (kind) => {
   test('runs from the manifests to the end, and is complete at the next start', async ({ manifests, run, placeOf }) => {
     const place = await placeOf(kind);
     await writeExport(manifests, place);

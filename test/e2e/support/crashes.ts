@@ -41,8 +41,8 @@ export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
 /** Starts the cases in order, so that the longest should come first. */
 export function testCrashes(crashes: readonly Crash[]): void {
-  describe.concurrent.each(crashes)('while %j, killed at %j', (trouble, places) => {
-    test('the next start upgrades every collector', async ({ tenant, manifests, run }) => {
+  describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
+    test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
       await equip(tenant, trouble);
       await manifests.policy('production');
       for (const place of places) {
@@ -59,8 +59,8 @@ export function testCrashes(crashes: readonly Crash[]): void {
 export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {
-  describe.concurrent.each(losses)('while %j, answers lost to %j', (trouble, loss) => {
-    test('every collector reaches the target', async ({ tenant, manifests, run }) => {
+  describe.concurrent.each(losses)('with the troubles %j, an operator that loses answers by %j', (trouble, loss) => {
+    test('upgrades every collector', async ({ tenant, manifests, run }) => {
       await equip(tenant, trouble, { lost: { ...loss, operations: ['createTask'], nth: [1, 3] } });
       await manifests.policy('production');
       await expectFinished(tenant, await (await run()).ended);

@@ -26,9 +26,9 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
 
 /** `crashes`: boundaries at which a process is killed, one start for each. */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
-  describe.concurrent(`an export to a ${kind}`, () => {
+  describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(
-      'killed at %j has every row once after the next start, and leaves nothing else (E3, E15)',
+      'that is killed at %j has every row once after the next start, and leaves nothing else (E3, E15)',
       async (places, { manifests, run, placeOf }) => {
         const place = await placeOf(kind);
         await writeExport(manifests, place);
