@@ -15,7 +15,9 @@ export interface Section {
   readonly notes: readonly string[];
 }
 
-/** Smallest sample that at least this share of the samples does not exceed. `sorted` is in ascending order. */
+/**
+ * Returns a percentile: the smallest sample that a share of `share` of the samples does not exceed. `sorted` is in ascending order.
+ */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

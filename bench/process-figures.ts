@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Compile cache of `src/main.ts`. Without it a process would strip types itself, which takes 30 MB. */
+/** Folder with the compile cache of `src/main.ts`. Without it, a process would strip types itself, which takes 30 MB. */
 export const compileCache: string = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
 const ticksPerSecond = 100;

@@ -1,4 +1,4 @@
-/** Client of a simulator in a separate process that reads and discards, and the year of messages that it reads. */
+/** Client of a simulator in a separate process, which reads messages and discards them, and the year of messages that it reads. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import type { Scenario } from '../simulator/scenario.ts';

@@ -13,9 +13,9 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** Share of four requests per second that page reads use. */
+  /** Share of the allowed four requests per second that is used by page reads. */
   readonly pageShare: number;
-  /** Share of four requests per second that all requests use. */
+  /** Share of the allowed four requests per second that is used by all requests. */
   readonly rateShare: number;
   readonly refused429: number;
   readonly mostPerSecond: number;

@@ -16,14 +16,17 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** The messages, each followed by a comma, and their beginning again, so that no chunk wraps around. */
+  /**
+   * The repeated messages, each followed by a comma, and then their beginning again, so that each chunk is one piece of this
+   * buffer.
+   */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // One or two million bytes, since this memory counts as the reader's.
+    // The messages take one or two million bytes. More would distort the measured memory of the reader.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

@@ -6,7 +6,7 @@ import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/** Row slices, parsed row slices, the whole page at once, or a streaming parser. */
+/** Way of reading: row slices, parsed row slices, the whole page at once, or a streaming parser. */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
@@ -17,7 +17,7 @@ export interface ScanCase extends PageSize {
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Million bytes per second: median of the rounds, and the first page. */
+  /** Speed in million bytes per second: median of the rounds, and the first page. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
   /** In million bytes. */
@@ -41,7 +41,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Loaded only here, so that the other readers need no memory for it. */
+/** Reads a page with a streaming parser. The parser is imported only here, so that the other readers need no memory for it. */
 async function readStream(page: MessagePage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;

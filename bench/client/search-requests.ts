@@ -20,7 +20,7 @@ export interface OneSearchFigures {
   /** Time in seconds until the service finishes the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** Time in seconds from the creation until the end was noticed, and until the deletion. */
+  /** Time in seconds from the creation of the job until its end was noticed, and until its deletion. */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -31,7 +31,7 @@ export interface SearchRequestFigures {
   /** Number of requests of many concurrent jobs. */
   readonly workRequests: number;
   readonly workSeconds: number;
-  /** Share of four requests per second, from the first request to the second in which the last one began. */
+  /** Used share of the allowed four requests per second, from the first request to the second in which the last request began. */
   readonly rateShare: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;
@@ -60,7 +60,9 @@ interface SearchShape {
 
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
-/** Positions of the messages in the range, and content of statuses during the search. */
+/**
+ * Measured kinds of searches. They differ in where the messages are in the range, and in what a status shows while the search runs.
+ */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },
   { name: 'evenly spread', search: { duration: '4s' }, doneAfterSeconds: 4, range: hour },

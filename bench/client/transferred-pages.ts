@@ -17,9 +17,9 @@ export interface TransferFigures extends TransferCase {
   readonly rows: number;
   readonly pages: number;
   readonly mbPerSecond: number;
-  /** Million bytes per second of the process's CPU time. */
+  /** Speed in million bytes per second of the process's CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Million bytes of memory: before the first page, and peak. */
+  /** Memory in million bytes: before the first page, and at its peak. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }

@@ -26,7 +26,7 @@ export interface Corpus {
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
 }
 
-/** With the operator's code, or as a user would write it, only for NDJSON. */
+/** Program of the run: the operator's code, or simple user code (only for NDJSON). */
 export type Way = 'export' | 'plain';
 
 export interface FileRun {
@@ -43,7 +43,7 @@ export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
   readonly filesMb: number;
 }
 
-/** CPU time in seconds without the start of the process. */
+/** CPU time in seconds, without the time that the process needs to start. */
 export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
   return processorSeconds - startSeconds;
 }
@@ -60,7 +60,7 @@ const programs: Readonly<Record<Way, string>> = {
   plain: programOf('plain-process.ts'),
 };
 
-/** One simulator with these messages and lifted limits. */
+/** Measures runs against one simulator that has these messages and no limits. */
 export class FileBench {
   readonly #corpus: Corpus;
   readonly #directory: string;

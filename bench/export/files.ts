@@ -29,12 +29,12 @@ const largePageRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
 ];
 
-/** Slightly more than a round number, which would look like a limit (E4). */
+/** Messages of the comparison. Their number is not round, because a round number of rows looks like the limit of a search (E4). */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Ten thousand of these messages are a page of 100 MB. */
+/** Messages so large that ten thousand of them fill a page of 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
@@ -46,7 +46,7 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/** Each case runs right before the user code that it is compared with. */
+/** Compares exports with simple user code. Each case runs directly before the user code that it is compared with. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }

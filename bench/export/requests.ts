@@ -59,7 +59,7 @@ interface Shape {
   readonly isForComparison?: boolean;
 }
 
-/** 500 messages in one millisecond of each second, for ten minutes. */
+/** Times of messages: 500 in one millisecond of each second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -153,7 +153,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // With receipt time, messages at the edges can be inside or outside the range.
+  // By receipt time, messages at the edges may be inside or outside the range.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;

@@ -45,7 +45,7 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /** Number of resources for each reason of the condition Ready. `none`: without the condition. */
+  /** Returns the number of resources for each reason of the condition Ready. `none` counts resources without the condition. */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

@@ -18,7 +18,7 @@ export type Question =
 
 /** Figures since the start of the process or since `forget`. */
 export interface RequestFigures {
-  /** Requests to the API server by method and resource. `WATCH` for watches. */
+  /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;
   /** Duration of each status write in milliseconds. */
   readonly statusWritesMs: readonly number[];
@@ -58,7 +58,7 @@ function isWatch({ path }: Sent): boolean {
   return new URLSearchParams(path.split('?')[1]).has('watch');
 }
 
-/** `searchexports/status`, `secrets`: never the name of an object. */
+/** Returns the resource of a request, such as `searchexports/status` or `secrets`, without the name of the object. */
 function resourceOf({ path }: Sent): string {
   const parts = (path.split('?')[0] ?? '').split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

@@ -1,4 +1,4 @@
-/** The measured operator as a separate process that reports its own figures, and is also measured from outside. */
+/** The measured operator: a separate process, which reports its own figures and is also measured from outside. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -65,7 +65,7 @@ export class OperatorProcess {
     return operator;
   }
 
-  /** Waits until the operator is ready and at rest. `seconds` and `cpuSeconds` refer to the beginning of the rest. */
+  /** Waits until the operator is ready and at rest. Returns the time and CPU time until the rest began. */
   async untilQuiet(): Promise<Rest> {
     const samples: Reached[] = [];
     const endMs = performance.now() + longestMs;

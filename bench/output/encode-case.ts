@@ -15,7 +15,7 @@ import { LogPage } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
-  /** With the operator's code, or as a user would write it, only for NDJSON. */
+  /** Program of the case: the operator's code, or simple user code (only for NDJSON). */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
   /** Chosen fields of a row, if not all. */

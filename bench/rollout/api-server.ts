@@ -58,7 +58,7 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // A watch that breaks ends with an error that is not needed.
+    // The error of a broken watch is ignored.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

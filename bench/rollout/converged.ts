@@ -47,7 +47,10 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** Plural name in the path of a resource or a collection. The settings are the only ConfigMaps that are listed. */
+/**
+ * Returns the plural name of the resource in a path. A list of ConfigMaps is called `settings`, because only the settings are
+ * listed.
+ */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

@@ -15,7 +15,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Rollout from the first to the last upgrade, with a fast clock. */
+/** Figures of a rollout from the first to the last upgrade, with a fast clock. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;
@@ -163,7 +163,7 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
   }
 }
 
-/** Reads a fleet that is at the target, sweeps it again, and then upgrades it for a while. */
+/** Measures three phases: reading a fleet that is at the target, listing it again, and upgrading it for a while. */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const workplace = new Workplace();
   try {

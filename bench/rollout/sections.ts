@@ -11,7 +11,7 @@ import type { RolloutFigures } from './virtual-rollout.ts';
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** Maximum CPU time of a collector in the largest fleet, relative to one in the smallest. */
+/** Maximum ratio of the CPU time per collector of the largest fleet to that of the smallest. */
 const linearTolerance = 1.25;
 
 /** Results, as `--json` prints them. A part that was not requested is absent. */

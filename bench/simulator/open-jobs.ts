@@ -68,7 +68,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Whether its records were dropped because of the memory limit. */
+  /** Whether the records of the job were dropped because of the memory limit. */
   readonly isGivenUp: boolean;
 }
 
