@@ -519,9 +519,9 @@ const rolloutDirections: typeof directions = {
   /** The same, and some writes of the ledger fail. */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
-      ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: 1 } } }),
-      scenario: { upgrade: { duration: ['10s', '1m'], outcomes: [{ share: 0.3, end: 'fail' }] } },
-      apiRequestFaults: 0.3,
+      ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 1) } } }),
+      scenario: { upgrade: { duration: ['10s', '1m'], outcomes: [{ share: 0.5, end: 'fail' }] } },
+      apiRequestFaults: 0.5,
     }),
   failingStage: (seed, chance) =>
     plan(seed, {

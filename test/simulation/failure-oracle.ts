@@ -5,7 +5,7 @@
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
-import type { Disturbance, HistoryRecord, TaskNews } from './record.ts';
+import type { Disturbance, HistoryRecord, LedgerWrite, TaskNews } from './record.ts';
 import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesAt } from './rollouts.ts';
 import { isSelected } from './wanted.ts';
 
@@ -84,8 +84,9 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
 
 /** Time of the last completion before a POST; 0 when there is none. Each completion begins a new tally. */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
+  const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
-    writes[index]?.completedAtMs !== undefined && writes[index]?.tally.number !== writes[index - 1]?.tally.number;
+    writes[index]?.completedAtMs !== undefined && textOf(writes[index]) !== textOf(writes[index - 1]);
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 

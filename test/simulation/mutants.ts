@@ -480,14 +480,24 @@ export const mutants: readonly Mutant[] = [
     'const exceeded = exceededBy(tally, failurePolicy?.maxFailures, isStageEnd || tally.finished >= minSamples);',
     'const exceeded = isComplete ? undefined : exceededBy(tally, failurePolicy?.maxFailures, isStageEnd || tally.finished >= minSamples);',
   ),
-  mutant(
-    'failures',
-    'a completion does not begin another tally',
-    'failingLate',
-    'policy/ledger/rollout-header.ts',
-    'return { ...withNewTally(next), completedAtMs: wallMs, history };',
-    'return { ...next, completedAtMs: wallMs, history };',
-  ),
+  {
+    rule: 'failures',
+    name: 'a completion does not begin another tally',
+    directions: 'failingLate',
+    mutations: [
+      {
+        file: 'policy/ledger/rollout-header.ts',
+        find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
+        replace: 'return { ...next, completedAtMs: wallMs, history };',
+      },
+      // The next decision at the target begins another tally, too.
+      {
+        file: 'policy/ledger/rollout-header.ts',
+        find: 'isAtTarget && header.tally.finished > 0',
+        replace: 'isAtTarget === undefined',
+      },
+    ],
+  },
   mutant(
     'failures',
     'stages are not judged',
