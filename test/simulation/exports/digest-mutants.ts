@@ -4,7 +4,7 @@ import { type Mutant, mutant } from '../mutant.ts';
 export const digestMutants: readonly Mutant[] = [
   mutant(
     'E6',
-    'no digest is made',
+    'no digest is requested',
     'digested',
     'export/work/export-work.ts',
     "wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,",
@@ -13,7 +13,7 @@ export const digestMutants: readonly Mutant[] = [
   ),
   mutant(
     'E6',
-    'what differs is taken for the same',
+    'a difference in the digest is ignored',
     'digested',
     'export/proof/digest.ts',
     'if (differing.length > 0) {',
@@ -22,7 +22,7 @@ export const digestMutants: readonly Mutant[] = [
   ),
   mutant(
     'E6',
-    'rows that the service has twice are not confirmed',
+    'rows that the service stores twice are not confirmed',
     'digestedTwice',
     'export/proof/proving.ts',
     "const repeated = comparison.kind === 'differs' ? repeatedOf(group) : undefined;",
@@ -31,7 +31,7 @@ export const digestMutants: readonly Mutant[] = [
   ),
   mutant(
     'E6',
-    'slices are compared with the rows that the service has twice',
+    'slices are compared without removing rows that the service stores twice',
     'digestedTwice',
     'export/proof/digest.ts',
     'if (confirmed.every(({ rows }) => rows === 0)) return slices;',
@@ -40,7 +40,7 @@ export const digestMutants: readonly Mutant[] = [
   ),
   mutant(
     'E6',
-    'records of a void round count',
+    'records of a voided round count',
     'digested',
     'destination/coverage.ts',
     'holes: joined(all.slice(round + 1).flat())',

@@ -14,7 +14,7 @@ const othersRows = 'rows:';
 export const exportMutants: readonly Mutant[] = [
   mutant(
     'E2',
-    'everybody goes by a plan of their own',
+    'a second process uses its own plan',
     'racedLate',
     'destination/plan-object.ts',
     "if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;",
@@ -23,7 +23,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'who comes second counts as first',
+    'the second writer of a record counts as the first',
     'racedLate',
     'destination/commit-record.ts',
     "if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };",
@@ -31,7 +31,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'files are given up that a record may name',
+    'files are removed although a record may name them',
     'killed',
     'export/search/interval-search.ts',
     "return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;",
@@ -39,7 +39,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'who comes second goes on below the own cut',
+    'the second writer continues below its own cut',
     'racedLate',
     'export/search/interval-search.ts',
     "return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;",
@@ -47,7 +47,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'what is called packed is not',
+    'a file with the extension of compression is not compressed',
     'packed',
     'output/part-writer.ts',
     'const compressor = compressorOf(this.#options.compression);',
@@ -55,7 +55,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'a file counts before all of it is packed and written',
+    'a file counts before all its bytes are compressed and written',
     'packed',
     'output/part-writer.ts',
     'await this.#written;\n    return {',
@@ -63,7 +63,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E3',
-    'a hash is not of all of the file',
+    'a hash omits the first byte of each chunk',
     'packed',
     'output/part-writer.ts',
     'this.#hash.update(chunk);',
@@ -71,7 +71,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E4',
-    'a cut commits its oldest millisecond, and searches behind it',
+    'a cut search commits its oldest millisecond',
     'crowded',
     'export/search/message-limit.ts',
     "{ kind: 'at', atMs: oldestMs + 1 };",
@@ -80,7 +80,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E4',
-    'what was cut without a word is taken for whole',
+    'a search that was cut without a sign counts as complete',
     'silent',
     'export/search/message-limit.ts',
     'if (smallestLimit !== undefined && messageCount >= smallestLimit)',
@@ -89,7 +89,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E4',
-    'a round count says nothing',
+    'a round number of rows is no sign of a cut',
     'round',
     'export/search/message-limit.ts',
     'return messageCount >= leastRound && messageCount % roundStep === 0;',
@@ -98,7 +98,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E4',
-    'a search that is paused counts as done',
+    'a force-paused search counts as complete',
     'cut',
     'export/search/message-limit.ts',
     "if (state === 'forcePaused') return 'forcePaused';\n  if (isLimitReached) return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';\n  if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';",
@@ -107,7 +107,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E4',
-    'a warning is overheard',
+    'a warning about the limit is ignored',
     'warned',
     'service/jobs/job-gathering.ts',
     "isLimitReached: this.#isLimitWarned || this.#progress.state === 'forcePaused',",
@@ -116,7 +116,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   {
     rule: 'E4',
-    name: 'by receipt time a cut is where the oldest row is',
+    name: 'by receipt time, the oldest row shows the position of a cut',
     directions: 'byReceiptTime',
     mutations: [
       {
@@ -134,7 +134,7 @@ export const exportMutants: readonly Mutant[] = [
   },
   mutant(
     'E4',
-    'what a millisecond is divided into is divided no further',
+    'a class of ids in a dense millisecond is not divided again',
     'dense',
     'export/search/dense-millisecond.ts',
     'const mostDigits = 2;',
@@ -143,7 +143,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   {
     rule: 'E4',
-    name: 'a part of a dense millisecond is left out, and its rows are not counted',
+    name: 'one class of ids in a dense millisecond is not searched, and the count is ignored',
     directions: 'dense',
     mutations: [
       {
@@ -166,7 +166,7 @@ export const exportMutants: readonly Mutant[] = [
   },
   mutant(
     'E5',
-    'errors are overheard',
+    'errors of a search are ignored',
     'erring',
     'export/search/search-verdict.ts',
     'if (pendingErrors.length > 0) {',
@@ -175,7 +175,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E5',
-    'a status that was lost had nothing to say',
+    'a lost status counts as a status without errors',
     'erringUnheard',
     'export/search/interval-search.ts',
     'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
@@ -184,7 +184,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   {
     rule: 'E6',
-    name: 'a cut interval is whole whatever is counted',
+    name: 'a cut interval is complete regardless of the count',
     directions: 'holed',
     shows: othersRows,
     mutations: [
@@ -209,7 +209,7 @@ export const exportMutants: readonly Mutant[] = [
   },
   mutant(
     'E6',
-    'what is proven is flagged all the same',
+    'a proven interval is flagged as incomplete',
     'kept',
     'export/search/search-verdict.ts',
     "if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };",
@@ -218,7 +218,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   {
     rule: 'E7',
-    name: 'what is read early stays as it was, and rows that came again or out of order say nothing',
+    name: 'early pages are not read again after repeated or disordered rows',
     directions: 'shifting',
     shows: othersRows,
     mutations: [
@@ -241,7 +241,7 @@ export const exportMutants: readonly Mutant[] = [
   },
   mutant(
     'E8',
-    'every query is split',
+    'every query is split into intervals',
     'limited',
     'api/splittable.ts',
     'return reason === undefined\n',
@@ -249,7 +249,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E9',
-    'what comes again is written again',
+    'a repeated row is written again',
     'doubled',
     'export/search/run-tally.ts',
     'if (comesAgain) {',
@@ -258,7 +258,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E9',
-    'an id is enough for a duplicate',
+    'rows with the same id count as duplicates',
     'sharedIds',
     'export/search/duplicates.ts',
     'if (all.some((kept) => this.#isSame(kept, bytes))) return true;',
@@ -267,7 +267,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E10',
-    'what lies at the very end is written, too',
+    'a row exactly at the end of an interval is written',
     'inclusive',
     'export/search/run-tally.ts',
     'return timeMs < fromMs || timeMs >= toMs;',
@@ -276,7 +276,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E10',
-    'nothing shows that ends are inclusive',
+    'a row at the end does not show an inclusive end',
     'inclusive',
     'export/search/search-verdict.ts',
     "return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;",
@@ -285,7 +285,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E11',
-    'nobody waits until a range has settled',
+    'a search does not wait until its range is settled',
     'recent',
     'export/search/settling.ts',
     'return settleDelayMs + clockBehindMs;',
@@ -293,7 +293,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E11',
-    'who goes on with a plan believes the own clock',
+    'a process that continues a plan ignores the clock of the service',
     'recentTaken',
     'export/search/interval-search.ts',
     'if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);',
@@ -301,7 +301,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E13',
-    'a search goes on until the service ends it',
+    'a search runs until the service ends it',
     'endless',
     'export/work/export-work.ts',
     'for (const search of decision.endAsCut) search.endAsCut();',
@@ -310,7 +310,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E15',
-    'uploads that were broken off stay',
+    'interrupted uploads are not removed',
     'littered',
     'export/work/stored-export.ts',
     "await this.destination.abortLeftovers(layout.folder, 'all');",
@@ -318,7 +318,7 @@ export const exportMutants: readonly Mutant[] = [
   ),
   mutant(
     'E15',
-    'files that no record names stay',
+    'files without a record are not removed',
     'unrecorded',
     'destination/manifest.ts',
     'for (const name of strays) await destination.remove(name);',

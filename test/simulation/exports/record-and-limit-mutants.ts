@@ -21,7 +21,7 @@ export const fewerThanCounted: readonly Mutation[] = [
 export const recordMutants: readonly Mutant[] = [
   mutant(
     'E4',
-    'an aggregation of more messages than a search may have is cut',
+    'an aggregation of more messages than the limit counts as cut',
     'added',
     'export/search/interval-search.ts',
     "if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;",
@@ -30,7 +30,7 @@ export const recordMutants: readonly Mutant[] = [
   ),
   mutant(
     'E5',
-    'errors of an aggregation are overheard',
+    'errors of an aggregation are ignored',
     'addedErring',
     'export/search/search-verdict.ts',
     'if (pendingErrors.length > 0) {',
@@ -39,7 +39,7 @@ export const recordMutants: readonly Mutant[] = [
   ),
   mutant(
     'E5',
-    'a status of an aggregation that was lost had nothing to say',
+    'a lost status of an aggregation counts as a status without errors',
     'addedErringUnheard',
     'export/search/interval-search.ts',
     'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
@@ -55,7 +55,7 @@ export const recordMutants: readonly Mutant[] = [
   },
   mutant(
     'E8',
-    'an aggregation is split',
+    'an aggregation is split into intervals',
     'added',
     'export/search/export-task.ts',
     'const unsplittableReason = whyUnsplittable(identity);',
@@ -63,7 +63,7 @@ export const recordMutants: readonly Mutant[] = [
   ),
   mutant(
     'E11',
-    'nobody waits until what is added up has settled',
+    'an aggregation does not wait until its range is settled',
     'addedRecent',
     'export/search/settling.ts',
     'return settleDelayMs + clockBehindMs;',
@@ -71,7 +71,7 @@ export const recordMutants: readonly Mutant[] = [
   ),
   {
     rule: 'E13',
-    name: 'a search is done when its histogram is',
+    name: 'a search counts as done when its histogram is done',
     directions: 'addedEarly',
     shows: 'E6: no search has gone through',
     mutations: [
@@ -89,7 +89,7 @@ export const recordMutants: readonly Mutant[] = [
   },
   mutant(
     'E13',
-    'what there is of an aggregation that is not done is kept',
+    'records of an unfinished aggregation are kept',
     'addedEndless',
     'export/search/search-verdict.ts',
     "const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');",
@@ -100,7 +100,7 @@ export const recordMutants: readonly Mutant[] = [
 export const limitMutants: readonly Mutant[] = [
   {
     rule: 'limits',
-    name: 'nobody counts the rows that were asked for at most',
+    name: 'the maximum number of rows is ignored',
     directions: 'bounded',
     mutations: [
       {
@@ -117,7 +117,7 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     rule: 'limits',
-    name: 'rows that are searched again for the proof are not counted',
+    name: 'rows that are searched again after a digest do not count towards the maximum',
     directions: 'digestedBounded',
     mutations: [
       {
@@ -135,7 +135,7 @@ export const limitMutants: readonly Mutant[] = [
   },
   mutant(
     'limits',
-    'time is never over',
+    'the deadline is ignored',
     'bounded',
     'export/work/export-decision.ts',
     'return deadlineMs !== undefined && wallMs >= deadlineMs;',
@@ -143,7 +143,7 @@ export const limitMutants: readonly Mutant[] = [
   ),
   mutant(
     'limits',
-    'nobody counts the bytes that are scanned',
+    'the maximum of scanned bytes is ignored',
     'scanned',
     'export/work/export-decision.ts',
     'return maxBytesScanned !== undefined && scanned >= maxBytesScanned;',
@@ -151,7 +151,7 @@ export const limitMutants: readonly Mutant[] = [
   ),
   mutant(
     'limits',
-    'what ended searches have scanned is forgotten',
+    'bytes scanned by ended searches do not count',
     'scanned',
     'export/work/running-searches.ts',
     'this.#endedBytes += search.scannedBytes;',
@@ -159,7 +159,7 @@ export const limitMutants: readonly Mutant[] = [
   ),
   mutant(
     'limits',
-    'searches that run go on however much was scanned',
+    'running searches continue beyond the maximum of scanned bytes',
     'scannedAside',
     'export/work/export-decision.ts',
     "return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;",
@@ -167,7 +167,7 @@ export const limitMutants: readonly Mutant[] = [
   ),
   mutant(
     'limits',
-    'what counts have scanned is nothing',
+    'bytes scanned by counts do not count',
     'scannedAside',
     'export/search/job-set.ts',
     'if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);',
@@ -175,7 +175,7 @@ export const limitMutants: readonly Mutant[] = [
   ),
   mutant(
     'limits',
-    'planning goes on however much was scanned',
+    'planning continues beyond the maximum of scanned bytes',
     'scannedEarly',
     'export/work/planning-step.ts',
     'return isScannedOut(limits, scannedBytes) ?',

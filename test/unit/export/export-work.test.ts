@@ -131,7 +131,7 @@ class WorkWorld {
 const manifestName = task.layout.manifest;
 
 describe('an export', () => {
-  test('is planned, searched side by side and ended by its manifest', async () => {
+  test('is planned, searched in parallel, and ends with its manifest', async () => {
     const world = new WorkWorld();
     expect(world.work.advance(limits)).toMatchObject({ stage: 'loading', progress: undefined });
     expect(await world.advance()).toMatchObject({ stage: 'exporting', searches: 2, waitsFor: undefined });
@@ -145,7 +145,7 @@ describe('an export', () => {
     expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
   });
 
-  test('E3: goes on from what stands at the destination, and that alone', async () => {
+  test('E3: continues from the records at the destination, and from nothing else', async () => {
     const before = new WorkWorld();
     await before.advance();
     await before.commit(1);
@@ -155,7 +155,7 @@ describe('an export', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([0, 2]);
   });
 
-  test('E3: searches nothing before it knows all that stands there', async () => {
+  test('E3: starts no search before it has read all records', async () => {
     const before = new WorkWorld();
     await before.advance();
     await before.commit(1);
@@ -171,7 +171,7 @@ describe('an export', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([0, 2]);
   });
 
-  test('whose manifest stands there is complete at once, and what nobody counts is gone', async () => {
+  test('with a manifest is complete at once, and files without a record are removed', async () => {
     const before = new WorkWorld();
     await before.advance();
     for (const segment of [0, 1, 2]) await before.commit(segment);
@@ -184,7 +184,7 @@ describe('an export', () => {
     expect(world.destination.objects.has(stray)).toBe(false);
   });
 
-  test('E3: whose manifest was changed is not complete, and keeps every file that a record names', async () => {
+  test('E3: with a changed manifest is not complete, and keeps every file that a record names', async () => {
     const before = new WorkWorld();
     await before.advance();
     await before.commit(0);
@@ -238,7 +238,7 @@ describe('an export', () => {
   const recordOf = ({ destination }: WorkWorld, segment: number) =>
     decodeRecord(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
 
-  test('E15: whose uploads are ended before its files are listed, once: none becomes a file that nobody counts', async () => {
+  test('E15: aborts all uploads once before it lists its files, so that no upload becomes a file without a record', async () => {
     const { world, last } = await almostDone();
     const next = new WorkWorld();
     const looks = ({ destination }: WorkWorld) => {
@@ -259,7 +259,7 @@ describe('an export', () => {
     expect(atTheNextStart).toEqual(['abortLeftovers', 'abortLeftovers', 'list']);
   });
 
-  test('E3: of which a file is gone is not proven: it is put back, or its record removed and its interval searched again', async () => {
+  test('E3: with a missing file is not complete until a user restores the file, or removes its record for another search', async () => {
     for (const isPutBack of [true, false]) {
       const { world, last } = await almostDone();
       world.destination.objects.delete(nameOf(0));
@@ -283,7 +283,7 @@ describe('an export', () => {
     }
   });
 
-  test('E3: whose manifest names what is gone, or describes another export, is not complete', async () => {
+  test('E3: is not complete if its manifest names a missing file or describes another export', async () => {
     const { world: before, last } = await almostDone();
     last.end({ kind: 'committed', record: recordOf(before, 2) });
     const { manifest } = (await before.advance()).manifest ?? {};
@@ -314,7 +314,7 @@ describe('an export', () => {
     }
   });
 
-  test('E3: believes a file that can be read, and that the store does not list yet', async () => {
+  test('E3: accepts a readable file that the store does not list yet', async () => {
     const { world, last } = await almostDone();
     const { destination } = world;
     const list = destination.list.bind(destination);
@@ -325,7 +325,7 @@ describe('an export', () => {
     expect(await world.advance()).toMatchObject({ stage: 'complete' });
   });
 
-  test('E3: takes over what somebody else has committed, and reads what else they have', async () => {
+  test('E3: takes over a record of another process, and reads the other records of that process', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const existing = emptyRecord(order(0));
@@ -336,7 +336,7 @@ describe('an export', () => {
     expect(world.work.advance(limits).stage).toBe('complete');
   });
 
-  test('E3: does not go on saying of what somebody else has committed that it cannot be proven', async () => {
+  test('E3: does not report an interval as unproven after another process has committed it', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world
@@ -349,7 +349,7 @@ describe('an export', () => {
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 }, unproven: [] });
   });
 
-  test('E15: whose upload somebody has tidied away looks at what stands there before it searches again', async () => {
+  test('E15: reads the records before another search if another process has removed its upload', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     for (const segment of [0, 1, 2]) await commit(world.destination, task.layout, emptyRecord(order(segment)));
@@ -360,7 +360,7 @@ describe('an export', () => {
     expect(world.searches).toHaveLength(1);
   });
 
-  test('E15: looks once more for what dead writers left, when all that was there at first is old enough', async () => {
+  test('E15: removes leftovers of dead writers again once the uploads at the start are old enough', async () => {
     const world = new WorkWorld();
     const looks: number[] = [];
     world.destination.strike = (call) => {
@@ -378,7 +378,7 @@ describe('an export', () => {
     expect((await world.advance()).requeueAfterMs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('E15: waits for what it waits for, and tells of nothing else, where that cannot be looked through', async () => {
+  test('E15: continues without a report if the leftovers cannot be listed again', async () => {
     const world = new WorkWorld();
     world.clock.skewMs = fromMs - world.clock.now();
     await world.advance();
@@ -393,7 +393,7 @@ describe('an export', () => {
     expect(looks).toBe(3);
   });
 
-  test('E2: reads what stands there before it works by a plan that somebody else wrote', async () => {
+  test('E2: reads the records before it uses a plan of another process', async () => {
     const world = new WorkWorld();
     const { planning } = world;
     world.planning = async (tools, options) => {
@@ -433,7 +433,7 @@ describe('an export', () => {
     expect([...world.destination.objects.keys()]).toEqual([task.layout.plan]);
   });
 
-  test('goes on with the job by which it was planned', async () => {
+  test('uses the job of its planning as its first search', async () => {
     const world = new WorkWorld();
     const opened = { job: { close: async () => {} } as never, countedRows: undefined };
     const planned = world.planning;
@@ -450,7 +450,7 @@ describe('an export', () => {
 });
 
 describe('a search', () => {
-  test('that was narrowed is followed by the narrower one (E4)', async () => {
+  test('with a narrower order is followed by a search of that order (E4)', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const narrower = { ...order(0), fromMs: fromMs + 100 };
@@ -461,7 +461,7 @@ describe('a search', () => {
     expect(world.search(0).order).toEqual({ ...order(0), toMs: fromMs + 100 });
   });
 
-  test('that proved nothing is followed by one that knows, until something is committed', async () => {
+  test('that proved nothing is counted for the next search, until the interval is committed', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
@@ -476,7 +476,7 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ messages: [] });
   });
 
-  test('that cannot be proven waits for a person, who may have it tried anew', async () => {
+  test('that cannot be proven waits for a user, who can request another search', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const message = 'the service counts 3 rows, but the search found 2';
@@ -490,7 +490,7 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ stage: 'complete', unproven: [] });
   });
 
-  test('that runs while a person has all tried anew is the first one again', async () => {
+  test('that runs during a request of a user counts as the first search again', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world
@@ -502,7 +502,7 @@ describe('a search', () => {
     expect(world.search(0).start.failedBefore).toBe(0);
   });
 
-  test('that cannot be proven is made again where incomplete ones are kept from now on', async () => {
+  test('that cannot be proven is repeated after the policy became Keep', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world.search(0).end({ kind: 'incomplete', reason: 'CountDiffers', message: 'differs', figures: undefined });
@@ -512,7 +512,7 @@ describe('a search', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([0, 1, 0]);
   });
 
-  test('that ends as it was judged before incomplete ones were kept is made again', async () => {
+  test('that was judged before the policy became Keep is repeated', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     await world.advance({ incompletePolicy: 'Keep' });
@@ -524,7 +524,7 @@ describe('a search', () => {
     expect(await world.advance()).toMatchObject({ unproven: [{ message: 'errors' }] });
   });
 
-  test('that fails keeps others from beginning for a while', async () => {
+  test('that fails delays the start of other searches', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world.search(0).end({ kind: 'failed', error: failure() });
@@ -535,7 +535,7 @@ describe('a search', () => {
     expect(await world.advance()).toMatchObject({ searches: 1, lastError: { code: 'test.failed' } });
   });
 
-  test('that fails is followed by a single one, until something succeeds', async () => {
+  test('that fails is followed by one search at a time, until something succeeds', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });
     for (const { segment } of [...world.searches])
@@ -546,7 +546,7 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
   });
 
-  test('is made only of what can be written, where the destination failed', async () => {
+  test('starts after a failure of the destination only if a probe file can be written', async () => {
     const world = new WorkWorld();
     await world.advance();
     const { destination } = world;
@@ -565,7 +565,7 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ searches: 2, lastError: undefined });
   });
 
-  test('E15: finds out under one name, however often, whether files can be written', async () => {
+  test('E15: writes all probe files under one name', async () => {
     const world = new WorkWorld();
     await world.advance();
     const names: string[] = [];
@@ -583,7 +583,7 @@ describe('a search', () => {
     expect(new Set(names).size).toBe(1);
   });
 
-  test('E15: leaves one file at most where it is found out whether files can be written, and none can be removed', async () => {
+  test('E15: leaves at most one probe file if files can be written but not removed', async () => {
     const world = new WorkWorld();
     await world.advance();
     const { destination } = world;
@@ -603,7 +603,7 @@ describe('a search', () => {
     expect(files()).toEqual([]);
   });
 
-  test('E13: is ended as cut near its eight hours', async () => {
+  test('E13: ends like a cut search shortly before eight hours', async () => {
     const world = new WorkWorld();
     await world.advance();
     await world.clock.advance(7.7 * hourMs);
@@ -613,7 +613,7 @@ describe('a search', () => {
 });
 
 describe('limits', () => {
-  test('nothing is planned while paused, and what was being planned is given up', async () => {
+  test('a pause prevents planning and aborts a running planning', async () => {
     const world = new WorkWorld();
     expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'planning', waitsFor: { kind: 'paused' } });
     expect([...world.destination.objects.keys()]).toEqual([]);
@@ -628,7 +628,7 @@ describe('limits', () => {
     expect(given?.aborted).toBe(true);
   });
 
-  test('those that have a job are read to their end while paused, and no other is begun', async () => {
+  test('during a pause, searches with a job are read to the end and no other search starts', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 2 });
     world.search(1).createdAtMs = undefined;
@@ -637,7 +637,7 @@ describe('limits', () => {
     expect(await world.advance({ isPaused: false })).toMatchObject({ searches: 2 });
   });
 
-  test('E11: whose range has not begun to settle says so while planning tries out whether it is taken, and after', async () => {
+  test('E11: a range that is too new is reported during and after the test search of the planning', async () => {
     const world = new WorkWorld();
     world.clock.skewMs = fromMs - world.clock.now();
     let waits = () => {};
@@ -668,7 +668,7 @@ describe('limits', () => {
     expect([lastError?.code, waitsFor?.kind]).toEqual([code, 'settling']);
   });
 
-  test('a planning costs something to give up once its searches have found something, and not those that only try out', async () => {
+  test('a planning is costly to abort while its searches run, but not during a test search', async () => {
     const world = new WorkWorld();
     let tell: (view: PlanningView) => void = () => {};
     world.planning = (_, { signal, onNews = () => {} }) => {
@@ -693,7 +693,7 @@ describe('limits', () => {
     expect(costs).toEqual([false, false, false, true]);
   });
 
-  test('of searches without a job it is said after a while that they wait', async () => {
+  test('searches without a job are reported as waiting after ten seconds', async () => {
     const world = new WorkWorld();
     await world.advance();
     for (const search of world.searches) search.createdAtMs = undefined;
@@ -718,7 +718,7 @@ describe('limits', () => {
     expect(view.requeueAfterMs).toBeGreaterThan(60_000);
   });
 
-  test('a planning that waits by a clock that jumped is not asked all the time whether it has noticed', async () => {
+  test('a planning that waits while the clock jumps is checked at most once a second', async () => {
     const world = new WorkWorld();
     world.planning = (_, { signal, onNews }) => {
       onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + 60_000, isTried: true });
@@ -729,7 +729,7 @@ describe('limits', () => {
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling' }, requeueAfterMs: 1_000 });
   });
 
-  test('E11: a planning that waits for its range to settle begins anew where the delay is another', async () => {
+  test('E11: a planning that waits for its range to settle starts again when the delay changes', async () => {
     const world = new WorkWorld();
     const delaysMs: number[] = [];
     world.planning = (_, { signal, settleDelayMs }) => {
@@ -741,7 +741,7 @@ describe('limits', () => {
     expect(delaysMs).toEqual([180_000, 240_000]);
   });
 
-  test('planning ends, too, once as much is scanned as may be, and what it scanned counts', async () => {
+  test('the maximum of scanned bytes ends the planning, whose scanned bytes count', async () => {
     const world = new WorkWorld();
     const { planning } = world;
     let tell: (scannedBytes: number) => void = () => {};
@@ -760,7 +760,7 @@ describe('limits', () => {
     expect(view).toMatchObject({ stage: 'exporting', progress: { scannedBytes: 101 } });
   });
 
-  test('what processes before have scanned counts, too', async () => {
+  test('bytes that former processes scanned count', async () => {
     const world = new WorkWorld({ scannedBytes: 100 });
     expect(await world.advance({ maxBytesScanned: 100 })).toMatchObject({
       searches: 0,
@@ -776,8 +776,8 @@ describe('limits', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  test('with the destination is tried again, later each time', async () => {
+describe('a failure', () => {
+  test('of the destination is retried with a growing delay', async () => {
     const world = new WorkWorld();
     world.openFails = failure();
     expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { code: 'test.failed' } });
@@ -788,7 +788,7 @@ describe('what goes wrong', () => {
     expect(await world.advance()).toMatchObject({ stage: 'exporting', lastError: undefined });
   });
 
-  test('with the query while it is planned is tried again later each time', async () => {
+  test('of the query during the planning is retried with a growing delay', async () => {
     const world = new WorkWorld();
     world.planning = () => Promise.reject(failure('stall', 'RawMessagesNotAvailable'));
     const waits: number[] = [];
@@ -800,7 +800,7 @@ describe('what goes wrong', () => {
     expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
   });
 
-  test('a manifest that is too much is made again later each time', async () => {
+  test('a manifest that is too large is retried with a growing delay', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });
     world.destination.strike = (call, name) =>
@@ -816,13 +816,13 @@ describe('what goes wrong', () => {
     expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
   });
 
-  test('a plan of another range is not taken for ours', async () => {
+  test('a plan of another range is refused', async () => {
     const world = new WorkWorld();
     await settlePlan(world.destination, task.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
     expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { reason: 'DestinationDamaged' } });
   });
 
-  test('records that do not fit together stop everything, and are read anew now and then', async () => {
+  test('records that contradict each other stop all searches, and are read again every 30 seconds', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const stray = emptyRecord({ ...order(2), toMs: order(2).toMs - 5 });
@@ -836,7 +836,7 @@ describe('what goes wrong', () => {
     expect(await world.advance({ parallelism: 2 })).toMatchObject({ searches: 2, waitsFor: undefined });
   });
 
-  test('of records that do not fit together only the names are looked at mostly', async () => {
+  test('of records that contradict each other, most readings check only the names', async () => {
     const world = new WorkWorld();
     const [whole, stray] = [emptyRecord(order(1)), emptyRecord({ ...order(2), toMs: order(2).toMs - 5 })];
     await settlePlan(world.destination, task.layout, plan);
