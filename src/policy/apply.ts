@@ -4,7 +4,8 @@
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { stallRetryMs } from '../base/retry-delay.ts';
+import type { LogfleetError } from '../base/errors.ts';
+import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf, pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -12,7 +13,6 @@ import { requeue } from '../controller/reconciler.ts';
 import { areCountsCurrent, type Decision, figuresOf } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
-import { recheckMs } from './next-look.ts';
 import type { NextBuild } from './rollout/target.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { healthOf } from './status/health.ts';
@@ -146,4 +146,12 @@ export class Applier {
 /** Verdict for a policy without a target that gets one when a build is old enough. */
 function waitingForAge(message: string): Health {
   return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
+}
+
+/** Milliseconds until the next evaluation, when no event may announce the change. */
+function recheckMs(health: Health, problem: LogfleetError | undefined): number {
+  if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
+  // The watch of Secrets reports the change (C2).
+  if (problem?.code.startsWith('secret.')) return Number.POSITIVE_INFINITY;
+  return health.stalled || problem ? stallRetryMs : Number.POSITIVE_INFINITY;
 }

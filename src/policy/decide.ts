@@ -78,22 +78,22 @@ export interface Decision extends LedgerChange {
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
-  const { pendingChanges, durations, applied } = applyEvidence(input);
-  const found = admitAll(input, pendingChanges, applied);
+  const { pending, durations, applied } = applyEvidence(input);
+  const found = admitAll(input, pending, applied);
   const { state, admission, watch } = found;
   const unsent = found.refusal === undefined && state.header.stop === undefined ? 0 : input.observation.unsent;
-  const fleet = { counts: pendingChanges.counts(), matched: pendingChanges.matched };
+  const fleet = { counts: pending.counts(), matched: pending.matched };
   const counts = withdrawn(fleet.counts, unsent);
   const wait = waitOf(found);
   const health = healthOf(healthInput(input, found, { counts, matched: fleet.matched }, wait));
   const header = headerOf(input, found, health, counts);
-  const changes = pendingChanges.changes();
+  const changes = pending.changes();
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // A stage has started, or a person has retried: the next decision goes on from there.
   const isFollowed = state.started !== undefined || applied.retried;
-  const isOver = isSettled(input, health, pendingChanges.openCount, counts) || isLeftToPeople(found, health);
+  const isOver = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   return {
     changes,
     header,
@@ -120,7 +120,7 @@ export function decide(input: DecideInput): Decision {
     unsent,
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found, window),
     settled: !isFollowed && isOver,
-    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pendingChanges, counts, watch),
+    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pending, counts, watch),
   };
 }
 
@@ -131,9 +131,9 @@ export function decide(input: DecideInput): Decision {
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
   const { health, essentials, state, unsent } = decision;
-  const pendingChanges = new PendingChanges(ledger, memberIndex, decision.changes);
-  const endMs = health.reconciling ? estimateEndMs(input, pendingChanges, state) : undefined;
-  const figures = describeFigures({ memberIndex, pendingChanges, unsent, health, spec: policy.spec, state });
+  const pending = new PendingChanges(ledger, memberIndex, decision.changes);
+  const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
+  const figures = describeFigures({ memberIndex, pending, unsent, health, spec: policy.spec, state });
   return { ...figures, ...withEnd(essentials, endMs) };
 }
 
@@ -154,35 +154,35 @@ interface Found extends DecisionSoFar {
 /** Applies new evidence and annotations to the ledger's entries and header. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
-  const pendingChanges = new PendingChanges(ledger, memberIndex);
-  const durations = settleAll(input, pendingChanges);
-  settleByRows(input, pendingChanges);
+  const pending = new PendingChanges(ledger, memberIndex);
+  const durations = settleAll(input, pending);
+  settleByRows(input, pending);
   // A retry also clears the failures that this decision has found.
-  const applied = applyAnnotations(policy, pendingChanges.counted(ledger.header), now.wallMs);
-  forgetUnselected(input, pendingChanges);
-  if (applied.retried) forgive(input, pendingChanges);
-  if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pendingChanges);
-  return { pendingChanges, durations, applied };
+  const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
+  forgetUnselected(input, pending);
+  if (applied.retried) forgive(input, pending);
+  if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pending);
+  return { pending, durations, applied };
 }
 
 /** Evaluates the rollout, then admits attempts and plans reads. */
-function admitAll(input: DecideInput, pendingChanges: PendingChanges, applied: AppliedAnnotations): Found {
+function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedAnnotations): Found {
   const { policy, ledger, observation, calendar, now } = input;
   const known = { observation, stop: undefined, calendar, now };
-  const state = evaluate(input, pendingChanges, {
+  const state = evaluate(input, pending, {
     header: applied.header,
     retried: applied.retried,
     mayStart: refusalOfAll(policy, known) === undefined,
   });
   const refusal = refusalOfAll(policy, { ...known, stop: state.header.stop });
-  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, pendingChanges, state));
-  const watch = planReads(input, pendingChanges, admission, state.sweepFromMs);
-  return { refusal, admission, state, watch, pendingChanges, now };
+  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, pending, state));
+  const watch = planReads(input, pending, admission, state.sweepFromMs);
+  return { refusal, admission, state, watch, pending, now };
 }
 
 function healthInput(
   { policy, ledger, memberIndex, observation, calendar }: DecideInput,
-  { state, pendingChanges }: Found,
+  { state, pending }: Found,
   fleet: Pick<Fleet, 'counts' | 'matched'>,
   wait: RolloutWait | undefined,
 ): HealthInput {
@@ -195,7 +195,7 @@ function healthInput(
     awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
-    fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pendingChanges) },
+    fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pending) },
     ledgerFull: observation.ledgerFull,
     wait,
     state,
@@ -205,7 +205,7 @@ function healthInput(
 /** The header that is written: with attempt numbers, selection, and the completion of the rollout. */
 function headerOf(
   input: DecideInput,
-  { state, admission, pendingChanges }: Found,
+  { state, admission, pending }: Found,
   health: Health,
   counts: Counts,
 ): LedgerHeader {
@@ -214,7 +214,7 @@ function headerOf(
   const isStaged = (input.policy.spec.strategy.stages ?? []).length > 0;
   return headerAfter(state.header, {
     attempts: admission.attempts,
-    selection: selectionAfter(input, pendingChanges),
+    selection: selectionAfter(input, pending),
     counts,
     isUpdated,
     isOver: areStagesEnded(input.policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
@@ -237,13 +237,13 @@ function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader):
 /** Whether no attempt is in flight, none will start, and no page is awaited. */
 function isQuiet(
   { policy, observation, memberIndex }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   counts: Counts,
   watch: ReadPlan,
 ): boolean {
   if (observation.problem || observation.notOffered !== undefined || memberIndex.awaitsSweep) return false;
   if (watch.pages.size > 0 || watch.tasks.length > 0 || watch.sweepAfterMs !== undefined) return false;
-  const isOpen = pendingChanges.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;
+  const isOpen = pending.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;
   return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
@@ -254,12 +254,12 @@ function isQuiet(
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   { header, gate }: RolloutState,
 ): number | undefined {
-  const left = outstanding(pendingChanges.counts());
+  const left = outstanding(pending.counts());
   if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
-  const throughput = measureThroughput(pendingChanges.entries(), wallMs);
+  const throughput = measureThroughput(pending.entries(), wallMs);
   if (throughput !== undefined) return Math.round(wallMs + left / throughput);
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
   const shownMs = Date.parse(shown);
@@ -270,7 +270,7 @@ function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essen
   return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
 }
 
-function admissionInput(input: DecideInput, pendingChanges: PendingChanges, state: RolloutState): AdmissionInput {
+function admissionInput(input: DecideInput, pending: PendingChanges, state: RolloutState): AdmissionInput {
   const { policy, ledger, memberIndex, observation, calendar, now, settings } = input;
   return {
     state,
@@ -278,7 +278,7 @@ function admissionInput(input: DecideInput, pendingChanges: PendingChanges, stat
     spec: policy.spec,
     targetVersion: ledger.header.target,
     memberIndex,
-    pendingChanges,
+    pending,
     attempts: ledger.header.attempts,
     room: observation.room,
     inFlight: observation.inFlight,

@@ -357,8 +357,8 @@ export const mutants: readonly Mutant[] = [
     'one more upgrade runs at once',
     'windows',
     'policy/attempts/start-rules.ts',
-    'if (pendingChanges.openCount < most) return undefined;',
-    'if (pendingChanges.openCount < most + 1) return undefined;',
+    'if (pending.openCount < most) return undefined;',
+    'if (pending.openCount < most + 1) return undefined;',
   ),
   mutant(
     'soak',
@@ -389,7 +389,7 @@ export const mutants: readonly Mutant[] = [
     'deaths are not seen',
     'dying',
     'policy/attempts/evidence.ts',
-    "for (const id of memberIndex.silent) fall(input, pendingChanges, id, 'died', silentInSoak);",
+    "for (const id of memberIndex.silent) fall(input, pending, id, 'died', silentInSoak);",
     '',
   ),
   mutant(
@@ -445,8 +445,8 @@ export const mutants: readonly Mutant[] = [
     'an attempt counts twice',
     'growing',
     'policy/attempts/evidence.ts',
-    'pendingChanges.count(stage, { finished: 1, failed: Number(isFailure) });',
-    'pendingChanges.count(stage, { finished: 2, failed: Number(isFailure) });',
+    'pending.count(stage, { finished: 1, failed: Number(isFailure) });',
+    'pending.count(stage, { finished: 2, failed: Number(isFailure) });',
   ),
   mutant(
     'failures',

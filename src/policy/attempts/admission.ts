@@ -105,10 +105,10 @@ class Batch {
 
   /** Adopts attempts in flight that a deleted policy left behind, instead of posting new attempts (U13). */
   adoptOrphans(): void {
-    const { memberIndex, pendingChanges, now } = this.#input;
-    if (memberIndex.members('inProgress').size <= pendingChanges.openCount) return;
+    const { memberIndex, pending, now } = this.#input;
+    if (memberIndex.members('inProgress').size <= pending.openCount) return;
     for (const id of memberIndex.members('inProgress')) {
-      if (pendingChanges.entry(id)?.open) continue;
+      if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
       // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector starts (R2).
@@ -127,7 +127,7 @@ class Batch {
         needsGrace: true,
       };
       const entry = this.#started(id);
-      pendingChanges.set(id, { ...entry, used: entry.used + 1, open });
+      pending.set(id, { ...entry, used: entry.used + 1, open });
     }
   }
 
@@ -136,8 +136,8 @@ class Batch {
    * version. It also needs an attempt that is still wanted, because the original may never have been sent (U3).
    */
   probe(): void {
-    const { pendingChanges, memberIndex, settings, inFlight } = this.#input;
-    for (const entry of [...pendingChanges.open()]) {
+    const { pending, memberIndex, settings, inFlight } = this.#input;
+    for (const entry of [...pending.open()]) {
       const { open, collectorId } = entry;
       if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || inFlight.has(collectorId))
         continue;
@@ -160,27 +160,27 @@ class Batch {
 
   /** Considers failed collectors that have attempts left. */
   retry(): void {
-    const { memberIndex, pendingChanges } = this.#input;
+    const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('retrying')) {
-      const entry = pendingChanges.entry(id);
-      if (pendingChanges.stateOf(id) !== 'retrying' || !entry?.ending) continue;
+      const entry = pending.entry(id);
+      if (pending.stateOf(id) !== 'retrying' || !entry?.ending) continue;
       this.#consider({ id, because: 'failed', ending: entry.ending, used: entry.used });
     }
   }
 
   correctDrift(): void {
-    const { memberIndex, pendingChanges } = this.#input;
+    const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('drifting')) {
       const sinceMs = memberIndex.driftingSinceMs(id);
-      if (sinceMs === undefined || pendingChanges.stateOf(id) !== 'drifting') continue;
+      if (sinceMs === undefined || pending.stateOf(id) !== 'drifting') continue;
       this.#consider({ id, because: 'drifted', sinceMs });
     }
   }
 
   start(): void {
-    const { memberIndex, pendingChanges, state } = this.#input;
+    const { memberIndex, pending, state } = this.#input;
     for (const id of memberIndex.pending((state.header.stages?.length ?? 0) - 1)) {
-      if (pendingChanges.stateOf(id) !== 'pending') continue;
+      if (pending.stateOf(id) !== 'pending') continue;
       if (this.#consider({ id, because: 'pending' })?.forAll) return;
     }
     this.#waitAtGate();
@@ -197,12 +197,12 @@ class Batch {
 
   /** Rolls back the collectors that this rollout upgraded, under the limits that hold for upgrades. */
   rollBack({ candidates, there }: RollbackPlan): void {
-    const { pendingChanges, now } = this.#input;
+    const { pending, now } = this.#input;
     for (const entry of there) {
       const { ending, before } = entry;
       if (!ending || before === undefined) continue;
       const found = { ...ending, kind: 'updated', toVersion: before, message: '', sinceMs: now.monotonicMs } as const;
-      pendingChanges.set(entry.collectorId, { ...entry, back: true, ending: found });
+      pending.set(entry.collectorId, { ...entry, back: true, ending: found });
     }
     for (const { collectorId: id, back, used, ending } of candidates) {
       const again = back && ending && hasFailed(ending);
@@ -233,11 +233,11 @@ class Batch {
   }
 
   #countPlaces(stage: number): StagePlaces | undefined {
-    const { pendingChanges, state } = this.#input;
+    const { pending, state } = this.#input;
     const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
     // Late joiners of an ended stage are limited by the policy alone.
     if (name === undefined || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
-    const counts = pendingChanges.stageCounts(stage);
+    const counts = pending.stageCounts(stage);
     return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
   }
 
@@ -273,7 +273,7 @@ class Batch {
   }
 
   #beginBack(id: string): void {
-    const entry = this.#input.pendingChanges.entry(id);
+    const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
     // A delayed listing may still show the former version from before the upgrade.
     const open = this.#attempt(entry.before, true);
@@ -297,7 +297,7 @@ class Batch {
 
   /** Ledger entry for an attempt that starts now. */
   #started(id: string): Entry {
-    const { forgiven: _, ...entry } = this.#input.pendingChanges.entry(id) ?? this.#newEntry(id);
+    const { forgiven: _, ...entry } = this.#input.pending.entry(id) ?? this.#newEntry(id);
     return entry;
   }
 
@@ -308,7 +308,7 @@ class Batch {
   }
 
   #write(entry: Entry): void {
-    this.#input.pendingChanges.set(entry.collectorId, entry);
+    this.#input.pending.set(entry.collectorId, entry);
     this.#places.delete(this.#input.memberIndex.stageOf(entry.collectorId));
     this.#post.push(entry);
   }

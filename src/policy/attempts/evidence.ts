@@ -21,7 +21,7 @@ import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Applies new evidence to all open attempts. Returns the observed durations of upgrades. */
-export function settleAll(input: DecideInput, pendingChanges: PendingChanges): readonly DurationSample[] {
+export function settleAll(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
@@ -48,24 +48,24 @@ export function settleAll(input: DecideInput, pendingChanges: PendingChanges): r
     // An attempt towards an earlier target or for an earlier selection is forgotten after its end. It does not make the collector a
     // member (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
-    if (stale && !settled?.open) pendingChanges.set(collectorId, undefined);
+    if (stale && !settled?.open) pending.set(collectorId, undefined);
     else if (settled !== entry)
-      pendingChanges.set(
+      pending.set(
         collectorId,
-        settled?.ending === entry.ending ? settled : settled && countEnd(input, pendingChanges, entry, settled),
+        settled?.ending === entry.ending ? settled : settled && countEnd(input, pending, entry, settled),
       );
   }
   return looks;
 }
 
 /** Counts an attempt that has just ended (R5). Rollback attempts, refusals and upgrades that logfleet did not start do not count. */
-function countEnd(input: DecideInput, pendingChanges: PendingChanges, before: Entry, entry: Entry): Entry {
+function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
   if (!ending || back || used === 0 || !before.open?.ours) return entry;
   const isFailure = ending.kind === 'failed' || ending.kind === 'timedOut';
   if (!isFailure && ending.kind !== 'updated') return entry;
   const stage = talliedStage(input, entry.collectorId);
-  pendingChanges.count(stage, { finished: 1, failed: Number(isFailure) });
+  pending.count(stage, { finished: 1, failed: Number(isFailure) });
   return { ...entry, counted: countIn(input, stage) };
 }
 
@@ -103,34 +103,34 @@ function lookAt(
  * Applies listing rows to ended attempts. A collector that reached the target after a failure is no longer failed (U6). A collector
  * that died or left the target before its stage ended becomes a failure.
  */
-export function settleByRows(input: DecideInput, pendingChanges: PendingChanges): void {
+export function settleByRows(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
   const { target } = ledger.header;
   for (const id of memberIndex.mended) {
-    const entry = pendingChanges.entry(id);
+    const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
     // The death was the only record of a collector that ran the target before this rollout.
     if (entry.ending.kind === 'died' && entry.used === 0) {
-      if (isKnown) pendingChanges.count(entry.counted?.stage, { finished: -1, failed: -1 });
-      pendingChanges.set(id, undefined);
+      if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
+      pending.set(id, undefined);
       continue;
     }
     const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
-    pendingChanges.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
+    pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
     // A retry may have cleared the attempt that brought it there.
-    pendingChanges.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
+    pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
-  for (const id of memberIndex.silent) fall(input, pendingChanges, id, 'died', silentInSoak);
+  for (const id of memberIndex.silent) fall(input, pending, id, 'died', silentInSoak);
   for (const id of memberIndex.members('drifting')) {
-    if (pendingChanges.stateOf(id) === 'drifting')
-      fall(input, pendingChanges, id, 'left', 'left the target within the soak of its stage');
+    if (pending.stateOf(id) === 'drifting')
+      fall(input, pending, id, 'left', 'left the target within the soak of its stage');
   }
-  for (const id of diedUntouched(input, pendingChanges)) {
+  for (const id of diedUntouched(input, pending)) {
     const stage = memberIndex.stageOf(id);
-    pendingChanges.count(stage, { finished: 1, failed: 1 });
-    pendingChanges.set(id, { ...deathOf(id, target, now), counted: countIn(input, stage) });
+    pending.count(stage, { finished: 1, failed: 1 });
+    pending.set(id, { ...deathOf(id, target, now), counted: countIn(input, stage) });
   }
 }
 
@@ -140,16 +140,10 @@ function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader
 }
 
 /** A collector that this rollout upgraded died or left the target before its stage ended: its success becomes a failure. */
-function fall(
-  input: DecideInput,
-  pendingChanges: PendingChanges,
-  id: string,
-  kind: 'died' | 'left',
-  message: string,
-): void {
+function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
-  const entry = pendingChanges.entry(id);
+  const entry = pending.entry(id);
   // An upgrade that logfleet did not start says nothing about this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
@@ -157,9 +151,9 @@ function fall(
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
-  pendingChanges.count(stage, { finished: isKnown ? 0 : 1, failed: 1 });
+  pending.count(stage, { finished: isKnown ? 0 : 1, failed: 1 });
   const ending = { ...entry.ending, kind, message, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
-  pendingChanges.set(id, { ...entry, counted: countIn(input, stage), ending });
+  pending.set(id, { ...entry, counted: countIn(input, stage), ending });
 }
 
 /**
@@ -168,14 +162,14 @@ function fall(
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
 ): IterableIterator<string> {
   if (!header.unproven) return;
   for (const id of memberIndex.silentBefore) {
     const record: StageRecord | undefined = header.stages?.[memberIndex.stageOf(id)];
     const lastMs = memberIndex.row(id)?.collector.lastSeenAliveMs ?? 0;
     if (!record?.soakMs || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;
-    if (pendingChanges.stateOf(id) === 'updated' && !pendingChanges.entry(id)) yield id;
+    if (pending.stateOf(id) === 'updated' && !pending.entry(id)) yield id;
   }
 }
 
@@ -193,19 +187,19 @@ const silentInSoak = 'fell silent within the soak of its stage';
  * Applies a person's retry: failures are forgiven. Collectors that were rolled back, not rolled back, or left alone are treated
  * like all others again.
  */
-export function forgive(input: DecideInput, pendingChanges: PendingChanges): void {
+export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
   const { header } = ledger;
-  for (const entry of [...pendingChanges.entries()]) {
+  for (const entry of [...pending.entries()]) {
     const { collectorId, ending, open, back } = entry;
-    if (!open && pendingChanges.stateOf(collectorId) === undefined) pendingChanges.set(collectorId, undefined);
-    else if (back && !open) pendingChanges.set(collectorId, broughtThere(entry, header.target));
-    else if (back) pendingChanges.set(collectorId, { ...entry, back: false });
-    else if (ending?.kind === 'died') pendingChanges.set(collectorId, forgivenDeath(entry, ending));
-    else if (!open && wasRefused(ending)) pendingChanges.set(collectorId, unrefused(forgiven(entry)));
+    if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
+    else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
+    else if (back) pending.set(collectorId, { ...entry, back: false });
+    else if (ending?.kind === 'died') pending.set(collectorId, forgivenDeath(entry, ending));
+    else if (!open && wasRefused(ending)) pending.set(collectorId, unrefused(forgiven(entry)));
     else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
-      pendingChanges.set(collectorId, { ...forgiven(entry), drifts: 0 });
-    else if (hasFailed(ending) || ending?.kind === 'left') pendingChanges.set(collectorId, forgiven(entry));
+      pending.set(collectorId, { ...forgiven(entry), drifts: 0 });
+    else if (hasFailed(ending) || ending?.kind === 'left') pending.set(collectorId, forgiven(entry));
   }
 }
 
@@ -243,29 +237,28 @@ function forgiven(entry: Entry): Entry {
 }
 
 /** Forgets ended attempts of collectors that a changed selection excludes, also for later processes (U12). */
-export function forgetUnselected({ ledger, memberIndex }: DecideInput, pendingChanges: PendingChanges): void {
+export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: PendingChanges): void {
   if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
   for (const { collectorId, open } of ledger.entries()) {
-    if (!open && memberIndex.row(collectorId) && !memberIndex.selects(collectorId))
-      pendingChanges.set(collectorId, undefined);
+    if (!open && memberIndex.row(collectorId) && !memberIndex.selects(collectorId)) pending.set(collectorId, undefined);
   }
 }
 
 /** Selection to record in the ledger: the present one, when no attempt is in flight for the former selection only. */
-export function selectionAfter({ ledger, memberIndex }: DecideInput, pendingChanges: PendingChanges): string {
+export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
   if (before === memberIndex.selection) return before;
-  for (const { collectorId } of pendingChanges.open()) if (!memberIndex.selects(collectorId)) return before;
+  for (const { collectorId } of pending.open()) if (!memberIndex.selects(collectorId)) return before;
   return memberIndex.selection;
 }
 
 /**
  * Forgets refusals of a withdrawn build. They say nothing about the collectors, which are tried again when the build is back (U11).
  */
-export function forgetRefusals(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): void {
+export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {
-    const entry = pendingChanges.entry(id);
+    const entry = pending.entry(id);
     if (entry?.ending?.kind !== 'refused' || entry.open) continue;
-    pendingChanges.set(id, unrefused(entry));
+    pending.set(id, unrefused(entry));
   }
 }

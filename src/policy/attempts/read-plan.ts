@@ -21,22 +21,22 @@ export interface ReadPlan extends WatchPlan {
 /** @param sweepFromMs wall time from which a sweep is needed before a soak can end */
 export function planReads(
   input: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   admission: Admission,
   sweepFromMs: number | undefined,
 ): ReadPlan {
   const { observation, now, settings, memberIndex } = input;
   const { listing } = observation;
-  const { pending } = pendingChanges.counts();
+  const isWaiting = pending.counts().pending > 0;
   const watch = planWatch({
-    open: pendingChanges.open(),
+    open: pending.open(),
     row: (id) => listing.row(id),
     pageOf: (id) => listing.pageOf(id),
     pageReadMs: (page) => listing.pageReadMs(page),
     reads: observation.reads,
     observes: (version) => listing.observes(version),
     typicalMs: observation.typicalMs,
-    pressed: admission.pressed || pending === 0,
+    pressed: admission.pressed || !isWaiting,
     nowMs: now.monotonicMs,
     settings,
   });
@@ -45,7 +45,7 @@ export function planReads(
   if (sweepFromMs !== undefined) {
     sweepAfterMs = Math.max(sweepAfterMs ?? 0, monotonicOf(sweepFromMs, now));
   }
-  const landed = lookForLanded(input, pendingChanges);
+  const landed = lookForLanded(input, pending);
   for (const [id, sentAfterMs] of [...admission.look, ...landed.look]) {
     const page = listing.pageOf(id);
     const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
@@ -56,7 +56,7 @@ export function planReads(
     }
   }
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
-  const sweepShare = admission.mayStart && pending > 0 ? workingShare : restingShare;
+  const sweepShare = admission.mayStart && isWaiting ? workingShare : restingShare;
   return { ...watch, pages, ...planSweep(input, { sweepAfterMs, nextMs }), sweepShare };
 }
 
@@ -64,11 +64,11 @@ export function planReads(
  * Pages to read for collectors with an upgrade that this ledger does not have, such as one towards a former target. No other read
  * covers these collectors before the next resync, which is rare for long lists. Each waits for others of its page (U9).
  */
-function lookForLanded({ memberIndex, now, settings }: DecideInput, pendingChanges: PendingChanges) {
+function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const look: (readonly [string, number])[] = [];
   let nextMs = Number.POSITIVE_INFINITY;
   for (const id of memberIndex.members('inProgress')) {
-    const entry = pendingChanges.entry(id);
+    const entry = pending.entry(id);
     const sentAfterMs = entry?.open ? undefined : memberIndex.unseenSinceMs(id, entry);
     if (sentAfterMs === undefined) continue;
     const dueMs = sentAfterMs + settings.pageWaitMs;

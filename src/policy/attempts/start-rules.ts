@@ -73,7 +73,7 @@ export interface AdmissionInput {
   readonly spec: CollectorVersionPolicySpec;
   readonly targetVersion: string;
   readonly memberIndex: PolicyMemberIndex;
-  readonly pendingChanges: PendingChanges;
+  readonly pending: PendingChanges;
   /** Highest number of an attempt so far. */
   readonly attempts: number;
   /** Maximum number of attempts in this batch. */
@@ -268,7 +268,7 @@ function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal 
  */
 function perhapsBack(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'rollback') return undefined;
-  const { before, ending } = known.pendingChanges.entry(candidate.id) ?? {};
+  const { before, ending } = known.pending.entry(candidate.id) ?? {};
   if (known.memberIndex.row(candidate.id)?.collector.collectorVersion !== before) return undefined;
   const sentAfterMs = (ending?.sinceMs ?? 0) + known.settings.graceMs;
   return unseen(candidate, sentAfterMs, 'a listing that shows whether the rollback is still needed', known);
@@ -294,15 +294,15 @@ function noPlaceInStage({ id }: Candidate, { stagePlaces, memberIndex, state }: 
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
-function noPlace(_: Candidate, { pendingChanges, spec, memberIndex }: AdmissionState): Refusal | undefined {
+function noPlace(_: Candidate, { pending, spec, memberIndex }: AdmissionState): Refusal | undefined {
   const most = maxInProgressOf(spec, memberIndex.matched);
-  if (pendingChanges.openCount < most) return undefined;
+  if (pending.openCount < most) return undefined;
   return { waitsFor: `an upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
 /** Limits the number of open attempts, because a ledger has a limited size (U1). */
-function tooManyOpen(_: Candidate, { pendingChanges, settings }: AdmissionState): Refusal | undefined {
-  if (pendingChanges.openCount < settings.maxOpen) return undefined;
+function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
+  if (pending.openCount < settings.maxOpen) return undefined;
   return { waitsFor: `an upgrade to end: a policy has at most ${settings.maxOpen} in flight`, forAll: true };
 }
 

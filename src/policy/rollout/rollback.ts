@@ -34,7 +34,7 @@ export interface Left {
 /** @param isZoneless whether windows use the collector's time zone and it has no readable one, so that it would never start */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   target: string,
   graceMs: number,
   isZoneless: (row: Row | undefined) => boolean = () => false,
@@ -43,7 +43,7 @@ export function planRollback(
   const there: Entry[] = [];
   const left: Left[] = [];
   const counts = { underWay: 0, rolledBack: 0, offline: 0 };
-  for (const entry of pendingChanges.entries()) {
+  for (const entry of pending.entries()) {
     const { collectorId } = entry;
     const found = placeOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);

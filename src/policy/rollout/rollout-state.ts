@@ -80,12 +80,12 @@ export interface Evaluation {
  */
 const deathSeenAfterMs = 35 * 60_000;
 
-export function evaluate(input: DecideInput, pendingChanges: PendingChanges, evaluation: Evaluation): RolloutState {
+export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
   const { policy } = input;
-  const judged = judge(input, pendingChanges, evaluation.header);
+  const judged = judge(input, pending, evaluation.header);
   const course = judged.header.stop
     ? stopped(judged.header)
-    : new StageProgress(input, pendingChanges, evaluation, judged.header).run();
+    : new StageProgress(input, pending, evaluation, judged.header).run();
   const header = course.stop ? withStop(policy.metadata.annotations, course.header, course.stop) : course.header;
   const { stop } = header;
   return {
@@ -98,8 +98,8 @@ export function evaluate(input: DecideInput, pendingChanges: PendingChanges, eva
     isLastStarted: waitingStages(policy.spec, header).length === 0,
     excess: stop ? undefined : judged.excess,
     stopTally: stop && tallyOfStop(header, stop),
-    untolerated: countUntolerated(input, pendingChanges, header),
-    rollback: stop?.kind === 'rollback' ? rollbackOf(input, pendingChanges, header) : undefined,
+    untolerated: countUntolerated(input, pending, header),
+    rollback: stop?.kind === 'rollback' ? rollbackOf(input, pending, header) : undefined,
   };
 }
 
@@ -109,26 +109,26 @@ export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerH
 }
 
 /** Index of the stage that is under way; undefined when none is. */
-export function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
+function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const last = stages.length - 1;
   return stages[last] && stages[last].endedAtMs === undefined ? last : undefined;
 }
 
 /** Number of collectors that delay the end of a stage. */
-export function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
+function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
 /** Header with the stop by the failure policy, if the failures exceed a tolerance. */
 function judge(
   { policy: { spec }, now }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   header: LedgerHeader,
 ): { readonly header: LedgerHeader; readonly excess: Excess | undefined } {
   if (header.stop) return { header, excess: undefined };
   const current = currentOf(header);
   const record = header.stages?.[current ?? noStage];
-  const counts = current === undefined ? pendingChanges.counts() : pendingChanges.stageCounts(current);
+  const counts = current === undefined ? pending.counts() : pending.stageCounts(current);
   const isStageEnd = record?.updatedAtMs !== undefined || heldUpBy(counts, spec) === 0;
   const excess = findExcess(spec, header, isStageEnd);
   const stop = excess && isStopDue(excess, spec, header) ? stopFor(spec, header, excess, now.wallMs) : undefined;
@@ -171,38 +171,34 @@ function tallyOfStop({ stages = [], tally }: LedgerHeader, { exceeded }: Rollout
 
 function countUntolerated(
   { policy: { spec }, memberIndex }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   header: LedgerHeader,
 ): number {
   const { stages = [], completedAtMs, tally } = header;
   if (hasTolerance(undefined, spec)) return 0;
-  if (completedAtMs !== undefined) return countLateFailures(memberIndex, pendingChanges, tally.number);
-  let untolerated = pendingChanges.counts().failed;
+  if (completedAtMs !== undefined) return countLateFailures(memberIndex, pending, tally.number);
+  let untolerated = pending.counts().failed;
   for (const [index, stage] of stages.entries())
-    if (hasTolerance(stage, spec)) untolerated -= pendingChanges.stageCounts(index).failed;
+    if (hasTolerance(stage, spec)) untolerated -= pending.stageCounts(index).failed;
   return untolerated;
 }
 
 /** Number of collectors that failed after the completion. Failures from before it were tolerated. */
-function countLateFailures(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges, tally: number): number {
-  const ids = new Set([
-    ...memberIndex.members('failed'),
-    ...pendingChanges.changes().map(({ collectorId }) => collectorId),
-  ]);
+function countLateFailures(memberIndex: PolicyMemberIndex, pending: PendingChanges, tally: number): number {
+  const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
-  for (const id of ids)
-    if (pendingChanges.stateOf(id) === 'failed' && pendingChanges.entry(id)?.counted?.tally === tally) failures++;
+  for (const id of ids) if (pending.stateOf(id) === 'failed' && pending.entry(id)?.counted?.tally === tally) failures++;
   return failures;
 }
 
 function rollbackOf(
   { memberIndex, calendar, now, settings }: DecideInput,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   { target }: LedgerHeader,
 ): RollbackPlan {
   const isZoneless = (row: Row | undefined) =>
     calendar.byCollector && calendar.verdict(now.wallMs, row?.collector.timeZone).kind === 'zoneUnreadable';
-  return planRollback(memberIndex, pendingChanges, target, settings.graceMs, isZoneless);
+  return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
 /** Result of the stages: the header with their records, and a stop when a stage is inconclusive. */
@@ -222,20 +218,20 @@ function stopped(header: LedgerHeader): Progress {
 /** Advances the stages as far as they go in one decision. */
 class StageProgress {
   readonly #input: DecideInput;
-  readonly #pendingChanges: PendingChanges;
+  readonly #pending: PendingChanges;
   readonly #evaluation: Evaluation;
   #header: LedgerHeader;
 
-  constructor(input: DecideInput, pendingChanges: PendingChanges, evaluation: Evaluation, header: LedgerHeader) {
+  constructor(input: DecideInput, pending: PendingChanges, evaluation: Evaluation, header: LedgerHeader) {
     this.#input = input;
-    this.#pendingChanges = pendingChanges;
+    this.#pending = pending;
     this.#evaluation = evaluation;
     this.#header = header;
   }
 
   run(): Progress {
     // A selector that matches nothing for a while says nothing about the stages.
-    if (this.#pendingChanges.matched === 0) return stopped(this.#header);
+    if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
     return held ? { header: this.#header, current, ...held } : this.#startNext();
@@ -244,7 +240,7 @@ class StageProgress {
   /** Advances the stage that is under way. Returns what it waits for, or undefined when it has ended. */
   #advance(index: number): Omit<Progress, 'header' | 'current'> | undefined {
     const { policy, now } = this.#input;
-    const counts = this.#pendingChanges.stageCounts(index);
+    const counts = this.#pending.stageCounts(index);
     const before = this.#header.stages?.[index] as StageRecord;
     const left = heldUpBy(counts, policy.spec);
     if (before.updatedAtMs === undefined && left > 0) {
@@ -313,7 +309,7 @@ class StageProgress {
     if (!stage || isLater) return stopped(this.#header);
     const selected = this.#header.selected ?? memberIndex.matched;
     const choice = { spec: policy.spec, selected, unproven: this.#header.unproven ?? false };
-    const members = chooseMembers(stage, this.#pendingChanges.candidates(), choice);
+    const members = chooseMembers(stage, this.#pending.candidates(), choice);
     const next = { name: stage.name, members };
     const held = this.#heldBack(stage, members);
     if (held) return { ...stopped(this.#header), next, gate: held };
@@ -330,7 +326,7 @@ class StageProgress {
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (members.length > 0 || this.#header.approved?.includes(name)) return undefined;
     // Every collector that can be upgraded is in an earlier stage, so the last one has nothing to do.
-    if (hasNoList(stage) && this.#pendingChanges.counts().updated > 0) return undefined;
+    if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector for stage ${name}, which has none that can be upgraded: remove the stage, or approve it to skip it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
   }

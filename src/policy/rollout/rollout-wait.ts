@@ -20,7 +20,7 @@ export interface DecisionSoFar {
   readonly refusal: Refusal | undefined;
   readonly admission: Admission;
   readonly state: RolloutState;
-  readonly pendingChanges: PendingChanges;
+  readonly pending: PendingChanges;
   readonly now: Instant;
 }
 
@@ -31,8 +31,8 @@ export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
 
 /** Whether all remaining collectors wait for an approval, or for a person to examine a failure. */
 export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
-  const { refusal, admission, pendingChanges, state } = found;
-  if (pendingChanges.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
+  const { refusal, admission, pending, state } = found;
+  if (pending.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
   const { gate } = state;
   if (gate?.byPerson === true && reason === gate.reason) return true;
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
@@ -49,22 +49,22 @@ export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): 
  * Also the soak of the last stage. No collector comes after it, so reasons not to start collectors do not matter. `health.ts`
  * reports a death during this soak.
  */
-function waitAtGate({ refusal, state, pendingChanges, now }: DecisionSoFar): RolloutWait | undefined {
+function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
-  const counts = pendingChanges.counts();
+  const counts = pending.counts();
   const isUnderWay = gate.reason === reasons.soaking || gate.reason === reasons.rollingOut;
   if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
-  return isWindowAlone && toBeStarted(counts) === countBehind(state, pendingChanges) ? wait() : undefined;
+  return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }
 
 /** Number of collectors that wait for a later stage. */
-function countBehind(state: RolloutState, pendingChanges: PendingChanges): number {
-  let behind = toBeStarted(pendingChanges.stageCounts(laterStage));
+function countBehind(state: RolloutState, pending: PendingChanges): number {
+  let behind = toBeStarted(pending.stageCounts(laterStage));
   for (const index of (state.header.stages ?? []).keys())
-    if (!mayJoin(index, state)) behind += pendingChanges.stageCounts(index).pending;
+    if (!mayJoin(index, state)) behind += pending.stageCounts(index).pending;
   return behind;
 }
 

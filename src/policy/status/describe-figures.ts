@@ -53,7 +53,7 @@ export interface Figures {
 
 export interface FiguresInput {
   readonly memberIndex: PolicyMemberIndex;
-  readonly pendingChanges: PendingChanges;
+  readonly pending: PendingChanges;
   /** Number of attempts in progress that will be withdrawn because they were never sent. */
   readonly unsent: number;
   readonly health: Health;
@@ -62,16 +62,16 @@ export interface FiguresInput {
 }
 
 export function describeFigures(input: FiguresInput): Figures {
-  const { memberIndex, pendingChanges, unsent, health, state } = input;
-  const counts = withdrawn(pendingChanges.counts(), unsent);
-  const fleet = { counts, matched: pendingChanges.matched, leftAlone: countLeftAlone(memberIndex, pendingChanges) };
+  const { memberIndex, pending, unsent, health, state } = input;
+  const counts = withdrawn(pending.counts(), unsent);
+  const fleet = { counts, matched: pending.matched, leftAlone: countLeftAlone(memberIndex, pending) };
   return {
     summary: { updated: `${counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
-    collectors: describeCounts(counts, pendingChanges.matched),
-    versions: describeVersions(versionsNow(memberIndex, pendingChanges)),
-    tasks: describeTasks(memberIndex, pendingChanges),
-    failureReasons: describeFailures(memberIndex, pendingChanges, state.rollback),
-    skippedReasons: describeSkipped(memberIndex, pendingChanges),
+    collectors: describeCounts(counts, pending.matched),
+    versions: describeVersions(versionsNow(memberIndex, pending)),
+    tasks: describeTasks(memberIndex, pending),
+    failureReasons: describeFailures(memberIndex, pending, state.rollback),
+    skippedReasons: describeSkipped(memberIndex, pending),
     stages: describeStages(input),
   };
 }
@@ -85,19 +85,19 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
 }
 
 /** A stage has no members before its turn comes, except the last without list: it is every collector that no stage has so far. */
-function describeWaiting(stage: Stage, { pendingChanges, state: { header, next, gate } }: FiguresInput): StageStatus {
+function describeWaiting(stage: Stage, { pending, state: { header, next, gate } }: FiguresInput): StageStatus {
   const { name } = stage;
   const isNext = next?.name === name;
   const isAwaited = isNext && gate !== undefined && (next.members.length === 0 || needsApproval(stage, header));
   const state = isAwaited ? 'AwaitingApproval' : 'Pending';
-  const rest = pendingChanges.stageCounts(laterStage);
+  const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
   return { name, members: isNext ? next.members.length : 0, updated: 0, failed: 0, state };
 }
 
-function describeStarted(record: StageRecord, index: number, { pendingChanges, state }: FiguresInput): StageStatus {
+function describeStarted(record: StageRecord, index: number, { pending, state }: FiguresInput): StageStatus {
   const { name, startedAtMs, updatedAtMs, endedAtMs = Number.POSITIVE_INFINITY, soakMs, tally } = record;
-  const counts = pendingChanges.stageCounts(index);
+  const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
   // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
@@ -144,17 +144,17 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
  * The status of a task is newer than a listing row that still shows another version (U7). A collector with an open upgrade counts
  * at its former version, because it does not count as updated either (H3).
  */
-function versionsNow(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): ReadonlyMap<string, number> {
+function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = new Map(memberIndex.versions);
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
-  for (const { collectorId, ending } of pendingChanges.entries()) {
+  for (const { collectorId, ending } of pending.entries()) {
     const counted = memberIndex.versionNow(collectorId);
-    if (ending?.kind !== 'updated' || ending.toVersion === counted || pendingChanges.stateOf(collectorId) !== 'updated')
+    if (ending?.kind !== 'updated' || ending.toVersion === counted || pending.stateOf(collectorId) !== 'updated')
       continue;
     if (counted !== undefined) add(counted, -1);
     add(ending.toVersion, 1);
   }
-  for (const { collectorId, open, before } of pendingChanges.open()) {
+  for (const { collectorId, open, before } of pending.open()) {
     if (before === undefined || before === open?.toVersion) continue;
     if (memberIndex.versionNow(collectorId) !== open?.toVersion) continue;
     add(open?.toVersion ?? '', -1);
@@ -177,14 +177,14 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
 }
 
 /** At most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
-function describeTasks(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): readonly TaskSample[] {
+function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly TaskSample[] {
   const open: TaskSample[] = [];
-  for (const entry of pendingChanges.open()) {
+  for (const entry of pending.open()) {
     if (open.length >= maxSamples) break;
     open.push(describeOpen(entry, entry.open as Attempt, memberIndex));
   }
   const ended = new Newest<Entry>(maxSamples);
-  for (const entry of pendingChanges.entries()) {
+  for (const entry of pending.entries()) {
     if (entry.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
   }
   const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, memberIndex));
@@ -245,7 +245,7 @@ function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
 /** Failures grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
 function describeFailures(
   memberIndex: PolicyMemberIndex,
-  pendingChanges: PendingChanges,
+  pending: PendingChanges,
   rollback: RollbackPlan | undefined,
 ): readonly ReasonCount[] {
   const groups = new Groups();
@@ -254,18 +254,18 @@ function describeFailures(
   }
   for (const memberState of ['failed', 'retrying'] as const) {
     for (const id of memberIndex.members(memberState)) {
-      const ending = pendingChanges.entry(id)?.ending;
-      if (ending && pendingChanges.stateOf(id) === memberState)
+      const ending = pending.entry(id)?.ending;
+      if (ending && pending.stateOf(id) === memberState)
         groups.add(ending.message || 'no reason given', nameOf(id, memberIndex));
     }
   }
   return groups.list();
 }
 
-function describeSkipped(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): readonly ReasonCount[] {
+function describeSkipped(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly ReasonCount[] {
   const groups = new Groups();
   for (const id of memberIndex.members('skipped')) {
-    const entry = pendingChanges.entry(id);
+    const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason === undefined) continue;
     const told =
@@ -321,10 +321,10 @@ class Newest<T> {
 }
 
 /** Number of skipped collectors that need a person. Collectors that can never be upgraded, such as hosted ones, do not count. */
-export function countLeftAlone(memberIndex: PolicyMemberIndex, pendingChanges: PendingChanges): number {
+export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
-    if (pendingChanges.stateOf(id) !== 'skipped') return false;
-    const entry = pendingChanges.entry(id);
+    if (pending.stateOf(id) !== 'skipped') return false;
+    const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
     // An uninstalled collector is also unknown to the service, but disappears from the listing.
@@ -332,7 +332,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pendingChanges: P
   };
   let leftAlone = 0;
   for (const id of memberIndex.members('skipped')) if (isLeftAlone(id)) leftAlone++;
-  for (const { collectorId } of pendingChanges.changes()) {
+  for (const { collectorId } of pending.changes()) {
     if (memberIndex.stateNow(collectorId) !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
   }
   return leftAlone;

@@ -90,7 +90,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     const admission = admitted(orphaned('88'), 500, { attempts: 10 });
     expect(ids(admission)).toEqual(['2']);
     expect(admission.attempts).toBe(12);
-    expect(admission.pendingChanges.entry('1')).toEqual({
+    expect(admission.pending.entry('1')).toEqual({
       collectorId: '1',
       before: oldVersion,
       used: 1,
@@ -116,8 +116,8 @@ describe('U13: what a policy that is gone left in flight', () => {
     bench.listing.show(50 + graceMs, fleetOf(2));
     const takeover = admitted(bench, 51 + graceMs);
     expect(ids(takeover)).toEqual(['2']);
-    expect(takeover.pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
-    bench.ledger.apply(takeover.pendingChanges.changes());
+    expect(takeover.pending.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
+    bench.ledger.apply(takeover.pending.changes());
     bench.place('1');
     bench.listing.show(51 + 2 * graceMs, fleetOf(2));
     const [probe] = admitted(bench, 51 + 2 * graceMs).post;
@@ -141,13 +141,13 @@ describe('U13: what a policy that is gone left in flight', () => {
 
     test('without a task id is left alone until it has: a probe might begin it now', () => {
       const bench = later(undefined);
-      expect(admitted(bench, 500, { state }).pendingChanges.changes()).toEqual([]);
+      expect(admitted(bench, 500, { state }).pending.changes()).toEqual([]);
       expect(bench.memberIndex.counts).toMatchObject({ inProgress: 1, pending: 1 });
       const started = { ...bench.ledger.header, stages: [stageRecord('rest')] };
       bench.ledger.setHeader(started);
       bench.sync();
-      const { pendingChanges } = admitted(bench, 500, { state: { ...quietState, header: started } });
-      expect(pendingChanges.entry('1')?.open).toMatchObject({ state: 'unknown' });
+      const { pending } = admitted(bench, 500, { state: { ...quietState, header: started } });
+      expect(pending.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
 
     test('is not probed before, where it is of a former rollout to the same target (U3)', () => {
@@ -162,8 +162,8 @@ describe('U13: what a policy that is gone left in flight', () => {
     });
 
     test('is taken over with its task, which is read and never posted', () => {
-      const { pendingChanges, post } = admitted(later('88'), 500, { state });
-      expect(pendingChanges.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
+      const { pending, post } = admitted(later('88'), 500, { state });
+      expect(pending.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
       expect(post).toEqual([]);
     });
   });
@@ -171,7 +171,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   test('towards another version is waited for', () => {
     const admission = admitted(orphaned('88', newerVersion), 500);
     expect(ids(admission)).toEqual(['2']);
-    expect(admission.pendingChanges.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
+    expect(admission.pending.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
   });
 
   test('takes up places', () => {
@@ -182,7 +182,7 @@ describe('U13: what a policy that is gone left in flight', () => {
   test('of a policy that is there is its own', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
     expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
-    const { pendingChanges } = admitted(bench, 500);
-    expect(pendingChanges.changes()).toEqual([]);
+    const { pending } = admitted(bench, 500);
+    expect(pending.changes()).toEqual([]);
   });
 });

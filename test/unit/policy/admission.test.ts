@@ -27,7 +27,7 @@ const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => ({ ...end
 describe('U2: a first attempt', () => {
   test('is written ahead as intended, numbered, with the version before', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1) });
-    const { post, attempts, pendingChanges } = admitted(bench, 500, { attempts: 41 });
+    const { post, attempts, pending } = admitted(bench, 500, { attempts: 41 });
     expect(post).toEqual([
       {
         collectorId: '1',
@@ -50,7 +50,7 @@ describe('U2: a first attempt', () => {
       },
     ]);
     expect(attempts).toBe(42);
-    expect(pendingChanges.entry('1')).toEqual(post[0]);
+    expect(pending.entry('1')).toEqual(post[0]);
   });
 
   test('U7: of who was seen at the target before needs listings sent G later', () => {

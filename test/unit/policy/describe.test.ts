@@ -36,15 +36,11 @@ const rolling: Health = {
   stalled: false,
 };
 
-const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.pendingChanges());
+const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.pending());
 
-function figuresWith(
-  { memberIndex, ledger, spec }: PolicyBench,
-  pendingChanges: PendingChanges,
-  health: Health = rolling,
-) {
+function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: PendingChanges, health: Health = rolling) {
   const state = { ...quietState, header: ledger.header };
-  return describeFigures({ memberIndex, pendingChanges, unsent: 0, health, spec, state });
+  return describeFigures({ memberIndex, pending, unsent: 0, health, spec, state });
 }
 
 /** Paths at which a value violates its schema. */
@@ -211,11 +207,11 @@ describe('tasks', () => {
 
   test('each once, also when they are reported of after they were written down', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
-    const pendingChanges = bench.pendingChanges();
-    pendingChanges.set('1', endedEntry('updated'));
-    bench.ledger.apply(pendingChanges.changes());
+    const pending = bench.pending();
+    pending.set('1', endedEntry('updated'));
+    bench.ledger.apply(pending.changes());
     bench.place('1');
-    const { tasks, versions } = figuresWith(bench, pendingChanges);
+    const { tasks, versions } = figuresWith(bench, pending);
     expect(tasks).toHaveLength(1);
     expect(versions).toEqual([{ version: target, count: 1 }]);
   });
@@ -261,10 +257,10 @@ describe('tasks', () => {
 
   test('the changes of this decision are shown already', () => {
     const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
-    const pendingChanges = bench.pendingChanges();
-    pendingChanges.set('1', endedEntry('failed'));
-    pendingChanges.set('2', { ...openEntry(), collectorId: '2' });
-    const { tasks, collectors } = figuresWith(bench, pendingChanges);
+    const pending = bench.pending();
+    pending.set('1', endedEntry('failed'));
+    pending.set('2', { ...openEntry(), collectorId: '2' });
+    const { tasks, collectors } = figuresWith(bench, pending);
     expect(tasks.map(({ collectorId, state }) => [collectorId, state])).toEqual([
       ['2', 'Running'],
       ['1', 'Failed'],
@@ -356,7 +352,7 @@ describe('bounds', () => {
       },
       history: Array.from({ length: 10 }, () => ({ ...record, id: '1'.repeat(64), updated: 1e9, failed: 1e9 })),
       conditions: describeVerdict(undefined, health, { winner: 'n'.repeat(316), collectors: 9 }, 1, nowIso).conditions,
-      ...figuresWith(bench, bench.pendingChanges(), health),
+      ...figuresWith(bench, bench.pending(), health),
     };
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);

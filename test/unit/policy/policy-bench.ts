@@ -152,7 +152,7 @@ export class PolicyBench {
     this.sync();
   }
 
-  pendingChanges(): PendingChanges {
+  pending(): PendingChanges {
     return new PendingChanges(this.ledger, this.memberIndex);
   }
 }
@@ -202,14 +202,14 @@ export function decided(
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Result of admission, with the pendingChanges that it changed. */
+/** Result of admission, with the pending that it changed. */
 export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
-  const pendingChanges = bench.pendingChanges();
+  const pending = bench.pending();
   const admission = admit({
     spec: bench.spec,
     targetVersion: target,
     memberIndex: bench.memberIndex,
-    pendingChanges,
+    pending,
     attempts: 0,
     room: 20,
     inFlight: new Set(),
@@ -219,7 +219,7 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
     calendar: new MaintenanceCalendar(bench.spec.maintenance),
     ...more,
   });
-  return { ...admission, pendingChanges };
+  return { ...admission, pending };
 }
 
 /** State of a running rollout without stages. */

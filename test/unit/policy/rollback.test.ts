@@ -26,7 +26,7 @@ function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs 
   return new PolicyBench({ header: stop, entries: [known], collectors, seenAtMs });
 }
 
-const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pendingChanges(), target, graceMs);
+const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pending(), target, graceMs);
 
 type Place = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
 

@@ -136,7 +136,7 @@ describe('of one collector', () => {
       spec: bench.spec,
       targetVersion: target,
       memberIndex: bench.memberIndex,
-      pendingChanges: bench.pendingChanges(),
+      pending: bench.pending(),
       attempts: 0,
       room: 20,
       inFlight: new Set(),
@@ -151,7 +151,7 @@ describe('of one collector', () => {
   }
 
   const one = { strategy: { maxInProgress: 1, order: 'Name' } } as const;
-  const oneOpen = () => new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] }).pendingChanges();
+  const oneOpen = () => new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] }).pending();
 
   test.each<[string, Candidate, AdmissionState, object | undefined]>([
     ['none, where nothing is in the way', { id: '1', because: 'pending' }, line(0, 0), undefined],
@@ -183,13 +183,13 @@ describe('of one collector', () => {
     [
       'a place, for all who come later',
       { id: '2', because: 'pending' },
-      line(0, 0, { spec: spec(one), pendingChanges: oneOpen() }),
+      line(0, 0, { spec: spec(one), pending: oneOpen() }),
       { waitsFor: 'an upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
       'U1: room in the ledger, for all who come later',
       { id: '2', because: 'pending' },
-      line(0, 0, { settings: { ...settings, maxOpen: 1 }, pendingChanges: oneOpen() }),
+      line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
       { waitsFor: 'an upgrade to end: a policy has at most 1 in flight', forAll: true },
     ],
     [
@@ -226,7 +226,7 @@ describe('of one collector', () => {
       return line(0, 0, {
         memberIndex: bench.memberIndex,
         spec: bench.spec,
-        pendingChanges: bench.pendingChanges(),
+        pending: bench.pending(),
         state,
         ...more,
       });
@@ -309,12 +309,12 @@ describe('of one collector', () => {
   test('U8: a collector that seems to be back already is looked at before it is rolled back', () => {
     const back: Candidate = { id: '1', because: 'rollback' };
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
-    const pendingChanges = new PolicyBench({ collectors: fleetOf(2), entries }).pendingChanges();
-    expect(refusalOf(back, line(2_000, 0, { pendingChanges }))).toEqual({
+    const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();
+    expect(refusalOf(back, line(2_000, 0, { pending }))).toEqual({
       waitsFor: 'a listing that shows whether the rollback is still needed',
       untilMs: 1_000 + graceMs,
     });
-    expect(refusalOf(back, line(2 * graceMs, 0, { pendingChanges }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
-    expect(refusalOf(back, line(2 * graceMs, 1_000 + graceMs, { pendingChanges }))).toBeUndefined();
+    expect(refusalOf(back, line(2 * graceMs, 0, { pending }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
+    expect(refusalOf(back, line(2 * graceMs, 1_000 + graceMs, { pending }))).toBeUndefined();
   });
 });
