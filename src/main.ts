@@ -1,11 +1,8 @@
-/**
- * Where the process begins: command line in, exit status out. `bin/logfleet.js` comes before it and finds a Node that can
- * run it.
- */
+/** Entry of the process: runs the command line and ends with its exit status. `bin/logfleet.js` finds a Node that can run this file. */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// What was compiled once is read back by the next start. Where nothing can be written (an image), it changes nothing.
+// Later starts read the compiled code from this cache. A folder that cannot be written, as in an image, is ignored.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

@@ -458,6 +458,7 @@ async function collectFailure(
   }
 }
 
+/** Tracks since when a known object (a resource, a Secret or settings) has been missing, by identity, on the monotonic clock. */
 class Absences {
   readonly #sinceMs = new Map<string, number>();
 

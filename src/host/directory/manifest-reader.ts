@@ -383,7 +383,13 @@ interface Scan {
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
-/** Fails if the directory itself cannot be listed. */
+/**
+ * Reads all manifest files of a directory and its subfolders: `*.yaml`, `*.yml` and `*.json`, ordered by path. Fails if the directory itself
+ * cannot be listed.
+ *
+ * Names that begin with a dot are skipped: `.logfleet`, `.git`, and the folders behind a mounted ConfigMap. Symbolic links to folders are
+ * skipped because they can form cycles. Links to files are followed.
+ */
 async function scanManifests(directory: string): Promise<Scan> {
   const folders: string[] = [];
   const paths: string[] = [];

@@ -240,6 +240,10 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   );
 }
 
+/**
+ * Leadership by lock: the process leads while it holds the locks of all its directories. Leadership is interrupted only if the machine was
+ * suspended or a lock was taken away.
+ */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
   readonly #tookOver: boolean;

@@ -160,7 +160,10 @@ function unreadable(file: string): PlacedFinding {
 export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
-/** A resource was parked, or continued with a manifest again. */
+/**
+ * A resource was parked, or continued with a manifest again. A parked resource has no manifest. Its identity, status, ledger and requests
+ * remain for `retentionDays`, and a manifest with the same name continues it (D4).
+ */
 export interface Notice {
   readonly kind: 'parked' | 'continued';
   /** The record in its parked form. */

@@ -94,7 +94,10 @@ interface BackoffOptions {
   readonly capMs: number;
 }
 
-/** Delay in ms after failure number `failures` (from 1), and at least the delay of a Retry-After header. */
+/**
+ * Exponential back-off with jitter, so that clients that failed together do not retry together. Returns the delay in ms after failure number
+ * `failures` (from 1), and at least the delay of a Retry-After header.
+ */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);
   const { handling } = asLogfleetError(error);

@@ -202,7 +202,10 @@ interface WholeAnswer {
   readonly text: string;
 }
 
-/** Sends the request. Rejects with the request's error or the signal's reason. */
+/**
+ * Sends a request and collects its whole answer. undici's `request` creates a stream for each body, which doubles the cost. Answers of an API
+ * server are short, except for watches. Rejects with the request's error or the signal's reason.
+ */
 function wholeAnswer(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,

@@ -4,16 +4,17 @@
  *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with our name ──▶ Leading
  *       ▲                                                                                  │ every 2 s: written again
  *       ├── 10 s since the last renewal that succeeded was sent (by our clock) ────────────┤
- *       └── another name stands in the lease; released on stop ────────────────────────────┘
+ *       └── the lease has another name; released on stop ──────────────────────────────────┘
  *
  * Invariants:
- * - Only our own clocks count, never a time that stands in the lease. Another holder's lease ages from when we saw it change. Our lease
- *   ages from when the renewal was *sent*, by the clock that shows more time, since the monotonic clock stands still while the machine
- *   sleeps. We stop 5 s before another process may start, and a process that was stopped for that long knows it on waking, before any
- *   timer of its own runs.
- * - The lease is written under optimistic lock, so that of two who try one succeeds.
- * - A name stands for one process in one life: a chance part is added to the identity, so that a name in the lease that is ours was
- *   written by us, whatever became of the answer.
+ * - Only clocks of this process count, never a time in the lease. The lease of another holder ages from the last change that this process
+ *   saw. Our lease ages from the *sending* of the last renewal, by the clock that shows more elapsed time, since the monotonic clock stops
+ *   while the machine sleeps.
+ * - This process stops leading 5 s before another process may start. A process that was suspended for that long notices on waking, before
+ *   any of its timers runs.
+ * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
+ * - A name identifies one process: the identity has a random suffix. A lease with our name was written by us, even if the answer to the
+ *   write was lost.
  */
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';

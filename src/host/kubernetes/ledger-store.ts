@@ -1,11 +1,11 @@
 /**
- * Ledgers as resources of the kind `Ledger` beside their owner, one per shard (U1):
+ * Stores ledgers as resources of the kind `Ledger`, one for each shard (U1). Names:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
- * - A Ledger is owned by its resource and deleted with it. Its name and its `owner` contain the uid, so a resource that is deleted and
- *   created again starts without a ledger.
+ * - A Ledger is owned by its resource and deleted with it.
+ * - Its name and its `owner` contain the uid. A resource that is deleted and created again starts without a ledger.
  * - Each write is one request with an optimistic lock on the version last read or written.
  *
  * The owner's kind defines the content of shards and references between them.
@@ -208,9 +208,20 @@ interface Listing {
   readonly outdated: Set<string>;
 }
 
+/**
+ * Lists all Ledgers in pages for the reads after a start. Ten thousand policies then take twenty requests instead of ten thousand.
+ *
+ * The first read in a term of leadership starts the list, and all reads wait for it. An operator for some namespaces lists each one
+ * separately, so a forbidden namespace does not affect others. Each shard is returned once. A shard is read by name if it is read again, or
+ * if its owner was written to, because the list is too old for it.
+ *
+ * Invariants:
+ * - The list starts after the term began, so it contains everything that this process must know.
+ * - Memory is bounded: large shards are not kept, and the list is dropped after ten minutes.
+ */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists by namespace; undefined stands for all namespaces. */
+  /** Lists by namespace, or the list of all namespaces under undefined. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {

@@ -1,5 +1,5 @@
 /**
- * Keeps a cache the same as what an API server has: lists, then watches from there on, for ever.
+ * Keeps a cache equal to the resources of an API server: lists them, then watches for changes until its signal is aborted.
  *
  *             every page read                    the watch ended, broke, fell silent
  *   Listing ──────────────────▶ Watching ──┐  ┌──────────────────────────────▶ Watching
@@ -9,12 +9,12 @@
  *      └───────────────┘
  *
  * Invariants:
- * - Never stops for good: whatever an answer is, the next state is one of the three.
- * - A watch lives 20 s and is given up after 25, so that one that broke or fell silent is noticed and replaced within 30 s
- *   without counting on bookmarks. It goes on from the last version seen: an uneventful renewal costs one request.
- * - The cache changes by whole lists and whole events only; an event that cannot be read ends the watch.
+ * - Every answer leads to one of the three states, so a reflector never stops by itself.
+ * - A watch lasts 20 s and is aborted after 25 s, so a broken or silent watch is replaced within 30 s without bookmarks. The next watch
+ *   continues from the last version, so a renewal without events costs one request.
+ * - The cache changes by whole lists and whole events only. An unreadable event ends the watch.
  *
- * Whose changes matter, and what to do about them, is left to the listeners of the cache.
+ * Listeners of the cache decide which changes matter.
  */
 import { unreachable } from '../../base/assert.ts';
 import { type Clock, sleep } from '../../base/clock.ts';

@@ -73,7 +73,10 @@ export class Turns {
   }
 }
 
-/** Deletes the resource. Succeeds if it is gone or has changed. Throws on other failures. */
+/**
+ * Deletes a resource whose spec requests its removal. Only the version that was read is deleted, so a resource that was changed or created
+ * again stays. Succeeds if it is gone or has changed. Throws on other failures.
+ */
 export async function removeResource<K extends KindName>(
   client: ApiClient,
   kind: K,
