@@ -43,7 +43,7 @@ export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Genera
   }
 }
 
-/** Yields the same bytes in pieces of at most `pieceBytes`. */
+/** Divides pieces into pieces of at most `pieceBytes`, with the same bytes. */
 export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
   for (const piece of pieces) {
     for (let offset = 0; offset < piece.length; offset += pieceBytes) {

@@ -106,7 +106,7 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // The callback of an empty write runs after all earlier writes.
+  // Node calls the callback of an empty write after all earlier writes.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }

@@ -13,7 +13,7 @@ class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
 
-  /** Returns the number of arrivals in the second that ends now. */
+  /** Returns the number of arrivals in the second that ends at the given time. */
   countAt(atMs: number): number {
     while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= atMs - secondMs) this.#first++;
     if (this.#first > 1_024 && this.#first * 2 > this.#times.length) {

@@ -1,4 +1,4 @@
-/** Routing of a method and a path to an operation of one API. */
+/** Finds the operation of one API for a method and a path. */
 import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**

@@ -143,9 +143,9 @@ export interface UpgradeScenario {
   readonly toRunningVersion?: 'accept' | 'refuse';
   /** Answer to a task without `toVersion`: the latest build (4.9) or `collector.version.invalid` (7.5). */
   readonly withoutVersion?: 'latest' | 'refuse';
-  /** Status of a task in progress. 4 and 5 are undocumented. */
+  /** Status code of a task in progress. The codes 4 and 5 are undocumented. */
   readonly progressingStatus?: number;
-  /** Outcomes of upgrades. The remaining share succeeds. */
+  /** Outcomes of upgrades, each with its share. The remaining upgrades succeed. */
   readonly outcomes?: readonly OutcomeScenario[];
 }
 

@@ -23,7 +23,7 @@ export interface AccessKey {
   readonly accessId: string;
   readonly accessKey: string;
   readonly forbidden: boolean | readonly Operation[];
-  /** Names of the groups that the user may see. All if undefined. */
+  /** Names of the groups of collectors that the user may see. If undefined, the user sees all groups. */
   readonly groups: readonly string[] | undefined;
   /** Organisation whose search jobs are counted together. */
   readonly organisation: string;

@@ -53,7 +53,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Memory of a value in a set, without its characters. */
+/** Approximate memory of a value in a set, in bytes, without its characters. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {

@@ -5,7 +5,7 @@
  */
 import { QueryError } from './query-error.ts';
 
-/** Letters, digits and `_`, joined by single dots and hyphens. */
+/** Pattern of a name: letters, digits and `_`, joined by single dots and hyphens. */
 const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
 const wholeNumberForm = /\d+/y;
 const blankForm = /\s*/y;
@@ -101,7 +101,7 @@ export class Cursor {
   }
 }
 
-/** Returns whether a keyword may end before this character. */
+/** Returns whether a keyword can end at a position, given the character after it. */
 function endsWord(next: string | undefined): boolean {
   return next === undefined || /[\s()"|=<>,!]/.test(next);
 }

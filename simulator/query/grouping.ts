@@ -40,7 +40,7 @@ export class GroupedRows implements Aggregation {
   readonly #groupBytes: number;
   /** Indices of the groups by their identity (their keys as one text), in the order of their first row. */
   #indices = new Map<string, number>();
-  /** Keys of each group. Empty with a single key, which is the identity. */
+  /** Keys of each group. Empty for aggregations with a single key, because the identity of a group is then its key. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Bytes taken from the shared memory. */

@@ -7,7 +7,7 @@ import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
-/** Maximum number of fields of a message, and maximum depth. */
+/** Maximum number of fields of a message, and maximum depth of nested objects. */
 const maxJsonFields = 200;
 const deepestJsonField = 20;
 

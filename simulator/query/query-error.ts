@@ -25,7 +25,7 @@ export class QueryError extends LogfleetError {
   }
 }
 
-/** Returns `line:column`. Both count from 1; columns are UTF-16 units. */
+/** Returns an offset as `line:column`. Both count from 1, and columns are UTF-16 units. */
 function placeOf(text: string, offset: number): string {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf('\n') + 1;

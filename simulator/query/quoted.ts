@@ -1,4 +1,4 @@
-/** Texts in double quotes, and quoted names such as `%"user id"`. */
+/** Reads texts in double quotes, and quoted names such as `%"user id"`. */
 import type { Cursor } from './cursor.ts';
 import { withoutWildcards } from './wildcard.ts';
 

@@ -173,7 +173,7 @@ export class RowStage {
     this.#add(regexStep(field, expression, noDrop));
   }
 
-  /** Parses the source field. Returns its lower-case name. */
+  /** Parses the field from which an operator reads. Returns its lower-case name. */
   #parseSource(cursor: Cursor): string {
     if (!cursor.takeKeyword('field')) return '_raw';
     cursor.expect('=');

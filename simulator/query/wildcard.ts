@@ -18,7 +18,7 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the text of a pattern in which `*` is a plain character. */
+/** Returns the text of a pattern in which each `*` stands for itself. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }

@@ -23,7 +23,7 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class Histogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start of the current bucket, a multiple of the width. */
+  /** Start of the current bucket. It is a multiple of the width. */
   #startMs: number;
   /** Number of messages in all complete buckets. */
   #counted = 0;

@@ -4,7 +4,7 @@
  */
 
 const mask = 2n ** 64n - 1n;
-/** A factor. It is odd, so that the multiplication can be inverted. */
+/** Factor between the counter and the number in the id. It is odd, so that the multiplication can be inverted. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 
@@ -21,7 +21,7 @@ export function jobNumberOf(id: string, seed: number): number | undefined {
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns an offset that hides the factor in the first ids. */
+/** Returns an offset that is added to the counter, because the first ids would otherwise show the factor. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

@@ -18,7 +18,7 @@ export interface LogScenario {
   readonly seed?: number;
   readonly from?: MomentScenario;
   readonly to?: MomentScenario;
-  /** Total number of messages, or number for each second. */
+  /** Total number of messages (`messages`), or number for each second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
   /** Milliseconds with an exact number of messages. */

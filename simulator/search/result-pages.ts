@@ -51,7 +51,7 @@ export interface RecordPageRequest {
   readonly limit: number;
   /** Whether computed figures are wrong. */
   readonly isWrong: boolean;
-  /** Whether large computed figures are written as `1.788E12`. */
+  /** Whether large computed numbers are written with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
 }
 

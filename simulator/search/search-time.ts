@@ -17,7 +17,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Date-times that the service does not read, with the reasons. */
+/** Patterns of date-times that the service refuses, with the reasons. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
@@ -37,7 +37,7 @@ export function readTime(value: unknown): WrittenTime {
   }
 }
 
-/** Returns ms since the epoch. Only local times need `zone`. */
+/** Converts a time of a request to ms since the epoch. Only local times need `zone`. */
 export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');

@@ -151,6 +151,6 @@ export interface UpgradeTask {
   readonly endMessage: string;
   /** End of the task as in its status. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
-  /** Time at which the collector finished, whatever the task's status. */
+  /** Time at which the upgrade ended on the collector, whatever the status of the task. */
   collectorEndMs: number | undefined;
 }

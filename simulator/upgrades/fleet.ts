@@ -22,7 +22,7 @@ export class Fleet {
   /** Properties of collectors by their JSON. Equal properties are one object, which makes comparisons cheap. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
-  /** Times of all changes that lists can show, ascending. */
+  /** Times of all changes of the fleet that lists can show, ascending. */
   readonly #changesMs: number[] = [];
 
   constructor(firstId: bigint) {

@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Effort of skipping a message that may belong to another batch. */
+/** Effort of skipping a message whose receipt may belong to another batch of the order. */
 const unitsPerCandidate = 0.002;
 
 /** Returns the ranks of a range, latest receipt first. Messages of one millisecond are ordered by rank. */

@@ -172,7 +172,7 @@ export class TemplateFinder implements Finder {
       return true;
     };
     const { begin, doubtful, end } = this.#within.ranks(step);
-    // Messages from this rank on are not in the former period.
+    // The messages from this rank on were not in the period before this step.
     const fresh = Math.min(end, this.#within.ranks(former).end);
     const afterFresh = Math.max(fresh, doubtful);
     if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, tell);

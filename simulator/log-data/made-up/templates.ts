@@ -105,7 +105,7 @@ function template(
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
   const madeOf = (rawBytes: number) =>
     made(body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed)));
-  // Escapes lengthen the JSON. The first attempt shows by how much.
+  // Escapes make the JSON longer than the text. The first attempt shows by how much.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (madeOf(rawBytes).whole.bytes.length - aroundBytes);
   for (;;) {

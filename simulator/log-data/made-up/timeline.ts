@@ -136,7 +136,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Rounding may have chosen a neighbour of the block.
+    // Rounding may have led to the block before or after the right one.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);

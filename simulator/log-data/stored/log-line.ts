@@ -7,9 +7,9 @@ import { type Member, scanObject } from './json-members.ts';
 
 export interface LogLine {
   readonly messageTimeMs: number;
-  /** Receipt time. The message time if the line has none. */
+  /** Time of receipt by the service. Equal to the message time if the line has no receipt time. */
   readonly receiptTimeMs: number;
-  /** Values of the fields of 2.5 by their names there, with `_raw`. */
+  /** Values of the fields of 2.5, including `_raw`, by their names in 2.5. */
   readonly given: ReadonlyMap<string, string>;
   /** Values of all other fields by name. */
   readonly others: ReadonlyMap<string, string>;
