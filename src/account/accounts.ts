@@ -65,7 +65,7 @@ interface Shared {
 }
 
 /** State of one Secret. */
-interface Entry {
+interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
@@ -78,7 +78,7 @@ export class Accounts {
   readonly #options: AccountsOptions;
   /** Reads Secrets, and waits for changes of them. */
   readonly secrets: AwaitedSecrets;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
   /** Credentials no longer in use that still finish their requests. Search jobs can take hours. */
   readonly #retiring = new Set<Shared>();
@@ -132,14 +132,14 @@ export class Accounts {
     await Promise.all(all.map(({ connection }) => connection.close()));
   }
 
-  #entry(key: ResourceKey, nowMs: number): Entry {
+  #entry(key: ResourceKey, nowMs: number): SecretEntry {
     const name = keyText(key);
     const known = this.#entries.get(name);
     if (known) {
       known.usedAtMs = nowMs;
       return known;
     }
-    const entry: Entry = {
+    const entry: SecretEntry = {
       shared: undefined,
       readAtMs: nowMs,
       usedAtMs: nowMs,
@@ -150,20 +150,20 @@ export class Accounts {
     return entry;
   }
 
-  #fresh(entry: Entry, nowMs: number): Shared | undefined {
+  #fresh(entry: SecretEntry, nowMs: number): Shared | undefined {
     const young = nowMs - entry.readAtMs < secretMaxAgeMs;
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
   /** Concurrent callers share one read. */
-  #read(key: ResourceKey, entry: Entry): Promise<Shared> {
+  #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
     });
     return entry.reading;
   }
 
-  async #readNow(key: ResourceKey, entry: Entry): Promise<Shared> {
+  async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
     // Cleared before decoding, so that credentials which the Secret no longer contains are not used.

@@ -15,7 +15,7 @@ import { keyText } from '../base/key-text.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host/host.ts';
 
-export type SecretMembers = ReadonlyMap<string, SecretText> | undefined;
+export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
 /** Time in ms for which a read serves later callers, and interval between the reads of an awaited Secret. */
 const freshMs = 5_000;
@@ -23,7 +23,7 @@ const shortestDelayMs = 50;
 
 interface Read {
   readonly sentAtMs: number;
-  readonly members: Promise<SecretMembers>;
+  readonly members: Promise<SecretContent>;
 }
 
 interface Awaited {
@@ -32,7 +32,7 @@ interface Awaited {
   dueMs: number;
 }
 
-interface Waiter {
+interface SecretWaiter {
   readonly secrets: readonly string[];
   readonly wake: () => void;
 }
@@ -49,7 +49,7 @@ export class AwaitedSecrets {
   readonly #digests = new Map<string, string>();
   /** Awaited Secrets, ordered by the time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
-  readonly #waiters = new Map<string, Waiter>();
+  readonly #waiters = new Map<string, SecretWaiter>();
   #changes = 0;
   #timer: Timer | undefined;
   #isReading = false;
@@ -68,7 +68,7 @@ export class AwaitedSecrets {
    * Returns the members of a Secret, or undefined if it does not exist. Rejects with the error of the read. Uses only reads sent
    * after `sentAfterMs` (monotonic).
    */
-  get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretMembers> {
+  get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
     const known = this.#reads.get(keyText(key));
     if (known && known.sentAtMs > sentAfterMs && nowMs - known.sentAtMs < freshMs) return known.members;
@@ -123,7 +123,7 @@ export class AwaitedSecrets {
     this.leaveAll();
   }
 
-  #read(key: ResourceKey, sentAtMs: number): Promise<SecretMembers> {
+  #read(key: ResourceKey, sentAtMs: number): Promise<SecretContent> {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
@@ -212,7 +212,7 @@ function needsPerson(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.handling.kind === 'stall';
 }
 
-function digestOf(members: SecretMembers): string {
+function digestOf(members: SecretContent): string {
   if (!members) return 'missing';
   const texts = [...members].map(([name, text]) => [name, text.reveal()]).sort();
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex');

@@ -5,7 +5,7 @@
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
-import { type Member, requiredMembers } from './credential-rules.ts';
+import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
@@ -19,7 +19,7 @@ export const variables = {
   accessId: 'LOGFLEET_ACCESS_ID',
   accessKey: 'LOGFLEET_ACCESS_KEY',
   'ca.crt': 'LOGFLEET_CA_FILE',
-} as const satisfies { readonly [M in Member]?: string };
+} as const satisfies { readonly [M in CredentialMember]?: string };
 
 const variableNames: SettingNames = {
   address: variables.baseURL,
@@ -35,7 +35,7 @@ export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
 }
 
 /** Name of a member, as the beginning of a sentence. */
-export function nameOf({ kind, key }: CredentialPlace, member: Member): string {
+export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;
   return Object.hasOwn(variables, member) ? variables[member as keyof typeof variables] : member;

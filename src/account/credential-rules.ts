@@ -51,7 +51,7 @@ export const memberRules = {
     number(text, 'a whole number from 1 to 10', (found) => Number.isInteger(found) && found >= 1),
 } satisfies { readonly [member: string]: Rule<unknown> };
 
-export type Member = keyof typeof memberRules;
+export type CredentialMember = keyof typeof memberRules;
 
 const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 

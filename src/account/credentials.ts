@@ -7,7 +7,7 @@ import { LogfleetError } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ServiceAddress } from '../service/requests/service-address.ts';
 import { type CredentialPlace, nameOf, renderAbsent, renderIncomplete } from './credential-place.ts';
-import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
+import { type CredentialMember, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
 export interface Credentials {
   readonly address: ServiceAddress;
@@ -37,7 +37,7 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 type Members = ReadonlyMap<string, SecretText>;
 
 /** Trims the text, since files and Secrets made from files often end in a newline. */
-function textOf(members: Members, name: Member): string | undefined {
+function textOf(members: Members, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
@@ -46,7 +46,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
   if (missing.length > 0) throw secretError('SecretIncomplete', renderIncomplete(place, missing));
-  const read = <T>(name: Member, rule: Rule<T>): T | undefined => {
+  const read = <T>(name: CredentialMember, rule: Rule<T>): T | undefined => {
     const text = textOf(members, name);
     if (text === undefined) return undefined;
     const parsed = rule(text);

@@ -6,7 +6,7 @@ import { error, explained, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';
 import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
-import { type Member, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
+import { type CredentialMember, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
 const examples: { readonly [M in (typeof requiredMembers)[number]]: string } = {
   baseURL: 'https://api.example.com/api',
@@ -23,7 +23,7 @@ export function checkCredentialsSecret(secret: object): readonly Finding[] {
 }
 
 function* checkMember(name: string, text: string, path: JsonPath): Generator<Finding> {
-  const rule: Rule<unknown> = memberRules[name as Member];
+  const rule: Rule<unknown> = memberRules[name as CredentialMember];
   const parsed = rule(text);
   if (parsed.kind === 'problem') yield error(path, 'Invalid', ...explained(parsed.problem));
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);

@@ -39,14 +39,14 @@ export function evaluateRules(
   return violations;
 }
 
-interface Place {
+interface ValuePlace {
   readonly schema: StructuralSchema;
   readonly value: unknown;
   readonly previous: unknown;
   readonly path: JsonPath;
 }
 
-function visit(place: Place, examine: (place: Place) => void): void {
+function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   const { schema, value, previous, path } = place;
   if (value === undefined || value === null) return;
   examine(place);
@@ -95,7 +95,7 @@ const environment = new Environment()
 const programs = new Map<string, ParseResult>();
 const namesOldSelf = /\boldSelf\b/;
 
-function holds({ rule }: ValidationRule, { schema, value, previous }: Place): boolean {
+function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace): boolean {
   if (namesOldSelf.test(rule) && previous === undefined) return true;
   let program = programs.get(rule);
   if (program === undefined) {

@@ -47,8 +47,16 @@ export interface ControllerOptions {
   readonly backoff?: BackoffSettings;
 }
 
-/** Outcome of a reconcile, as label of the metrics. `aborted`: the reconcile was told to stop, and its result does not count. */
-export type Outcome = 'settled' | 'requeue_after' | 'backoff' | 'retry_after' | 'wait' | 'stall' | 'bug' | 'aborted';
+/** Outcome of a reconcile, as label of the metrics. `aborted`: the reconcile was aborted, and its result does not count. */
+export type ReconcileOutcome =
+  | 'settled'
+  | 'requeue_after'
+  | 'backoff'
+  | 'retry_after'
+  | 'wait'
+  | 'stall'
+  | 'bug'
+  | 'aborted';
 
 export class Controller {
   readonly #options: ControllerOptions;
@@ -201,7 +209,7 @@ export class Controller {
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     try {
       const result = await this.#options.reconciler.reconcile(parseKey(key), signal);
       return signal.aborted ? this.#takeBack(key) : this.#followResult(key, result);
@@ -211,12 +219,12 @@ export class Controller {
   }
 
   /** An aborted reconcile has no result. Its key stays queued for the next term. */
-  #takeBack(key: string): Outcome {
+  #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';
   }
 
-  #followResult(key: string, result: Result): Outcome {
+  #followResult(key: string, result: Result): ReconcileOutcome {
     this.#queue.forget(key);
     switch (result.kind) {
       case 'settled':
@@ -231,7 +239,7 @@ export class Controller {
     }
   }
 
-  #followError(key: string, error: LogfleetError): Outcome {
+  #followError(key: string, error: LogfleetError): ReconcileOutcome {
     const { handling } = error;
     this.#markSettled(key, handling.kind === 'stall');
     switch (handling.kind) {

@@ -17,7 +17,7 @@ export const maxShown = 200;
 
 /** States from least to most urgent. */
 const ranks = [['Ready', 'Unknown'], ['NotReady'], ['Reconciling'], ['Outage'], ['Stalled']] as const;
-type State = (typeof ranks)[number][number];
+type ResourceState = (typeof ranks)[number][number];
 
 const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
@@ -30,9 +30,9 @@ export interface StateSeriesOptions {
   readonly onHidden: (key: ResourceKey) => void;
 }
 
-interface Entry {
+interface SeriesEntry {
   readonly key: ResourceKey;
-  readonly state: State;
+  readonly state: ResourceState;
   readonly reason: string;
   readonly rank: number;
 }
@@ -42,7 +42,7 @@ export class StateSeries {
   readonly #gauge: Gauge;
   readonly #totals: Gauge;
   /** States by `namespace/name`. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, SeriesEntry>();
   /** Number of resources by state and reason. */
   readonly #counts = new Map<string, number>();
   /** Resources with and without separate series, by rank. */
@@ -99,12 +99,12 @@ export class StateSeries {
     for (const { key } of [...this.#entries.values()]) this.forget(key);
   }
 
-  #isShown(entry: Entry | undefined, text: string): boolean {
+  #isShown(entry: SeriesEntry | undefined, text: string): boolean {
     return entry !== undefined && (this.#shown[entry.rank]?.has(text) ?? false);
   }
 
   /** A resource keeps its separate series unless a more urgent resource has none. */
-  #move(text: string, before: Entry, entry: Entry): void {
+  #move(text: string, before: SeriesEntry, entry: SeriesEntry): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);
     this.#show(text, entry);
@@ -115,7 +115,7 @@ export class StateSeries {
     this.#fill();
   }
 
-  #place(text: string, before: Entry | undefined, entry: Entry): void {
+  #place(text: string, before: SeriesEntry | undefined, entry: SeriesEntry): void {
     if (before) this.#hidden[before.rank]?.delete(text);
     this.#hidden[entry.rank]?.add(text);
     if (this.#shownCount() >= maxShown) this.#evictBelow(entry.rank);
@@ -142,12 +142,12 @@ export class StateSeries {
     }
   }
 
-  #show(text: string, entry: Entry): void {
+  #show(text: string, entry: SeriesEntry): void {
     this.#shown[entry.rank]?.add(text);
     this.#gauge.set(this.#labelsOf(entry), 1);
   }
 
-  #hide(text: string, entry: Entry): void {
+  #hide(text: string, entry: SeriesEntry): void {
     this.#shown[entry.rank]?.delete(text);
     this.#gauge.remove(this.#labelsOf(entry));
     this.#options.onHidden(entry.key);
@@ -157,7 +157,7 @@ export class StateSeries {
     return this.#shown.reduce((sum, { size }) => sum + size, 0);
   }
 
-  #count({ state, reason }: Entry, by: number): void {
+  #count({ state, reason }: SeriesEntry, by: number): void {
     const labels = { state, reason };
     const text = `${state} ${reason}`;
     const count = (this.#counts.get(text) ?? 0) + by;
@@ -166,12 +166,12 @@ export class StateSeries {
     else this.#totals.remove(labels);
   }
 
-  #labelsOf({ key: { namespace, name }, state, reason }: Entry): Labels {
+  #labelsOf({ key: { namespace, name }, state, reason }: SeriesEntry): Labels {
     return { namespace, [this.#options.kind]: name, state, reason };
   }
 }
 
-function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): State {
+function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): ResourceState {
   const holds = (type: 'Stalled' | 'Outage' | 'Reconciling') => findCondition(conditions, type)?.status === 'True';
   if (holds('Stalled')) return 'Stalled';
   if (holds('Outage')) return 'Outage';

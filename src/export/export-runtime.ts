@@ -18,8 +18,8 @@ import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
-import { StatusPublisher } from '../controller/status-publisher.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
+import { StatusWriter } from '../controller/status-writer.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Writer } from '../destination/writer.ts';
@@ -73,7 +73,7 @@ export class ExportRuntime {
   readonly uid: string;
   readonly #options: ExportRuntimeOptions;
   readonly #destination: DestinationChoice;
-  readonly #publisher: StatusPublisher<'SearchExport'>;
+  readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
   #begun: Begun | undefined;
@@ -105,7 +105,7 @@ export class ExportRuntime {
     this.#options = options;
     this.#handledRequest = resource.status?.lastHandledReconcileAt;
     this.#destination = new DestinationChoice({ ...options, ...settings, secrets: options.accounts.secrets });
-    this.#publisher = new StatusPublisher({
+    this.#publisher = new StatusWriter({
       rules: { kind: 'SearchExport', verdicts: verdictsOf },
       ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
       owner: { kind: 'SearchExport', namespace, name, uid },

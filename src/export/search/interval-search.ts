@@ -19,7 +19,7 @@ import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { type CommitOutcome, type CommitRecord, commit } from '../../destination/commit-record.ts';
-import type { Histogram, JobProgress } from '../../service/jobs/job-gathering.ts';
+import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { countInterval } from './aggregation.ts';
 import { searchDense } from './dense-millisecond.ts';
@@ -130,7 +130,7 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /** Distribution over time of the rows that the job found; undefined before it has found any. */
-  histogram(): Histogram | undefined {
+  histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
 

@@ -3,7 +3,7 @@
  * costs a job; the reverse loses rows. Every possible sign of a cut therefore counts.
  */
 
-import type { Histogram, JobProgress } from '../../service/jobs/job-gathering.ts';
+import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
 /** Sign of a cut search, the most certain first. */
 export type CutSign =
@@ -92,7 +92,7 @@ function bisected({ fromMs, toMs }: Interval): Cut {
  * contains no such part.
  */
 export function wholeBuckets(
-  histogram: Histogram,
+  histogram: MessageHistogram,
   { fromMs, toMs }: Interval,
 ): { readonly atMs: number; readonly rows: number } | undefined {
   const [oldest, ...newer] = histogram.buckets.filter(({ count }) => count > 0);

@@ -6,7 +6,7 @@
  * that it overlaps.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
-import type { Histogram } from '../../service/jobs/job-gathering.ts';
+import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { Interval } from '../search/message-limit.ts';
 
 /** Rows of `[fromMs, toMs)`. */
@@ -28,7 +28,7 @@ export class RowHistogram {
   }
 
   /** Takes over the histogram of the job behind a record. */
-  learn(record: CommitRecord, found: Histogram | undefined): void {
+  learn(record: CommitRecord, found: MessageHistogram | undefined): void {
     const spans = found && spansOf(record, found);
     if (spans) this.#fine.set(recordKey(record), this.#spread(spans));
   }
@@ -92,7 +92,10 @@ function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
 }
 
 /** Spans of a record by its histogram; undefined if the histogram does not match the written rows. */
-function spansOf({ fromMs, toMs, written }: CommitRecord, { buckets }: Histogram): readonly RowSpan[] | undefined {
+function spansOf(
+  { fromMs, toMs, written }: CommitRecord,
+  { buckets }: MessageHistogram,
+): readonly RowSpan[] | undefined {
   // A bucket may extend beyond the record's end.
   const spans = buckets
     .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)

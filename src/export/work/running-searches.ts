@@ -6,7 +6,7 @@
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
-import type { Histogram } from '../../service/jobs/job-gathering.ts';
+import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { Interval } from '../search/message-limit.ts';
 import type {
   JobView,
@@ -29,7 +29,7 @@ export interface Search extends RunningSearch {
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
   /** Distribution over time of the rows that the job found. */
-  histogram(): Histogram | undefined;
+  histogram(): MessageHistogram | undefined;
   stop(reason: StopReason): void;
   endAsCut(): void;
 }

@@ -9,8 +9,8 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../controller/health.ts';
-import { StatusPublisher as KindPublisher } from '../../controller/status-publisher.ts';
 import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { StatusWriter } from '../../controller/status-writer.ts';
 import type { Host, OwnerRef } from '../../host/host.ts';
 import type { PolicySettings } from '../settings.ts';
 import { describeVerdictAlone, type Essentials } from './describe.ts';
@@ -31,12 +31,12 @@ const leastShiftShare = 0.1;
 
 export class StatusPublisher {
   readonly #clock: Clock;
-  readonly #publisher: KindPublisher<'CollectorVersionPolicy'>;
+  readonly #publisher: StatusWriter<'CollectorVersionPolicy'>;
 
   constructor({ settings, ...options }: StatusPublisherOptions) {
     this.#clock = options.clock;
     const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
-    this.#publisher = new KindPublisher({ ...options, rules, intervalMs: settings.statusIntervalMs });
+    this.#publisher = new StatusWriter({ ...options, rules, intervalMs: settings.statusIntervalMs });
   }
 
   /** Whether figures wait to be written. */

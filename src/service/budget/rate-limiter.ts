@@ -14,7 +14,7 @@
  * Invariant: a reservation that is not yet started counts as starting now.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
-import type { Pace, RatePace } from './rate-pace.ts';
+import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
 /** One reserved or started request. Only `RateLimiter` reads and changes it. */
@@ -175,7 +175,7 @@ export class RateLimiter {
   }
 
   /** Time at which fewer requests count than the pace allows in a period. */
-  #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: Pace, nowMs: number): number {
+  #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
     if (excess < 0) return nowMs;

@@ -12,7 +12,7 @@ const stepFactor = 0.25;
 const paceStepMs = 10_000;
 
 /** At most `starts` requests in any `periodMs`. */
-export interface Pace {
+export interface RequestPace {
   readonly starts: number;
   readonly periodMs: number;
 }
@@ -21,7 +21,7 @@ export interface Pace {
  * Converts a rate to whole requests per period. From 1 per second on the rate is rounded down, since 2.5 would otherwise allow a
  * second with 3 requests, and the shares of one rate would exceed it. A lower rate is one request in a longer period.
  */
-export function paceOf(requestsPerSecond: number): Pace {
+export function paceOf(requestsPerSecond: number): RequestPace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
   return { starts: 1, periodMs: 1000 / requestsPerSecond };
 }
@@ -37,12 +37,12 @@ export class RatePace {
   }
 
   /** Pace of the whole share, without reductions. */
-  get whole(): Pace {
+  get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
 
   /** Current pace. */
-  current(nowMs: number): Pace {
+  current(nowMs: number): RequestPace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 

@@ -76,7 +76,7 @@ export class BudgetFullError extends LogfleetError {
 }
 
 /** Next request of a class: the key whose turn it is, and the delay of the class. */
-interface Candidate extends ClassHead {
+interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
 
@@ -278,7 +278,7 @@ export class RequestBudget {
     return undefined;
   }
 
-  #candidates(nowMs: number): readonly Candidate[] {
+  #candidates(nowMs: number): readonly NextRequest[] {
     return requestClasses.flatMap((requestClass) => this.#candidate(requestClass, nowMs) ?? []);
   }
 
@@ -286,7 +286,7 @@ export class RequestBudget {
    * Next request of a class over all keys with a free slot: the keep-alive that is due first, or the key that was served longest
    * ago.
    */
-  #candidate(requestClass: RequestClass, nowMs: number): Candidate | undefined {
+  #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
     let dueMs = Number.POSITIVE_INFINITY;
     for (const queue of this.#queued) {

@@ -140,7 +140,7 @@ export class JobGathering {
     };
   }
 
-  histogram(): Histogram {
+  histogram(): MessageHistogram {
     return this.#histogram.read(this.#progress.messageCount);
   }
 }
@@ -161,7 +161,7 @@ function isIdle(state: JobState): boolean {
 /** Maximum number of buckets. Further ones are dropped, and the histogram then does not add up. */
 const maxBuckets = 20_000;
 
-export interface Histogram {
+export interface MessageHistogram {
   /** Ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
@@ -169,7 +169,7 @@ export interface Histogram {
   readonly addsUp: boolean;
 }
 
-interface Tally {
+interface BucketTally {
   readonly startMs: number;
   readonly lengthMs: number;
   together: number;
@@ -178,7 +178,7 @@ interface Tally {
 
 export class JobHistogram {
   /** Tallies by start and length, since the service may change the bucket size at any time. */
-  readonly #tallies = new Map<string, Tally>();
+  readonly #tallies = new Map<string, BucketTally>();
   #reachedMs: number | undefined;
 
   /** Start of the oldest bucket so far. A job works backwards from its end (2.3). */
@@ -191,7 +191,7 @@ export class JobHistogram {
   }
 
   /** Returns the interpretation whose total equals `messageCount`, or else the closer one. */
-  read(messageCount: number): Histogram {
+  read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);
     const isTogether = Math.abs(together - messageCount) < Math.abs(largest - messageCount);
@@ -217,7 +217,7 @@ export class JobHistogram {
     }
   }
 
-  #sum(of: (tally: Tally) => number): number {
+  #sum(of: (tally: BucketTally) => number): number {
     let sum = 0;
     for (const tally of this.#tallies.values()) sum += of(tally);
     return sum;

@@ -30,7 +30,7 @@ import {
   silencedError,
   uncountedError,
 } from './job-end.ts';
-import type { Histogram } from './job-gathering.ts';
+import type { MessageHistogram } from './job-gathering.ts';
 import { JobGathering, type JobProgress } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
 import { readPages } from './page-reading.ts';
@@ -152,7 +152,7 @@ export class SearchJob {
   }
 
   /** Histogram of the messages found so far. */
-  histogram(): Histogram {
+  histogram(): MessageHistogram {
     return this.#gathering.histogram();
   }
 

@@ -28,7 +28,7 @@ export interface PageLimits {
 }
 
 /** Position of the next token: inside a structure, or as the value of a member. */
-type Place =
+type PagePosition =
   | 'start'
   | 'page'
   | 'warning'
@@ -53,7 +53,7 @@ export class PageContent {
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
-  #place: Place = 'start';
+  #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` of the beginning of the row, or of the value of `fields`. */
   #start = 0;

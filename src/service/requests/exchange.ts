@@ -57,7 +57,7 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly userAgent: string;
 }
 
-interface Answered<T> {
+interface SentAnswer<T> {
   readonly kind: 'response';
   readonly response: TransportResponse;
   readonly sentAtMs: number;
@@ -68,7 +68,7 @@ interface Answered<T> {
 }
 
 /** Result of one write: an answer of any status, or the failure. */
-type Attempt<T> = Answered<T> | { readonly kind: 'failure'; readonly failure: Failure };
+type SendResult<T> = SentAnswer<T> | { readonly kind: 'failure'; readonly failure: Failure };
 
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -181,7 +181,7 @@ export class Exchange {
     call: Call,
     reading: Reading<T>,
     url: URL,
-    attempt: Answered<T> & { readonly isAstray: boolean },
+    attempt: SentAnswer<T> & { readonly isAstray: boolean },
   ): Reply<T> {
     const { response, sentAtMs, cookie, isAstray } = attempt;
     const { status, body } = response;
@@ -217,7 +217,7 @@ export class Exchange {
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
 
-  async #attempt<T>(call: Call, url: URL, reading: Reading<T>): Promise<Attempt<T>> {
+  async #attempt<T>(call: Call, url: URL, reading: Reading<T>): Promise<SendResult<T>> {
     const { transport, budget, clock } = this.#options;
     const info = operations[call.operation];
     let slot: Slot;
@@ -242,7 +242,7 @@ export class Exchange {
     return { origin, probe: () => this.#options.transport.probe(origin) };
   }
 
-  async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<Attempt<T>> {
+  async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<SendResult<T>> {
     const { transport, clock } = this.#options;
     const { deadlineMs, poll } = operations[call.operation];
     let sentAtMs: number | undefined;
@@ -380,7 +380,7 @@ function anyOf(first: AbortSignal | undefined, second: AbortSignal | undefined):
   return first && second ? AbortSignal.any([first, second]) : (first ?? second);
 }
 
-function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream }: Answered<T>): Reply<T> {
+function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream }: SentAnswer<T>): Reply<T> {
   try {
     const dateMs = parseHttpDate(response.headers.get('date'));
     const taken = stream?.end();

@@ -89,7 +89,7 @@ export interface Treatment {
 }
 
 /** Treatment of an outcome, with exceptions for some operations. */
-type Row = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
+type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
@@ -113,7 +113,7 @@ const queryRefused = { ...needsPerson, reason: 'QueryRefused' } as const;
 const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { effect: 'none', handling: 'backoff', again: 0, reason: 'JobLost' } as const;
 
-const rows: { readonly [O in Outcome]: Row } = {
+const rows: { readonly [O in Outcome]: TreatmentRow } = {
   nameNotFound: { ...nothingSent, reason: 'ServiceUnreachable' },
   refused: { ...nothingSent, reason: 'ServiceUnreachable' },
   notReachable: { ...nothingSent, reason: 'ServiceUnreachable' },
@@ -178,8 +178,8 @@ const rows: { readonly [O in Outcome]: Row } = {
 };
 
 /** The same row for several outcomes. */
-function rowsOf<O extends Outcome>(outcomes: readonly O[], row: Row): Record<O, Row> {
-  return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, Row>;
+function rowsOf<O extends Outcome>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
+  return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
 
 export const outcomes = Object.keys(rows) as readonly Outcome[];

@@ -1,7 +1,7 @@
 /** A service with a few rows and every way in which a search is cut or fails, as plain data: the content of a finished job. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
-import type { Histogram } from '../../../src/service/jobs/job-gathering.ts';
+import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
 import type { JobState } from '../../../src/service/jobs/search-service.ts';
 
 export interface ToyRow {
@@ -29,7 +29,7 @@ export interface ToyJob {
   readonly messageCount: number;
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
-  readonly histogram: Histogram;
+  readonly histogram: MessageHistogram;
   /** Rows of its pages in order, at the first reading and at later ones. */
   readonly firstReading: { readonly rows: readonly ToyRow[]; readonly isEarly: boolean };
   readonly rows: readonly ToyRow[];
@@ -91,7 +91,7 @@ function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => bo
   return { rows, isEarly: false };
 }
 
-function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: number): Histogram {
+function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: number): MessageHistogram {
   const counts = new Map<number, number>();
   for (const { messageTimeMs } of rows) {
     const startMs = Math.floor(messageTimeMs / lengthMs) * lengthMs;

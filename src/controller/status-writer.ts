@@ -22,7 +22,7 @@ export interface StatusRules<K extends KindName> {
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
-export interface StatusPublisherOptions<K extends KindName> {
+export interface StatusWriterOptions<K extends KindName> {
   readonly rules: StatusRules<K>;
   readonly host: Host;
   readonly clock: Clock;
@@ -39,13 +39,13 @@ interface Written<K extends KindName> {
   readonly versions: readonly string[];
 }
 
-export class StatusPublisher<K extends KindName> {
-  readonly #options: StatusPublisherOptions<K>;
+export class StatusWriter<K extends KindName> {
+  readonly #options: StatusWriterOptions<K>;
   #written: Written<K> | undefined;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
 
-  constructor(options: StatusPublisherOptions<K>) {
+  constructor(options: StatusWriterOptions<K>) {
     this.#options = options;
   }
 
