@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
 import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
-import { coverageOf } from '../../src/destination/coverage.ts';
+import { type Coverage, coverageOf } from '../../src/destination/coverage.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { dataFileName, ExportLayout } from '../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
@@ -55,26 +55,32 @@ export async function runSmallExport(
   const ours = { boundariesMs: [startMs, startMs + 30 * minuteMs, identity.toMs] };
   const plan = await settlePlan(destination, layout, ours);
   await at('planned');
-  for (;;) {
+  for (let isComplete = false; !isComplete; ) {
     const coverage = coverageOf(plan, await readRecords(destination, layout));
     const [segment] = coverage.remaining;
-    if (segment) {
-      await exportInterval(destination, writer, at, segment).catch(unlessItMayPass);
-      continue;
-    }
-    await at('covered');
-    await destination.abortLeftovers(layout.folder, 'all');
-    await removeStrays(destination, layout, coverage, await listFiles(destination, layout));
-    await at('tidied');
-    await writeManifest(destination, layout, manifestOf(identity, coverage));
-    await at('done');
-    return;
+    const step = segment ? exportInterval(destination, writer, at, segment) : complete(destination, at, coverage);
+    isComplete = await step.catch(unlessItMayPass);
   }
+  await at('done');
 }
 
-/** Another process covered everything and aborted this upload meanwhile. */
-function unlessItMayPass(error: unknown): void {
+async function complete(
+  destination: Destination,
+  at: (boundary: Boundary) => Promise<void>,
+  coverage: Coverage,
+): Promise<true> {
+  await at('covered');
+  await destination.abortLeftovers(layout.folder, 'all');
+  await removeStrays(destination, layout, coverage, await listFiles(destination, layout));
+  await at('tidied');
+  await writeManifest(destination, layout, manifestOf(identity, coverage));
+  return true;
+}
+
+/** Allows a retry after another process, which covered everything, has removed the unfinished file of this process. */
+function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
+  return false;
 }
 
 async function exportInterval(
@@ -82,7 +88,7 @@ async function exportInterval(
   writer: Writer,
   at: (boundary: Boundary) => Promise<void>,
   { index, fromMs: segmentFromMs, toMs }: Segment,
-): Promise<void> {
+): Promise<false> {
   const fromMs = Math.max(segmentFromMs, toMs - 20 * minuteMs);
   const name = dataFileName({ segment: index, toMs, part: 1, writerToken: writer.newToken() }, identity.output);
   const content = Buffer.from(
@@ -105,4 +111,5 @@ async function exportInterval(
   const record: CommitRecord = { segment: index, fromMs, toMs, ...figures, count, files: [file] };
   await commit(destination, layout, record);
   await at('committed');
+  return false;
 }
