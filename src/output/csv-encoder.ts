@@ -172,8 +172,8 @@ function hasComma(bytes: Buffer, start: number, end: number): boolean {
 
 /**
  * Whether a spreadsheet treats the cell from `start` to `end` as a formula: cells that begin with = + - @, a tab or a line break, also
- * in full-width form, as listed by OWASP ("CSV Injection"). Logs contain untrusted text, and a formula in it would run with the rights
- * of the person who opens the file.
+ * in full-width form, as listed by OWASP ("CSV Injection"). Logs contain untrusted text, and its formulas would run with the rights of
+ * the reader.
  *
  * Numbers with a sign are not formulas. Ids are often negative, and an apostrophe would make them useless.
  */

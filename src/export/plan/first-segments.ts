@@ -1,6 +1,6 @@
 /**
  * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one search returns
- * below the message limit, and slightly less than a whole number of pages, so that no page is read for few rows.
+ * below the message limit, or slightly fewer: whole pages, so that no page is read for few rows.
  *
  * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps, whatever the counts are. A
  * wrong count costs at most a job: a segment above the limit is cut when it is searched (E4).

@@ -1,16 +1,17 @@
 /**
- * The search of one interval, from the creation of its job to the record that commits it: does what the verdict on it says (`search-verdict.ts`).
+ * The search of one interval, from the creation of its job to the commit record. `search-verdict.ts` judges the search, and this class does
+ * what the verdict requests.
  *
  * ```text
- * created ── searching ── judged ──┬─ read ──▶ judged      (early pages, too, while it searches: E7)
+ * created ── searching ── judged ──┬─ read ──▶ judged      (early pages are read while searching: E7)
  *                │                 ├─ count ─▶ judged      (by an aggregation: E6)
  *             cut short            ├─ commit ▶ committed, taken
  *                                  └─ again, narrowed, incomplete
  * ```
  *
- * Invariant: when `done` is fulfilled no job of it is alive and no part is being written, and what was staged and not committed is gone,
- * but for the files of a record of which it is not known whether it stands (E3). Leaves to others: what is searched when, and how
- * failures are waited out.
+ * Invariant: when `done` resolves, no job of the search is alive, no part is being written, and uncommitted files are removed. Files of a
+ * record that may exist are kept (E3). `export-decision.ts` decides what is searched next, and `export-delays.ts` delays searches after
+ * failures.
  */
 
 import { assert, unreachable } from '../../base/assert.ts';

@@ -4,7 +4,7 @@
  * A cut search has only part of its oldest millisecond (E4), which is known after the last row. Rows of the oldest millisecond are
  * therefore held until an older row comes. If the start of the counted rows is known before, as with whole buckets, no row is held.
  *
- * Not here: keeping held rows, and writing.
+ * `interval-rows.ts` keeps the held rows and writes.
  */
 import { assert } from '../../base/assert.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -107,7 +107,7 @@ export class RunTally {
     return this.#oldestMs;
   }
 
-  /** Leaves all rows before a time, none of which has been received. The caller writes the held rows. */
+  /** Leaves all rows before a time. No such row may have been received. The caller writes the held rows. */
   leaveBefore(beforeMs: number): void {
     assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
     this.#mayLeave = { beforeMs };

@@ -71,9 +71,9 @@ export class ServiceQuirks {
     this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
   }
 
-  /** Records the duration of a finished search, observed by its `looks`th status. */
-  took(searchMs: number, looks: number): void {
-    const isAsExpected = this.#searchMs !== undefined && looks <= 1;
+  /** Records the duration of a finished search, which its status number `statuses` showed. */
+  took(searchMs: number, statuses: number): void {
+    const isAsExpected = this.#searchMs !== undefined && statuses <= 1;
     this.#searchMs = isAsExpected ? soonerRatio * (this.#searchMs ?? searchMs) : searchMs;
   }
 

@@ -28,9 +28,9 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions of status still hold: they are about this text of the export, and nothing that was observed since refutes them.
- * @param found the verdict on what this process has observed
- * @param doneAtFirst how many intervals stood at the destination when this process had read it
+ * Whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that contradicts them.
+ * @param found the verdict by the observations of this process
+ * @param doneAtFirst number of intervals at the destination at the first reading by this process
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

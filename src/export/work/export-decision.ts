@@ -1,13 +1,13 @@
 /**
- * The pure decision function of a planned export. From records, running searches and limits, it decides which searches to start and stop,
- * what the export waits for, and how far it is.
+ * The pure decision function of a planned export. It decides which searches start and stop, what the
+ * export waits for, and how much is done. The input is the records, the running searches and the limits.
  *
  * Invariants:
- * - A segment has one search at a time. The search starts at the segment's end, or where the segment's last record starts (E3).
+ * - A segment has one search at a time. The search ends at the segment's end, or where the segment's last record starts (E3).
  * - Nothing newer than the settled part of time is searched (E11).
  * - Only records show what is done, so another process decides the same.
  *
- * Not here: judging searches (`search-verdict.ts`), the manifest, and the plan.
+ * `search-verdict.ts` judges searches, and `work-state.ts` decides when the plan and the manifest are written.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
