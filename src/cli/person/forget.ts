@@ -4,7 +4,7 @@
  */
 import { kinds } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { failure, type LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
@@ -30,10 +30,18 @@ export async function forgetCommand(
   const isMeant = ({ metadata }: ResourceRecord['resource']) =>
     metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
   const existing = [...view.resources(kind).list()].find(isMeant);
-  if (existing) throw stillThere(target, dir);
+  if (existing)
+    throw failure(
+      'wait',
+      'cli.nothingToDo',
+      `${target} has a manifest in ${dir}: delete the manifest before its state`,
+    );
   const parked = view.parked().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = parked;
-  if (!one) throw nothingParked(target, dir);
+  if (!one) {
+    const why = `it never had one, or it was discarded, at the latest after ${retentionDays} days`;
+    throw failure('wait', 'cli.nothingToDo', `${target} has no state in ${dir}: ${why}`);
+  }
   if (others.length > 0) throw new UsageError(`several namespaces have a parked ${target}; select one of them with -n`);
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
@@ -43,14 +51,4 @@ export async function forgetCommand(
     `${reference}: the state is discarded ${when}. A new manifest with this name starts without state.\n`,
   );
   return exitStatus.ok;
-}
-
-function stillThere(target: string, dir: string): LogfleetError {
-  const message = `${target} has a manifest in ${dir}: delete the manifest before its state`;
-  return failure('wait', 'cli.nothingToDo', message);
-}
-
-function nothingParked(target: string, dir: string): LogfleetError {
-  const message = `${target} has no state in ${dir}: it never had one, or it was discarded, at the latest after ${retentionDays} days`;
-  return failure('wait', 'cli.nothingToDo', message);
 }

@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
+import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { actOnPolicy, nothingToDo, renderInProgress } from './person-action.ts';
@@ -98,14 +99,15 @@ const stopReasons: readonly (string | undefined)[] = [
 /** True if the failure policy or a person has stopped the rollout. `Ready` can show another state first, such as a pause. */
 function isStopped(resource: CollectorVersionPolicy): boolean {
   const { rollout, stages = [] } = resource.status ?? {};
-  if (rollout?.stopped !== undefined || stopReasons.includes(readyReason(resource))) return true;
+  if (rollout?.stopped !== undefined || stopReasons.includes(conditionOf(resource.status, 'Ready')?.reason))
+    return true;
   return stages.some(({ state }) => state === 'Stopped');
 }
 
 /** True if a retry has an effect. Failed collectors can be missing from all lists of the status, and refused collectors count too. */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
-  const reason = readyReason(resource);
+  const reason = conditionOf(resource.status, 'Ready')?.reason;
   if (reason === reasons.collectorsFailed || reason === reasons.collectorsRefused) return true;
   if (status?.skippedReasons?.some(({ reason: why }) => refusals.includes(why.split(':', 1)[0]))) return true;
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
@@ -117,7 +119,7 @@ const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermi
 /** Clause about the end of a rollout that cannot be aborted any more. Undefined if it can be aborted. */
 function overBy(resource: CollectorVersionPolicy): string | undefined {
   if (resource.status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
-  switch (readyReason(resource)) {
+  switch (conditionOf(resource.status, 'Ready')?.reason) {
     case reasons.aborted:
       return 'is already aborted';
     case reasons.rolledBack:
@@ -125,8 +127,4 @@ function overBy(resource: CollectorVersionPolicy): string | undefined {
     default:
       return undefined;
   }
-}
-
-function readyReason({ status }: CollectorVersionPolicy): string | undefined {
-  return status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
 }

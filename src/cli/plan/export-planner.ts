@@ -4,6 +4,7 @@
  *
  * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
  */
+
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -18,6 +19,7 @@ import { type ExportTask, exportTask } from '../../export/search/export-task.ts'
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
+import { holds } from '../render/condition-lines.ts';
 
 interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
@@ -127,8 +129,7 @@ function timedOut(resource: SearchExport, timeoutMs: number): ExportOutlook {
 
 async function plan(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {
   const { accounts, clock, signal } = options;
-  const isComplete = resource.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True');
-  if (isComplete) return { kind: 'complete', resource };
+  if (holds(resource.status, 'Complete')) return { kind: 'complete', resource };
   const { namespace } = resource.metadata;
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
   const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);

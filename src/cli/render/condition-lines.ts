@@ -11,7 +11,7 @@ interface ShownCondition {
 
 /** Part of the status that every kind has. */
 export interface WithConditions {
-  readonly conditions?: readonly ShownCondition[];
+  readonly conditions?: readonly ShownCondition[] | undefined;
 }
 
 export function conditionOf(status: WithConditions | undefined, wanted: string): ShownCondition | undefined {

@@ -14,7 +14,7 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
 import { renderBar, renderCounts } from './bars.ts';
-import { renderBehind, renderConditions } from './condition-lines.ts';
+import { holds, renderBehind, renderConditions } from './condition-lines.ts';
 import { renderEnd } from './live-parts.ts';
 import type { NextSteps } from './next-steps.ts';
 import { explainUpdated, renderActions, renderStageState, renderWait, renderWindow } from './rollout-figures.ts';
@@ -92,8 +92,7 @@ function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: numb
   const rollout = status?.rollout;
   if (!rollout) return undefined;
   const begun = `${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago`;
-  const moves = status.conditions?.some((condition) => condition.type === 'Reconciling' && condition.status === 'True');
-  const end = moves ? renderEnd(rollout.estimatedCompletionTime, nowMs) : undefined;
+  const end = holds(status, 'Reconciling') ? renderEnd(rollout.estimatedCompletionTime, nowMs) : undefined;
   return end === undefined ? begun : `${begun}, ${end}`;
 }
 

@@ -8,6 +8,7 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
 import { apportion } from './bars.ts';
+import { conditionOf } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
@@ -135,16 +136,12 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
 
 /** End of the wait. The reason of `Ready` selects the time in status. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
-  const reason = reasonOf(conditions);
+  const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
   const time =
     reason === reasons.soaking ? soaked : reason === reasons.waitingForWindow ? nextWindow?.startTime : undefined;
   const untilMs = Date.parse(time ?? '');
   return untilMs > nowMs ? untilMs : undefined;
-}
-
-function reasonOf(conditions: CollectorVersionPolicyStatus['conditions']): string | undefined {
-  return conditions?.find(({ type }) => type === 'Ready')?.reason;
 }
 
 /**
@@ -161,7 +158,8 @@ export function renderWindow(
   const where = timeZone === undefined ? '' : ` for collectors in ${timeZone}`;
   if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
   if (nowMs >= endMs) return undefined;
-  const isPastCutoff = timeZone === undefined && reasonOf(conditions) === reasons.waitingForWindow;
+  const isPastCutoff =
+    timeZone === undefined && conditionOf({ conditions }, 'Ready')?.reason === reasons.waitingForWindow;
   const late = isPastCutoff ? ', but too short to start an upgrade' : '';
   return `open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
 }
