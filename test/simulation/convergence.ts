@@ -108,6 +108,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
     case 'RolledBack':
       return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped without a reason';
     case 'StageInconclusive':
+      if (isApprovedLater(plan, policy)) return 'is inconclusive, and a person approves it later';
       return isInconclusive(policy) ? undefined : 'is inconclusive, although a member is at the target';
     case 'Aborted':
       return wasAborted(truth, policy) ? undefined : 'is aborted without a request';
@@ -128,12 +129,17 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   }
 }
 
+/** Whether a person checks the policy now and then, and approves a stage that waits. */
+function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersionPolicy): boolean {
+  return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
+}
+
 /** Whether the policy waits for a person, or for an event that does not happen during the history. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
   const awaitsCollectors = spec.offlinePolicy === 'Wait' && members.some(({ running, alive }) => !running || !alive);
-  const comes = plan.actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
+  const comes = isApprovedLater(plan, policy);
   const awaited = status?.stages?.find(({ state: shown }) => shown === 'AwaitingApproval');
   const isApproved = isApproval(metadata.annotations[annotations.approve], status?.rollout?.id, awaited?.name);
   const awaitsPerson = awaited !== undefined && !comes && !isApproved;

@@ -19,11 +19,10 @@ export function failureViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** No attempt counts twice: a tally has at most the POSTs to its target, and the collectors that can die or be changed. */
-function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
-  const attempts = posts.filter(({ toVersion }) => toVersion === target).length;
+/** No attempt counts twice: a tally has at most the attempts of the ledger, and the collectors that can die or be changed. */
+function doubleCounts({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
   const others = plan.deaths.length + plan.fleet.touched.size + silentOf(plan);
-  const wrong = writes.find(({ tally, stages }) => {
+  const wrong = writes.find(({ tally, stages, attempts }) => {
     const inStages = stages.reduce((sum, stage) => sum + stage.tally.finished, 0);
     return tally.finished > attempts + others || inStages > tally.finished;
   });

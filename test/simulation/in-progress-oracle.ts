@@ -11,7 +11,10 @@ export function inProgressViolations(record: HistoryRecord): string[] {
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    policy === undefined ? [] : posts.flatMap((post) => tooMany(record, policy, posts, post)),
+    // A probe takes the place of its attempt.
+    policy === undefined
+      ? []
+      : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),
   );
 }
 

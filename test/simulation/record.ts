@@ -85,6 +85,8 @@ export interface LedgerWrite {
   /** Number of collectors that percentages refer to. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
+  /** Number of attempts so far, also of former rollouts. */
+  readonly attempts: number;
   /** Wall ms of the last completion. */
   readonly completedAtMs: number | undefined;
   /** Started stages, in order. */

@@ -21,6 +21,7 @@ interface Header {
   readonly stop?: { readonly kind: Intent['stop'] };
   readonly selected?: number;
   readonly tally: LedgerWrite['tally'];
+  readonly attempts: number;
   readonly stages?: readonly Stage[];
 }
 
@@ -29,8 +30,8 @@ interface Stage extends Omit<RecordedStage, 'members'> {
   readonly shards?: readonly [number, number];
 }
 
-/** counting tally, flag of a rollback attempt */
-type PackedRest = readonly [unknown?, (0 | 1)?];
+/** counting tally, counting stage, flag of a rollback attempt */
+type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** collector, version before, attempts used, drifts, ending, other fields */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /** number, target, state, task id, ours, probe */
@@ -57,7 +58,7 @@ export function intentOf(
       rolloutId: header.rolloutId,
       target: header.target,
       probe: attempt[5] === 1,
-      back: rest[1] === 1,
+      back: rest[2] === 1,
       stop: header.stop?.kind,
     };
   }
@@ -69,7 +70,7 @@ const emptyHead = '{"header":{},"open":[]}';
 /** The header of a ledger, with the members of its stages. */
 export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
   const { header } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
-  const { rolloutId, target, stop, selected, tally, stages = [] } = header;
+  const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
   return {
     atMs,
     policy,
@@ -78,6 +79,7 @@ export function ledgerWrite(atMs: number, policy: string, shards: Shards): Ledge
     stop: stop?.kind,
     selected,
     tally,
+    attempts,
     completedAtMs: header.completedAtMs,
     stages: stages.map((stage) => ({ ...stage, members: stage.shards && membersIn(shards, stage.shards) })),
   };

@@ -173,7 +173,7 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
 function unfinished(
   record: HistoryRecord,
   { policy, target, upgrades }: Rollout,
-  { endAtMs = 0, startAtMs, stage }: StageRun,
+  { endAtMs = 0, stage }: StageRun,
   members: readonly string[],
 ): string | undefined {
   if (isShared(record)) return undefined;
@@ -185,7 +185,7 @@ function unfinished(
     ({ collectorId }) => collectorId,
   );
   const left = state.collectors.find(({ id, name }) => {
-    const subject = { id, name, version: versionAt(record, id, startAtMs) ?? '' };
+    const subject = { id, name, version: versionAt(record, id, endAtMs) ?? '' };
     if (!members.includes(id) || (reachedAtMs(record, id, target) ?? endAtMs) < endAtMs) return false;
     if (!texts.every((text) => isUpgradable(record, text, subject, target))) return false;
     const own = posts.get(id) ?? [];
