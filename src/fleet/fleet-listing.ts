@@ -6,7 +6,7 @@
  * users. A user at rest is notified only about changes that concern it, so a fleet in order costs one sweep and no reconciles.
  *
  * The listing is requested for a build that no policy targets and no collector runs. It then shows all collectors, and its pages
- * stay stable during upgrades (U7, `view.ts`).
+ * stay stable during upgrades (U7, `listing-view.ts`).
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
  */

@@ -2,7 +2,7 @@
  * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored. Members that the specification does not guarantee may
  * be missing, and `null` counts as missing. A wrong type is a `DecodeError` with the JSON path.
  *
- * Invariant: ids are decimal strings without loss of digits (`json.ts`). All objects of a type have the same shape, so large
+ * Invariant: ids are decimal strings without loss of digits (`exact-json.ts`). All objects of a type have the same shape, so large
  * numbers of them use little memory.
  */
 import {
