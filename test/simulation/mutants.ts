@@ -300,8 +300,8 @@ export const mutants: readonly Mutant[] = [
     'percentages refer to the present fleet',
     'growing',
     'policy/rollout/rollout-state.ts',
-    'const selected = this.#header.selected ?? memberIndex.matched;',
-    'const selected = memberIndex.matched;',
+    'const { selected = memberIndex.matched, unproven = false } = this.#header;',
+    'const { unproven = false } = this.#header, selected = memberIndex.matched;',
   ),
   mutant(
     'members',
@@ -324,7 +324,7 @@ export const mutants: readonly Mutant[] = [
     'an empty stage needs no person',
     'empty',
     'policy/rollout/rollout-state.ts',
-    'if (members.length > 0 || this.#header.approved?.includes(name)) return undefined;',
+    'if (isFilled || this.#header.approved?.includes(name)) return undefined;',
     'return undefined;',
   ),
   mutant(

@@ -21,7 +21,16 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { planRollback, type RollbackPlan } from './rollback.ts';
-import { chooseMembers, hasNoList, laterStage, needsApproval, noStage, stageStarted, waitingStages } from './stages.ts';
+import {
+  chooseMembers,
+  hasMember,
+  hasNoList,
+  laterStage,
+  needsApproval,
+  noStage,
+  stageStarted,
+  waitingStages,
+} from './stages.ts';
 
 /** Reason why the collectors of later stages wait. */
 export interface Gate {
@@ -35,19 +44,13 @@ export interface Gate {
   readonly byPerson: boolean;
 }
 
-/** Stage whose turn has come and that has not started. */
-export interface NextStage {
-  readonly name: string;
-  /** Members that it would choose now. */
-  readonly members: readonly string[];
-}
-
 export interface RolloutState {
   /** Header after this evaluation: with counted attempts, stages and stop. */
   readonly header: LedgerHeader;
   /** Index of the started stage that is under way; undefined when none is. */
   readonly current: number | undefined;
-  readonly next: NextStage | undefined;
+  /** Stage whose turn has come and that has not started. */
+  readonly next: Stage | undefined;
   /** Listed members of the stage that starts with this decision; undefined when none starts. */
   readonly started: readonly string[] | undefined;
   readonly gate: Gate | undefined;
@@ -203,7 +206,7 @@ function rollbackOf(
 
 /** Result of the stages: the header with their records, and a stop when a stage is inconclusive. */
 interface Progress extends Pick<RolloutState, 'header' | 'current'> {
-  readonly next?: NextStage;
+  readonly next?: Stage;
   readonly started?: readonly string[];
   readonly gate?: Gate;
   readonly sweepFromMs?: number;
@@ -307,24 +310,22 @@ class StageProgress {
     // After a retry, the next decision chooses among the members that it has released.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
-    const selected = this.#header.selected ?? memberIndex.matched;
-    const choice = { spec: policy.spec, selected, unproven: this.#header.unproven ?? false };
-    const members = chooseMembers(stage, this.#pending.candidates(), choice);
-    const next = { name: stage.name, members };
-    const held = this.#heldBack(stage, members);
-    if (held) return { ...stopped(this.#header), next, gate: held };
-    if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next };
+    const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
+    if (held) return { ...stopped(this.#header), next: stage, gate: held };
+    if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next: stage };
+    const { selected = memberIndex.matched, unproven = false } = this.#header;
+    const members = chooseMembers(stage, this.#pending.candidates(), { spec: policy.spec, selected, unproven });
     this.#start(stage, members, selected);
     if (members.length === 0) return this.#startNext();
     const started = hasNoList(stage) ? [] : members;
     return { header: this.#header, current: (this.#header.stages?.length ?? 0) - 1, started };
   }
 
-  #heldBack(stage: Stage, members: readonly string[]): Gate | undefined {
+  #heldBack(stage: Stage, isFilled: boolean): Gate | undefined {
     const { name } = stage;
-    if ((members.length > 0 || hasNoList(stage)) && needsApproval(stage, this.#header))
+    if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
-    if (members.length > 0 || this.#header.approved?.includes(name)) return undefined;
+    if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // Every collector that can be upgraded is in an earlier stage, so the last one has nothing to do.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector for stage ${name}, which has none that can be upgraded: remove the stage, or approve it to skip it`;

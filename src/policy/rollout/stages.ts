@@ -52,26 +52,39 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 }
 
 /** What a choice depends on beside the stage: the spec, and the rollout. */
-export interface ChoiceInput {
+interface ChoiceInput {
   readonly spec: StagedSpec;
   /** Number of selected collectors when the rollout's first stage started. */
   readonly selected: number;
   readonly unproven: boolean;
 }
 
-/** Members that a stage chooses when it starts now. */
+/** Members that a stage chooses when it starts now. Walks over all candidates. */
 export function chooseMembers(
-  { size, selector }: Stage,
+  stage: Stage,
   candidates: Iterable<StageCandidate>,
   { spec, selected, unproven }: ChoiceInput,
 ): readonly string[] {
+  const { size } = stage;
+  const able = [...choosable(stage, candidates, spec)];
+  return size === undefined ? able.map(({ id }) => id) : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
+}
+
+/** Whether a stage would choose a member. Cheap enough for each decision, because it ends with the first one. */
+export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
+  return choosable(stage, candidates, spec).next().done !== true;
+}
+
+function* choosable(
+  { selector }: Stage,
+  candidates: Iterable<StageCandidate>,
+  spec: StagedSpec,
+): IterableIterator<StageCandidate> {
   const matches = selector ? compileSelection(selector) : () => true;
-  const able: StageCandidate[] = [];
   for (const candidate of candidates) {
     const { collector } = candidate;
-    if (mayBeChosen(candidate, spec) && (!selector || (collector && matches(collector)))) able.push(candidate);
+    if (mayBeChosen(candidate, spec) && (!selector || (collector && matches(collector)))) yield candidate;
   }
-  return size === undefined ? able.map(({ id }) => id) : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
 }
 
 function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpec): boolean {

@@ -22,7 +22,7 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, totalOf, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { hasNoList, laterStage, needsApproval, waitingStages } from '../rollout/stages.ts';
+import { chooseMembers, hasNoList, laterStage, waitingStages } from '../rollout/stages.ts';
 import { eligibleMembers } from './health.ts';
 
 const maxStages = 10;
@@ -85,14 +85,16 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
 }
 
 /** A stage has no members before its turn comes, except the last without list: it is every collector that no stage has so far. */
-function describeWaiting(stage: Stage, { pending, state: { header, next, gate } }: FiguresInput): StageStatus {
+function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: shown }: FiguresInput): StageStatus {
   const { name } = stage;
-  const isNext = next?.name === name;
-  const isAwaited = isNext && gate !== undefined && (next.members.length === 0 || needsApproval(stage, header));
-  const state = isAwaited ? 'AwaitingApproval' : 'Pending';
+  const isNext = shown.next?.name === name;
+  // The next stage waits for nothing but people.
+  const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
   const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
-  return { name, members: isNext ? next.members.length : 0, updated: 0, failed: 0, state };
+  const { selected = memberIndex.matched, unproven = false } = shown.header;
+  const members = isNext ? chooseMembers(stage, pending.candidates(), { spec, selected, unproven }).length : 0;
+  return { name, members, updated: 0, failed: 0, state };
 }
 
 function describeStarted(record: StageRecord, index: number, { pending, state }: FiguresInput): StageStatus {

@@ -5,6 +5,7 @@ import type { Stage } from '../../../src/api/generated/collector-version-policy.
 import type { MemberState } from '../../../src/policy/members/member-state.ts';
 import {
   chooseMembers,
+  hasMember,
   type StageCandidate,
   shareOf,
   stageOrder,
@@ -89,6 +90,19 @@ test('a stage with a selector takes all that match it', () => {
   expect(chosen(linux, candidates)).toEqual(['1']);
   expect(chosen(linux, [{ ...candidate('1'), collector: undefined }])).toEqual([]);
   expect(chosen(stage(), candidates)).toEqual(['1', '2', '3']);
+});
+
+test('whether a stage has a member is known without a walk over the whole fleet', () => {
+  const read: string[] = [];
+  function* fleet() {
+    for (const one of [candidate('1', 'skipped'), ...all(1_000)]) {
+      read.push(one.id);
+      yield one;
+    }
+  }
+  expect(hasMember(stage({ size: 3 }), fleet(), spec())).toBe(true);
+  expect(read).toHaveLength(2);
+  expect(hasMember(stage({ selector: { matchNames: ['none'] } }), fleet(), spec())).toBe(false);
 });
 
 test('the stages to come are those of the spec that have not started, whatever their places', () => {
