@@ -34,13 +34,13 @@ export class Applier {
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     this.#isOutdated = false;
     const { kept, posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
-    const { bound, ledger, began, nextBuild, heard, input } = gathered;
+    const { bound, ledger, began, nextBuild, received, input } = gathered;
     const before = ledger.header;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
     if (!decision.needsLedger) kept.note(decision.header);
     else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
-    posting.acknowledge(heard.posted);
-    tasks.acknowledge(heard.tasks);
+    posting.acknowledge(received.posted);
+    tasks.acknowledge(received.tasks);
     for (const sample of decision.durations) duration.learn(sample);
     const { generation } = policy.metadata;
     const moreWait = decision.post.length >= input.observation.room;

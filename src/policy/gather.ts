@@ -50,7 +50,7 @@ export interface Ready {
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /** Evidence that the decision uses. It is released after the decision was written. */
-  readonly heard: {
+  readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, TaskReading>;
   };
@@ -161,7 +161,7 @@ export class Gatherer {
     const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns } = this.#parts;
     const { bound, ledger, memberIndex, notOffered, problem } = found;
     const claims = turns.heldBy(bound.account.serviceId);
-    const heard = { posted: new Map(posting.heard), tasks: new Map(tasks.readings) };
+    const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
       ledger,
@@ -170,8 +170,8 @@ export class Gatherer {
         listing: bound.listing,
         notOffered,
         awaitsBuild: found.awaitsBuild,
-        posted: outcomesFor(ledger, heard.posted),
-        tasks: heard.tasks,
+        posted: outcomesFor(ledger, received.posted),
+        tasks: received.tasks,
         reads: tasks.reads,
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
@@ -189,7 +189,7 @@ export class Gatherer {
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
     };
-    return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, heard };
+    return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, received };
   }
 
   /** Result while the fleet is not known. A rollback does not need the target to be offered (R7). */
@@ -292,9 +292,9 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
 }
 
 /** Outcomes that belong to the open attempts of the ledger. The ledger may have been read again since their POSTs. */
-function outcomesFor(ledger: Ledger, heard: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
+function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
-  for (const [id, { entry, outcome }] of heard) {
+  for (const [id, { entry, outcome }] of received) {
     if (ledger.entry(id)?.open?.number === entry.open?.number) outcomes.set(id, outcome);
   }
   return outcomes;

@@ -131,7 +131,9 @@ export class PolicyRuntime {
   /** Whether every POST was answered and its outcome is written to ledger and status. */
   quiet(): boolean {
     const { posting, publisher } = this.#parts;
-    return posting.inFlight.size === 0 && posting.heard.size === 0 && !publisher.heldBack && !this.#applier.isOutdated;
+    return (
+      posting.inFlight.size === 0 && posting.received.size === 0 && !publisher.heldBack && !this.#applier.isOutdated
+    );
   }
 
   /** Stops the runtime. Ownership still knows its attempts in flight, and releases attempts that were never sent (U13). */

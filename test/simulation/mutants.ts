@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     'unwritten',
     'policy/policy-runtime.ts',
     'kept.forget();',
-    'kept.forget();\n    this.#parts.posting.acknowledge(this.#parts.posting.heard);',
+    'kept.forget();\n    this.#parts.posting.acknowledge(this.#parts.posting.received);',
     'U15:',
   ),
   mutant(

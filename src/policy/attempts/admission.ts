@@ -44,7 +44,7 @@ export interface Admission {
   /**
    * Collectors that need a listing before they may start, each with the earliest monotonic time at which that listing may be sent.
    */
-  readonly look: ReadonlyMap<string, number>;
+  readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic ms of the next evaluation. */
   readonly nextMs: number;
   /** Whether a collector waits because a limit of attempts in flight is reached. */
@@ -72,13 +72,22 @@ export function admit(input: AdmissionInput): Admission {
 /** Result for a policy that may start nothing. */
 export function noAdmission(attempts: number): Admission {
   const nextMs = Number.POSITIVE_INFINITY;
-  return { mayStart: false, post: [], attempts, look: new Map(), nextMs, pressed: false, isBrisk: false, waits: [] };
+  return {
+    mayStart: false,
+    post: [],
+    attempts,
+    listingsNeeded: new Map(),
+    nextMs,
+    pressed: false,
+    isBrisk: false,
+    waits: [],
+  };
 }
 
 class Batch {
   readonly #input: AdmissionInput;
   readonly #post: Entry[] = [];
-  readonly #look = new Map<string, number>();
+  readonly #listingsNeeded = new Map<string, number>();
   readonly #waits = new Map<string, Wait>();
   readonly #places = new Map<number, StagePlaces | undefined>();
   #attempts: number;
@@ -95,7 +104,7 @@ class Batch {
       mayStart: true,
       post: this.#post,
       attempts: this.#attempts,
-      look: this.#look,
+      listingsNeeded: this.#listingsNeeded,
       nextMs: Math.min(...waits.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs)),
       pressed: waits.some(({ forAll }) => forAll),
       isBrisk: this.#isBrisk,
@@ -242,7 +251,7 @@ class Batch {
   }
 
   #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
-    if (unseenSinceMs !== undefined) this.#look.set(id, unseenSinceMs);
+    if (unseenSinceMs !== undefined) this.#listingsNeeded.set(id, unseenSinceMs);
     if (waitsFor === undefined) {
       this.#isBrisk = true;
       return;

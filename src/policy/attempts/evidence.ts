@@ -25,7 +25,7 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
-  const looks: DurationSample[] = [];
+  const samples: DurationSample[] = [];
   for (const entry of ledger.open().values()) {
     const { collectorId, open } = entry;
     if (!open) continue;
@@ -43,8 +43,8 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
       sweptSinceMs,
     };
     const settled = settleEntry(entry, evidence, now, settings);
-    const look = lookAt(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
-    if (look) looks.push(look);
+    const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
+    if (sample) samples.push(sample);
     // An attempt towards an earlier target or for an earlier selection is forgotten after its end. It does not make the collector a
     // member (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
@@ -55,7 +55,7 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
         settled?.ending === entry.ending ? settled : settled && countEnd(input, pending, entry, settled),
       );
   }
-  return looks;
+  return samples;
 }
 
 /** Counts an attempt that has just ended (R5). Rollback attempts, refusals and upgrades that logfleet did not start do not count. */
@@ -84,7 +84,7 @@ function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, 
 }
 
 /** Observed duration of a successful upgrade. Failed and stuck upgrades give no duration. */
-function lookAt(
+function sampleOf(
   { open }: Entry,
   after: Entry | undefined,
   seenAtMs: number | undefined,

@@ -58,7 +58,7 @@ export class Posting {
   readonly #options: PostingOptions;
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
-  readonly #heard = new SparseMap<string, ReceivedOutcome>();
+  readonly #received = new SparseMap<string, ReceivedOutcome>();
   /** Entries that were written ahead and not sent yet, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
@@ -84,8 +84,8 @@ export class Posting {
   }
 
   /** Outcomes that no written decision contains yet, by collector. */
-  get heard(): ReadonlyMap<string, ReceivedOutcome> {
-    return this.#heard;
+  get received(): ReadonlyMap<string, ReceivedOutcome> {
+    return this.#received;
   }
 
   /** Number of attempts that may be written ahead now: 0 until most of the last batch was sent. */
@@ -95,7 +95,7 @@ export class Posting {
 
   /** Drops outcomes that a written decision contains. */
   acknowledge(taken: ReadonlyMap<string, ReceivedOutcome>): void {
-    for (const [id, heard] of taken) if (this.#heard.get(id) === heard) this.#heard.delete(id);
+    for (const [id, received] of taken) if (this.#received.get(id) === received) this.#received.delete(id);
   }
 
   post(service: UpgradeService, batch: Batch): void {
@@ -110,13 +110,14 @@ export class Posting {
 
   /** Withdraws entries, also those that were already written ahead. */
   withdraw(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#heard.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
+    for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
   /** Collectors whose attempt was written ahead and was not sent or had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
-    for (const [id, { entry, outcome }] of this.#heard) if (outcome.kind === 'notSent' && !entry.open?.probe) yield id;
+    for (const [id, { entry, outcome }] of this.#received)
+      if (outcome.kind === 'notSent' && !entry.open?.probe) yield id;
   }
 
   close(): void {
@@ -155,7 +156,7 @@ export class Posting {
     if (this.#abort.signal.aborted) return;
     if (!sent) this.#left(collectorId, !expiry.signal.aborted);
     this.#inFlight.delete(collectorId);
-    this.#heard.set(collectorId, { entry, outcome });
+    this.#received.set(collectorId, { entry, outcome });
     this.#options.onNews();
   }
 

@@ -46,7 +46,7 @@ export function planReads(
     sweepAfterMs = Math.max(sweepAfterMs ?? 0, monotonicOf(sweepFromMs, now));
   }
   const landed = lookForLanded(input, pending);
-  for (const [id, sentAfterMs] of [...admission.look, ...landed.look]) {
+  for (const [id, sentAfterMs] of [...admission.listingsNeeded, ...landed.listingsNeeded]) {
     const page = listing.pageOf(id);
     const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
     if (page !== undefined && readMs !== undefined && readMs < sentAfterMs) {
@@ -65,17 +65,17 @@ export function planReads(
  * covers these collectors before the next resync, which is rare for long lists. Each waits for others of its page (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
-  const look: (readonly [string, number])[] = [];
+  const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Number.POSITIVE_INFINITY;
   for (const id of memberIndex.members('inProgress')) {
     const entry = pending.entry(id);
     const sentAfterMs = entry?.open ? undefined : memberIndex.unseenSinceMs(id, entry);
     if (sentAfterMs === undefined) continue;
     const dueMs = sentAfterMs + settings.pageWaitMs;
-    if (dueMs <= now.monotonicMs) look.push([id, sentAfterMs]);
+    if (dueMs <= now.monotonicMs) listingsNeeded.push([id, sentAfterMs]);
     else nextMs = Math.min(nextMs, dueMs);
   }
-  return { look, nextMs };
+  return { listingsNeeded, nextMs };
 }
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;

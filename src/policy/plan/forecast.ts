@@ -95,14 +95,14 @@ class Simulation {
   readonly #input: ForecastInput;
   readonly #slotMs: number;
   readonly #sweepRequests: number;
-  readonly #looks: ForecastReads;
+  readonly #reads: ForecastReads;
   readonly #windows = new Map<string, Span>();
   #nowMs: number;
   /** Wall ms of the next possible request. */
   #freeMs: number;
   #sweptMs: number;
   #posts = 0;
-  #lookRequests = 0;
+  #readRequests = 0;
   #sweeps = 0;
   #unreadable = 0;
 
@@ -110,7 +110,7 @@ class Simulation {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
     this.#sweepRequests = requestsOfSweep(input.listed, input.pageRows);
-    this.#looks = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
+    this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
     this.#freeMs = input.startMs;
     this.#sweptMs = input.startMs;
@@ -139,7 +139,7 @@ class Simulation {
       stages,
       totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
       waitsForEver,
-      requests: { posts: this.#posts, looks: this.#lookRequests, sweeps: this.#sweeps },
+      requests: { posts: this.#posts, looks: this.#readRequests, sweeps: this.#sweeps },
       windows: [...this.#windows.values()].sort(
         (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
       ),
@@ -155,13 +155,13 @@ class Simulation {
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
     this.#unreadable += line.unreadable;
     this.#followUp(underWay);
-    while (line.waiting > 0 || this.#looks.open > 0) {
+    while (line.waiting > 0 || this.#reads.open > 0) {
       this.#passUntil(this.#freeMs, line.waiting > 0 || !isLast);
-      const hasPlace = this.#looks.open < places;
+      const hasPlace = this.#reads.open < places;
       const pressed = line.waiting === 0 || !hasPlace || !isLast;
-      if (this.#looks.take(this.#nowMs, pressed)) {
+      if (this.#reads.take(this.#nowMs, pressed)) {
         this.#spend(1);
-        this.#lookRequests++;
+        this.#readRequests++;
         continue;
       }
       const next = hasPlace ? line.next(this.#nowMs) : undefined;
@@ -171,7 +171,7 @@ class Simulation {
       }
       const waitsForOpening = hasPlace && line.waiting > 0;
       const opensAtMs = waitsForOpening ? line.opensAtMs : Number.POSITIVE_INFINITY;
-      const nextMs = Math.min(this.#looks.nextMs(this.#nowMs, pressed), opensAtMs);
+      const nextMs = Math.min(this.#reads.nextMs(this.#nowMs, pressed), opensAtMs);
       if (nextMs === Number.POSITIVE_INFINITY) return line.reason(this.#nowMs);
       this.#passUntil(nextMs, !waitsForOpening && (line.waiting > 0 || !isLast));
     }
@@ -183,7 +183,7 @@ class Simulation {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
     for (const [index, beganMs] of begun.entries()) {
-      this.#looks.started(beganMs, Math.floor((index * listed) / begun.length / pageRows));
+      this.#reads.started(beganMs, Math.floor((index * listed) / begun.length / pageRows));
     }
   }
 
@@ -192,7 +192,7 @@ class Simulation {
     if (window) this.#windows.set(`${window.startMs} ${window.endMs}`, window);
     this.#spend(1);
     this.#posts++;
-    this.#looks.started(this.#nowMs, page);
+    this.#reads.started(this.#nowMs, page);
   }
 
   /** Simulates a soak, which ends with a sweep sent after it. */

@@ -172,7 +172,7 @@ describe('U6: a retry', () => {
     bench.listing.show(1_000 + graceMs - 1, fleetOf(1));
     const admission = admitted(bench, 1_000 + backOff);
     expect(admission.post).toEqual([]);
-    expect([...admission.look]).toEqual([['1', 1_000 + graceMs]]);
+    expect([...admission.listingsNeeded]).toEqual([['1', 1_000 + graceMs]]);
   });
 
   test('with a back-off shorter than G, waits for G', () => {
@@ -185,7 +185,7 @@ describe('U6: a retry', () => {
     });
     const admission = admitted(bench, 2_000);
     expect(admission).toMatchObject({ post: [], nextMs: 1_000 + graceMs });
-    expect(admission.look.size).toBe(0);
+    expect(admission.listingsNeeded.size).toBe(0);
   });
 
   test('does not come when the listing shows the target', () => {
@@ -230,13 +230,13 @@ describe('U8: a drift', () => {
   test('waits for the second one until then', () => {
     const admission = admitted(drifted(100, 99 + driftConfirmMs), 99 + driftConfirmMs);
     expect(admission).toMatchObject({ post: [], nextMs: 100 + driftConfirmMs });
-    expect(admission.look.size).toBe(0);
+    expect(admission.listingsNeeded.size).toBe(0);
   });
 
   test('asks for the second one then', () => {
     const admission = admitted(drifted(100, 200), 100 + driftConfirmMs);
     expect(admission.post).toEqual([]);
-    expect([...admission.look]).toEqual([['1', 100 + driftConfirmMs]]);
+    expect([...admission.listingsNeeded]).toEqual([['1', 100 + driftConfirmMs]]);
   });
 
   test('of who had been upgraded begins to count its attempts anew', () => {

@@ -42,7 +42,7 @@ describe('U3: what becomes of a POST', () => {
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
     expect(posting.inFlight.size).toBe(0);
-    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'accepted', taskId: '9' });
+    expect(posting.received.get('1')?.outcome).toEqual({ kind: 'accepted', taskId: '9' });
     expect(state).toMatchObject({ news: 1, accepted: 1 });
   });
 
@@ -66,7 +66,7 @@ describe('U3: what becomes of a POST', () => {
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
-    expect(posting.heard.get('1')?.outcome.kind).toBe(kind);
+    expect(posting.received.get('1')?.outcome.kind).toBe(kind);
     expect(posting.inFlight.size).toBe(0);
   });
 
@@ -76,7 +76,7 @@ describe('U3: what becomes of a POST', () => {
     service.posts[0]?.send();
     service.posts[0]?.fail(serviceError({ status: 400, serviceCode: 'collector.in.upgrading', message: 'busy' }));
     await settle();
-    expect(posting.heard.get('1')?.outcome).toEqual({
+    expect(posting.received.get('1')?.outcome).toEqual({
       kind: 'refused',
       serviceCode: 'collector.in.upgrading',
       message: 'busy',
@@ -101,7 +101,7 @@ describe('U3: what becomes of a POST', () => {
     posting.post(service, batch([intended('1')]));
     service.posts[0]?.fail(new Error('?'));
     await settle();
-    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
+    expect(posting.received.get('1')?.outcome).toEqual({ kind: 'notSent' });
   });
 
   test('an outcome stays until a written decision took it in', async () => {
@@ -110,12 +110,12 @@ describe('U3: what becomes of a POST', () => {
     service.posts[0]?.send();
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
-    const taken = new Map(posting.heard);
+    const taken = new Map(posting.received);
     service.posts[1]?.send();
     service.posts[1]?.answer({ taskId: '10' });
     await settle();
     posting.acknowledge(taken);
-    expect([...posting.heard.keys()]).toEqual(['2']);
+    expect([...posting.received.keys()]).toEqual(['2']);
   });
 });
 
@@ -126,7 +126,7 @@ describe('U2: right before the write', () => {
     state.wanted = false;
     service.posts[0]?.send();
     await settle();
-    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
+    expect(posting.received.get('1')?.outcome).toEqual({ kind: 'notSent' });
     expect(problems).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describe('U2: right before the write', () => {
     for (const call of service.posts) call.send();
     service.posts[1]?.answer({ taskId: '9' });
     await settle();
-    expect([...posting.heard.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
+    expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
   });
 
   test('no one is reported of room that nobody waits for', () => {
@@ -154,7 +154,7 @@ describe('U2: right before the write', () => {
     await clock.advance(settings.intentLifeMs - 1);
     expect(posting.inFlight.size).toBe(1);
     await clock.advance(1);
-    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
+    expect(posting.received.get('1')?.outcome).toEqual({ kind: 'notSent' });
     expect(posting.inFlight.size).toBe(0);
   });
 
@@ -167,7 +167,7 @@ describe('U2: right before the write', () => {
     expect(posting.inFlight.size).toBe(1);
     service.posts[0]?.answer({ taskId: '9' });
     await settle();
-    expect(posting.heard.get('1')?.outcome.kind).toBe('accepted');
+    expect(posting.received.get('1')?.outcome.kind).toBe('accepted');
   });
 
   test('what took too long to be written down is withdrawn, a probe as well', async () => {
@@ -177,7 +177,7 @@ describe('U2: right before the write', () => {
     posting.post(service, batch([entry({ collectorId: '2', open: attempt({ state: 'intended', probe: true }) })]));
     await clock.advance(0);
     await settle();
-    expect([...posting.heard.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'notSent']);
+    expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'notSent']);
   });
 
   test('a redirected POST is checked again', async () => {
@@ -187,7 +187,7 @@ describe('U2: right before the write', () => {
     state.wanted = false;
     service.posts[0]?.send();
     await settle();
-    expect(posting.heard.get('1')?.outcome).toEqual({ kind: 'notSent' });
+    expect(posting.received.get('1')?.outcome).toEqual({ kind: 'notSent' });
   });
 });
 
@@ -257,11 +257,11 @@ test('U13: what is known not to be in flight: it waits, or was withdrawn, and is
   expect([...posting.neverSent()]).toEqual(['3', '2']);
 });
 
-test('once closed, nothing is sent or heard of any more', async () => {
+test('once closed, nothing is sent or received of any more', async () => {
   const { service, posting, state, problems } = world();
   posting.post(service, batch(several(2)));
   service.posts[0]?.send();
   posting.close();
   await settle();
-  expect([state.news, problems.length, posting.heard.size]).toEqual([0, 0, 0]);
+  expect([state.news, problems.length, posting.received.size]).toEqual([0, 0, 0]);
 });
