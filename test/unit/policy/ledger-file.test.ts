@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
 import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger/ledger.ts';
 import { LedgerFile } from '../../../src/policy/ledger/ledger-file.ts';
-import { endedEntry, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
+import { endedEntry, entry, epochMs, header, newerVersion, openEntry, stageRecord, target } from './builders.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
 const change = (one: Entry): EntryChange => ({ collectorId: one.collectorId, entry: one });
@@ -186,6 +186,91 @@ describe('U1: a log that the head counts', () => {
     ).rejects.toMatchObject({
       code: 'ledger.unreadable',
       message: expect.stringContaining(`its part log-0 is of rollout 7-x, not of 1-${target}`),
+    });
+  });
+});
+
+describe('U1: the members of a stage', () => {
+  /** Starts a stage whose members are in `shards` shards after the first `from`. */
+  function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[], shards = 1, from = 0) {
+    const { stages = [], ...before } = ledger.header;
+    const record = { members: members.length, shards: [from, from + shards] as const };
+    const name = `stage-${stages.length + 1}`;
+    ledger.setHeader({ ...before, stages: [...stages, stageRecord(name, record)] }, members);
+    return file.save(ledger, [], members);
+  }
+
+  test('are written once, before the head, and the next process reads them', async () => {
+    const one = book();
+    await start(one, ['1', '2']);
+    await one.save(change(openEntry()));
+    await start(one, ['3'], 1, 1);
+    await one.save(change(failed('1')));
+    expect(one.store.writes).toEqual(['members-0', 'head', 'head', 'members-1', 'head', 'head']);
+    const read = await reread(one.store);
+    expect(['1', '2', '3', '4'].map((id) => read.listedIn(id))).toEqual([0, 0, 1, undefined]);
+  });
+
+  test('are divided among shards of at most 512 KiB', async () => {
+    const many = Array.from({ length: 60_000 }, (_, index) => `10000000000${index}`);
+    const one = book();
+    await start(one, many, 3);
+    expect(one.store.writes).toEqual(['members-0', 'members-1', 'members-2', 'head']);
+    const read = await reread(one.store);
+    expect(many.every((id) => read.listedIn(id) === 0)).toBe(true);
+  });
+
+  test.each(['members-1', 'head'])(
+    'count only with the head: after a crash before %s others may be chosen',
+    async (crash) => {
+      const one = book();
+      await one.save(change(openEntry()));
+      one.store.beforeWrite = (name) => {
+        if (name === crash) throw new Error('killed');
+      };
+      const many = Array.from({ length: 30_000 }, (_, index) => `10000000000${index}`);
+      await expect(start(one, many, 2)).rejects.toThrow('killed');
+      one.store.beforeWrite = () => {};
+      const file = new LedgerFile(one.store, owner);
+      const ledger = (await file.load(0)) as Ledger;
+      expect(ledger.header.stages).toBeUndefined();
+      expect(ledger.listedIn('100000000000')).toBeUndefined();
+      await start({ ...one, ledger, file }, ['7']);
+      const read = await reread(one.store);
+      expect([read.listedIn('7'), read.listedIn('100000000000')]).toEqual([0, undefined]);
+    },
+  );
+
+  test('of the next rollout take no shard that the stored head still counts', async () => {
+    const one = book();
+    await start(one, ['1']);
+    one.ledger.begin(header({ rolloutId: `2-${newerVersion}`, target: newerVersion }));
+    one.file.restart(one.ledger);
+    await start(one, ['2']);
+    expect(one.store.writes).toEqual(['members-0', 'head', 'head', 'members-0', 'head']);
+    const read = await reread(one.store);
+    expect([read.listedIn('1'), read.listedIn('2')]).toEqual([undefined, 0]);
+  });
+
+  test.each<[string, (one: ReturnType<typeof book>) => void, string]>([
+    ['is gone', ({ store }) => store.shards.delete('members-0'), 'its part members-0 is missing'],
+    [
+      'is of another rollout',
+      ({ store }) =>
+        store.shards.set('members-0', {
+          version: '9',
+          content: JSON.stringify({ format: 3, rolloutId: '7-x', members: ['1'] }),
+        }),
+      `its part members-0 is of rollout 7-x, not of 1-${target}`,
+    ],
+  ])('keep the ledger from being read when their shard %s', async (_, spoil, why) => {
+    const one = book();
+    await start(one, ['1']);
+    spoil(one);
+    const message = expect.stringContaining(why);
+    await expect(new LedgerFile(one.store, owner).load(0)).rejects.toMatchObject({
+      code: 'ledger.unreadable',
+      message,
     });
   });
 });
