@@ -373,7 +373,7 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /** Collectors are installed during the first stage, in its soak, and after the rollout. None joins a started stage with a list. */
+  /** Collectors are installed during the first stage, in its soak, and after the rollout. They join only the last stage. */
   growing: (seed, chance) =>
     plan(seed, {
       cannotFail: true,

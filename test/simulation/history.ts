@@ -39,7 +39,7 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 
 /**
  * Lets time pass until the world has converged, and then checks that it stays so. Some histories may leave the converged state and
- * reach it again: changes by others are seen late when sweeps are rare (U9), and a policy that waits for offline collectors looks
+ * reach it again. Changes by others are seen late when sweeps are rare (U9). A policy that waits for offline collectors looks
  * converged until they return.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {

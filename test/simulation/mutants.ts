@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
     'late',
     'policy/attempts/start-rules.ts',
     'const sentAfterMs = candidate.ending.sinceMs + known.settings.graceMs;',
-    'const sentAfterMs = 0 * line.settings.graceMs;',
+    'const sentAfterMs = 0 * known.settings.graceMs;',
   ),
   mutant(
     'U7',
@@ -118,7 +118,7 @@ export const mutants: readonly Mutant[] = [
     'drifting',
     'policy/attempts/start-rules.ts',
     'const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;',
-    'const sentAfterMs = 0 * line.settings.driftConfirmMs;',
+    'const sentAfterMs = 0 * known.settings.driftConfirmMs;',
   ),
   {
     rule: 'U8',
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'policy/attempts/start-rules.ts',
         find: 'const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;',
-        replace: 'const sentAfterMs = 0 * line.settings.driftConfirmMs;',
+        replace: 'const sentAfterMs = 0 * known.settings.driftConfirmMs;',
       },
       {
         file: 'policy/members/member-state.ts',

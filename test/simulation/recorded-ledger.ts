@@ -91,5 +91,5 @@ function membersIn(shards: Shards, [first, end]: readonly [number, number]): rea
   );
 }
 
-/** Stands for the members of a shard that the head names and the store does not have. */
+/** Placeholder id for the members of a shard that the store lacks, although the head names it. */
 export const missingMember = 'missing shard';
