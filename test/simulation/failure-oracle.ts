@@ -21,6 +21,8 @@ export function failureViolations(record: HistoryRecord): string[] {
 
 /** No attempt counts twice: a tally has at most the attempts of the ledger, and the collectors that can die or be changed. */
 function doubleCounts({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
+  // Upgrades that a restored ledger takes from status have no number of an attempt.
+  if (plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const others = plan.deaths.length + plan.fleet.touched.size + silentOf(plan);
   const wrong = writes.find(({ tally, stages, attempts }) => {
     const inStages = stages.reduce((sum, stage) => sum + stage.tally.finished, 0);
