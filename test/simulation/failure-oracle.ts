@@ -19,14 +19,16 @@ export function failureViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** No attempt counts twice: a tally has at most the attempts of the ledger, and the collectors that can die or be changed. */
-function doubleCounts({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
-  // Upgrades that a restored ledger takes from status have no number of an attempt.
-  if (plan.actions.some(({ kind }) => kind === 'restore')) return [];
+/**
+ * No attempt counts twice: a tally has at most the attempts of the ledger or the POSTs to its target, and the collectors that can die or
+ * be changed. Some attempts are never sent. Upgrades that a restored ledger takes from status have no number of an attempt.
+ */
+function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
+  const sent = posts.filter(({ toVersion }) => toVersion === target).length;
   const others = plan.deaths.length + plan.fleet.touched.size + silentOf(plan);
   const wrong = writes.find(({ tally, stages, attempts }) => {
     const inStages = stages.reduce((sum, stage) => sum + stage.tally.finished, 0);
-    return tally.finished > attempts + others || inStages > tally.finished;
+    return tally.finished > Math.max(attempts, sent) + others || inStages > tally.finished;
   });
   const words = `failures: the tallies of rollout ${rolloutId} count an attempt twice`;
   return wrong ? [`${words} at ${wrong.atMs}: ${JSON.stringify([wrong.tally, wrong.stages])}`] : [];

@@ -28,6 +28,7 @@ import {
   versionAt,
   wasApproved,
 } from './rollouts.ts';
+import { undocumentedSuccess } from './status-oracle.ts';
 import { compareVersions, isHosted, isInSelector, isSelected, type Subject, shareOf } from './wanted.ts';
 
 export function stageViolations(record: HistoryRecord): string[] {
@@ -87,6 +88,7 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
+  const isFirst = rollout.writes.every(({ atMs, stages }) => atMs >= startAtMs || stages.length === 0);
   const problems = textsAt(record, rollout.policy, startAtMs).map((text) => {
     const spec = text.spec.strategy.stages?.find(({ name }) => name === stage.name);
     if (!spec) return `order: stage ${stage.name} is not in the spec`;
@@ -94,7 +96,7 @@ function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): str
       return `approval: stage ${stage.name} started without its approval`;
     if (stage.members?.length === 0)
       return wasApproved(record, rollout, stage.name, startAtMs) ? undefined : `members: stage ${stage.name} is empty`;
-    const what = stage.members && wrongChoice(record, text, spec, write, stage.members);
+    const what = stage.members && wrongChoice(record, text, spec, write, stage.members, isFirst);
     return what === undefined ? undefined : `members: stage ${stage.name} ${what}`;
   });
   return problems.length === 0 || problems.includes(undefined) ? [] : [`${problems.at(-1)} at ${startAtMs}`];
@@ -106,11 +108,15 @@ function wrongChoice(
   { size, selector }: Stage,
   { stages, selected = 0, atMs, target }: LedgerWrite,
   members: readonly string[],
+  isFirst: boolean,
 ): string | undefined {
   const { plan, state, versions } = record;
   const gone = versions.size - state.collectors.length;
-  const most = state.collectors.filter((one) => isSelected(plan, text, one) !== false).length + gone;
-  if (stages.length === 1 && selected > most) return `counts ${selected} selected collectors, at most ${most} are`;
+  // An attempt in flight keeps its collector selected (U12).
+  const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
+  const most =
+    state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
+  if (isFirst && selected > most) return `counts ${selected} selected collectors, at most ${most} are`;
   const limit = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected);
   if (members.length > limit) return `has ${members.length} members, its size is ${limit}`;
   const subjects = state.collectors.map(({ id, name }) => ({ id, name, version: versionAt(record, id, atMs) ?? '' }));
@@ -274,7 +280,8 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
 /** Time at which a collector first ran a version; undefined when it never did. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
-    (task) => task.collectorId === id && task.toVersion === version && task.status === 2,
+    ({ collectorId, toVersion, status }) =>
+      collectorId === id && toVersion === version && (status === 2 || status === undocumentedSuccess),
   );
   const ends = tasks.flatMap(({ collectorEndTime }) => (collectorEndTime === null ? [] : [collectorEndTime - startMs]));
   const runs = versions.get(id)?.filter((run) => run.version === version) ?? [];

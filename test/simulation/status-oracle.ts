@@ -123,4 +123,4 @@ function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number |
 }
 
 /** Undocumented status with which some simulated tasks succeed. */
-const undocumentedSuccess = 5;
+export const undocumentedSuccess = 5;
