@@ -1,8 +1,9 @@
 /**
- * Watches folders and calls `onChange` `debounceMs` after the last of several changes in a row. It also calls `onChange` every `pollMs`,
- * because watches get lost: on network volumes, at the watch limit, and when a folder is replaced.
+ * Watches folders of manifests. After several changes in a row, waits for a pause of `debounceMs` and then calls
+ * `onChange` once. Also calls `onChange` every `pollMs`, because the operating system can lose file watches: on network
+ * volumes, at the watch limit, and when a folder is replaced.
  *
- * Invariant: calls never overlap. A change during a call causes another call.
+ * Invariant: calls of `onChange` never overlap. A change during a call causes another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -13,7 +14,7 @@ const pollMs = 10_000;
 
 interface ChangeWatchOptions {
   readonly clock: Clock;
-  /** Reads the current content. Must not reject. */
+  /** Callback that reads the current content of the folders. Its promise must not reject. */
   readonly onChange: () => Promise<void>;
 }
 
@@ -31,8 +32,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches exactly these folders. A new folder causes one more call of `onChange`, since changes before the watch began were not reported.
-   * A folder that cannot be watched is covered by the poll.
+   * Watches exactly these folders. A new folder causes one more call of `onChange`, because changes before the watch
+   * began were not reported. A folder that cannot be watched is still read at every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -60,11 +61,11 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // The folder is gone, or the watch limit is reached. The next poll reads the folder.
+      // The folder is gone, or the watch limit of the system is reached. The next poll reads the folder anyway.
     }
   }
 
-  /** Drops a failed watch. The next `follow` sets it up again. */
+  /** Closes the failed watch of one folder. The next call of `follow` watches the folder again. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

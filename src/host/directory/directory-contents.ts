@@ -1,13 +1,15 @@
 /**
- * The resources of one or more manifest directories: the specs and annotations of the manifests, the requests of users, and the status that
- * logfleet wrote.
+ * The resources of one or more manifest directories. Each resource combines the spec and annotations of its manifest,
+ * the requests of users, and the status that logfleet wrote.
  *
  * Invariants:
- * - A resource keeps its identity (uid) from the first time that its manifest is read. It keeps the uid while the manifest is deleted,
- *   until the parked state is discarded (D4).
- * - The generation increases when the spec changes, defaults included. The resource version increases with every change.
- * - A change is on the disk before any listener is called.
- * - Invalid input removes nothing: when a manifest becomes invalid, its resource stays as it was, also across a restart (D1, D2).
+ * - A resource gets its identity (uid) when its manifest is first read. It keeps the uid after its manifest is deleted,
+ *   until the retained state (status and ledger) is discarded (D4).
+ * - The generation of a resource increases when its spec changes, defaults included. Its resource version increases
+ *   with every change.
+ * - Each change is written to the disk before any listener is called.
+ * - Invalid input removes nothing. When a manifest becomes invalid, its resource stays as it was, also across a restart
+ *   (D1, D2).
  * - Reads and writes run one after the other.
  */
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -45,18 +47,21 @@ import { StateDirectory } from './state-directory.ts';
 import { createUid } from './uid.ts';
 
 /**
- * Time in ms that a manifest must be missing before its resource counts as deleted (D3). Editors and `git pull` delete a file and write it
- * again.
+ * Time in ms that a manifest must be missing before its resource counts as deleted (D3). The delay is needed because
+ * editors and `git pull` delete a file and then write it again.
  */
 export const deletionDelayMs = 5_000;
-/** Maximum time in ms that a start waits for files that keep changing. */
+/** Maximum time in ms that the start of the operator waits for manifest files that keep changing. */
 const longestWritingMs = 10_000;
 
 export interface DirectoryContentsOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
-  /** False for readers such as `logfleet get`. A reader takes all files as they are, and does not wait. */
+  /**
+   * True for the operator. False for commands that only read, such as `logfleet get`: they take all manifest files as
+   * they are, and do not wait for files that are still being written.
+   */
   readonly isOperator: boolean;
 }
 
@@ -68,9 +73,12 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Resources and Secrets whose manifest was missing at the last reading. */
+  /** Periods for which the manifests of known resources and Secrets have been missing. */
   readonly #absences = new Absences();
-  /** Records of resources whose manifest was deleted, by identity. */
+  /**
+   * Records of parked resources, by uid. The manifest of a parked resource was deleted, but its status and ledger are
+   * kept.
+   */
   readonly #parked = new Map<string, ResourceRecord>();
   readonly #problemListeners = new Set<() => void>();
   readonly #noticeListeners = new Set<(notice: Notice) => void>();
@@ -89,8 +97,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Loads the records and reads the manifests. An operator waits until the files no longer change, and until it is certain which manifests
-   * were deleted.
+   * Loads the stored records of all resources and reads the manifests. An operator waits until no manifest file changes
+   * any more, and until it is certain which manifests were deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -108,7 +116,10 @@ export class DirectoryContents {
     });
   }
 
-  /** Reads the manifests again. A reader also loads the records again, which an operator may have written. */
+  /**
+   * Reads the manifests again. A command that only reads also loads the stored records again, because an operator may
+   * have changed them.
+   */
   refresh(): Promise<void> {
     return this.#exclusively(async () => {
       if (!this.#options.isOperator) await this.#loadRecords();
@@ -120,29 +131,35 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** The current problems with manifests and records. */
+  /** Current problems with manifests and stored records. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
 
-  /** Calls `listener` when the problems change. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` when the list of problems with manifests changes. Returns the function that unsubscribes the
+   * listener.
+   */
   onProblems(listener: () => void): () => void {
     this.#problemListeners.add(listener);
     return () => this.#problemListeners.delete(listener);
   }
 
-  /** Calls `listener` when a resource is parked, or continues after it was parked. */
+  /**
+   * Calls `listener` when a resource is parked (its manifest was deleted and its state is kept), or when its manifest
+   * returns. Returns the function that unsubscribes the listener.
+   */
   onNotice(listener: (notice: Notice) => void): () => void {
     this.#noticeListeners.add(listener);
     return () => this.#noticeListeners.delete(listener);
   }
 
-  /** Resources whose manifest was deleted and whose state is still kept. */
+  /** Parked resources: their manifests were deleted, but their status and ledgers are still kept. */
   parked(): readonly ResourceRecord[] {
     return [...this.#parked.values()];
   }
 
-  /** Folders to watch: a change in them can change the contents. */
+  /** Folders to watch, because a change in them can change a resource or Secret. */
   folders(): readonly string[] {
     return this.#folders;
   }
@@ -151,13 +168,13 @@ export class DirectoryContents {
     return this.#secrets.get(identify('Secret', key))?.decoded.members;
   }
 
-  /** Directory of the resource with this uid, or undefined if no such resource exists. */
+  /** Manifest directory of the resource with this uid, or undefined if no such resource exists. */
   directoryOf(owner: OwnerRef): string | undefined {
     const record = this.cache.get(owner.kind, owner);
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /** State of the directory of the resource with this uid, or undefined if no such resource exists. */
+  /** State folder (`.logfleet`) for the resource with this uid, or undefined if no such resource exists. */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
@@ -177,7 +194,7 @@ export class DirectoryContents {
     );
   }
 
-  /** Stops reading and writing. Resolves when the last task has ended. */
+  /** Stops reading manifests and writing state. Resolves when the last read or write has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
@@ -201,7 +218,10 @@ export class DirectoryContents {
     this.#recordProblems = problems;
   }
 
-  /** Takes over a loaded record. An interrupted move leaves two records with one identity: the newer record counts. */
+  /**
+   * Adds a resource record that was loaded from the disk. An interrupted move between directories leaves two records
+   * with the same uid. The newer record is then used.
+   */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
@@ -228,7 +248,7 @@ export class DirectoryContents {
     const reading = await this.#read(takesUnfinished);
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
-    // Settings come before resources, so that no controller starts work that is on hold.
+    // The operator settings are applied before the resources, so that a paused operator starts no work on them.
     this.settings.adopt(reading, { isGone: (id) => this.#isGone(id), isPresent: (id) => this.#absences.end(id) });
     this.#adoptSecrets(reading);
     const failures: PlacedFinding[] = [];
@@ -262,7 +282,7 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
-    // The resource has a manifest, so the request to forget referred to an earlier deletion.
+    // The manifest exists again, so an older request to forget the resource (`logfleet forget`) no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, asked);
@@ -271,7 +291,7 @@ export class DirectoryContents {
     this.#tell({ kind: 'continued', record: known });
   }
 
-  /** Applies the manifest's current content to a known or parked resource. */
+  /** Applies the current content of a manifest to its known or parked resource. */
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
@@ -292,7 +312,10 @@ export class DirectoryContents {
     await this.#change(live, { ...resource, metadata: { ...metadata, generation }, spec } as AnyResource);
   }
 
-  /** Returns the parked record that a manifest continues. A parked record that cannot be continued is discarded. */
+  /**
+   * Returns the parked record that a new manifest continues, or undefined if there is none. A parked record that this
+   * manifest cannot continue is discarded.
+   */
   async #revivable(
     id: string,
     { kind, spec, annotations }: DecodedResource,
@@ -302,7 +325,7 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // A SearchExport with another query is a new export, as after `kubectl delete` and `kubectl create`.
+    // A SearchExport with another query counts as a new export, as after `kubectl delete` and `kubectl create`.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -310,7 +333,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource without a valid manifest. It is kept if its manifest may still exist, and otherwise parked after `deletionDelayMs`.
+   * Handles a resource without a valid manifest. The resource stays unchanged while its manifest may still exist.
+   * Otherwise it is parked after `deletionDelayMs`: its state is kept, but no controller acts on it.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -330,7 +354,7 @@ export class DirectoryContents {
     this.#tell({ kind: 'parked', record: parked });
   }
 
-  /** Returns whether an object has been missing long enough to count as deleted. */
+  /** Returns whether the manifest of a known object has been missing long enough for the object to count as deleted. */
   #isGone(id: string): boolean {
     const { clock, isOperator } = this.#options;
     if (isOperator && this.#absences.lastsMs(id, clock.monotonic()) < deletionDelayMs) {
@@ -389,7 +413,10 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Takes over the valid Secrets. A Secret that is unreadable, or missing for a moment, keeps its last valid content. */
+  /**
+   * Replaces the known Secrets by those of the last reading. A Secret that is unreadable, or briefly missing, keeps its
+   * last valid content.
+   */
   #adoptSecrets(reading: Reading): void {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
     const kept = [...this.#secrets].filter(
@@ -399,7 +426,7 @@ export class DirectoryContents {
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }
 
-  /** Schedules a reading of the manifests after this delay, unless an earlier reading is scheduled. */
+  /** Schedules the next reading of the manifests after this delay. Does nothing if an earlier reading is scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -431,7 +458,7 @@ function versionOf({ resource }: ResourceRecord): number {
   return Number(resource.metadata.resourceVersion);
 }
 
-/** The part of the metadata that a user can set. */
+/** Part of a resource's metadata that a user can set in its manifest. */
 type Asked = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
 function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): Asked {
@@ -445,7 +472,10 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, asked: Ask
   return { ...metadata, ...asked };
 }
 
-/** Runs `task` and turns a failure into a problem of this resource. The other resources continue, and the next reading tries again. */
+/**
+ * Runs `task` for one resource and turns a failure into a problem of this resource. Other resources are still
+ * processed, and the next reading of the manifests tries again.
+ */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },
@@ -458,23 +488,29 @@ async function collectFailure(
   }
 }
 
-/** Tracks since when a known object (a resource, a Secret or settings) has been missing, by identity, on the monotonic clock. */
+/**
+ * Records since when each known object (a resource, a Secret or the settings) has been missing from the manifests.
+ * Times are in ms of the monotonic clock.
+ */
 class Absences {
   readonly #sinceMs = new Map<string, number>();
 
-  /** True while at least one object is missing. */
+  /** True while at least one known object is missing from the manifests. */
   any(): boolean {
     return this.#sinceMs.size > 0;
   }
 
-  /** Time in ms since the object was first reported missing. The first call for an object starts the period and returns 0. */
+  /**
+   * Time in ms since the object was first reported missing. The first call for an object returns 0 and starts the
+   * measurement.
+   */
   lastsMs(id: string, nowMs: number): number {
     const sinceMs = this.#sinceMs.get(id) ?? nowMs;
     this.#sinceMs.set(id, sinceMs);
     return nowMs - sinceMs;
   }
 
-  /** Ends the period of absence: the object is present again, or was deleted. */
+  /** Ends the measurement for an object that is present again or was deleted. */
   end(id: string): void {
     this.#sinceMs.delete(id);
   }

@@ -1,9 +1,10 @@
 /**
- * A host on directories of manifests. Resources are files that users write. Status and ledgers are files in `.logfleet` beside them. A lock
- * takes the place of leader election. Reconcilers see no difference to a cluster.
+ * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Users write resources as files.
+ * The operator keeps status and ledgers in the folder `.logfleet` beside them. A lock file takes the place of leader
+ * election. Reconcilers see no difference to a cluster.
  *
- * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use `directory-view.ts`
- * (reading) and `requests.ts` (requests).
+ * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use
+ * `directory-view.ts` for reading and `requests.ts` for requests.
  */
 
 import { realpath, stat, writeFile } from 'node:fs/promises';
@@ -29,36 +30,44 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions {
-  /** Directories of manifests. Each directory keeps its state in its own `.logfleet` folder. */
+  /** Directories of manifests. Each directory stores status and ledgers in its own `.logfleet` folder. */
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Members for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
+  /** Keys and values for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 
 export interface DirectoryHost extends Host {
-  /** The current problems with the manifests. */
+  /** Current problems with the manifests. */
   problems(): readonly PlacedFinding[];
-  /** Calls `listener` when the problems change. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` when the problems with the manifests change. Returns the function that unsubscribes the listener.
+   */
   onProblems(listener: () => void): () => void;
-  /** Reads the manifests now. Resolves when the cache contains the changes. */
+  /** Reads the manifests immediately. Resolves when the cached resources contain the changes. */
   refresh(): Promise<void>;
-  /** Directory of the resource with this uid, as it was given, or undefined if no such resource exists. */
+  /**
+   * Manifest directory of the resource with this uid, spelled as in the options, or undefined if no such resource
+   * exists.
+   */
   directoryOf(owner: OwnerRef): string | undefined;
-  /** Messages about resources that lost or regained their manifest since this host was opened. */
+  /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
   notices(): readonly string[];
-  /** The settings that currently pause everything, one per file. */
+  /** Settings that currently pause all resources, with one entry for each file. */
   pausing(): readonly FoundSettings[];
-  /** Stops the watch, finishes pending writes and releases the locks. Call it after the controllers have ended. */
+  /**
+   * Stops watching the manifests, finishes pending writes and releases the locks of the directories. Call it after the
+   * controllers have ended.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Opens the directories. Resolves when the cache is filled.
- * Fails with `host.directory` if a path is not a directory, `host.locked` if another process uses it, and `host.disk` if its state cannot
- * be written.
+ * Opens the manifest directories. Resolves when all resources are loaded. Fails with `host.directory` if a path is not
+ * a directory, with `host.locked` if another process uses the directory, and with `host.disk` if the state cannot be
+ * written.
  */
 export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
   const directories = await distinctDirectories(options.directories);
@@ -167,7 +176,10 @@ class OpenDirectoryHost implements DirectoryHost {
     return this.#contents.directoryOf(owner);
   }
 
-  /** Returns the event file of the owner's directory. Events of a resource that no longer exists go to the first directory. */
+  /**
+   * Returns the event file in the directory of a resource. Events of a resource that no longer exists go to the first
+   * directory.
+   */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -203,7 +215,9 @@ class OpenDirectoryHost implements DirectoryHost {
   }
 }
 
-/** Removes duplicate directories by their real path. Each is returned as it was first written. */
+/**
+ * Removes duplicate directories by comparing their real paths. The result keeps the first spelling of each directory.
+ */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -243,8 +257,8 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
 }
 
 /**
- * Prepares the state folder of a directory. The `.gitignore` keeps state out of Git. The folder of requests must exist so that it can be
- * watched.
+ * Creates the state folder `.logfleet` of a manifest directory. A `.gitignore` file keeps the state out of Git. The
+ * folder for requests is created too, so that it can be watched.
  */
 async function prepareState(state: StateDirectory): Promise<void> {
   for (const folder of state.ownFolders) await removeLeftovers(folder);

@@ -1,9 +1,10 @@
 /**
- * The operator-wide settings of a set of directories. They come from ConfigMaps `logfleet-settings` among the manifests, from `logfleet
- * pause --all`, and from unusable manifests, which hold all policies. One source that pauses is enough.
+ * Operator-wide settings of a set of manifest directories. They come from three sources: ConfigMaps `logfleet-settings`
+ * among the manifests, the command `logfleet pause --all`, and unusable manifests, which stop all policies from
+ * starting upgrades. One source that pauses is enough.
  *
- * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect for
- * `deletionDelayMs`, because editors and `git pull` delete a file and write it again.
+ * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect
+ * for `deletionDelayMs`, because editors and `git pull` delete a file and write it again.
  */
 
 import { join } from 'node:path';
@@ -11,23 +12,25 @@ import { renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
 import { type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 
-/** What was found when all places were looked at. */
+/** Settings that one reading of all manifest directories found. */
 interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly holds: readonly Hold[];
-  /** True if settings that were read at this place before may still exist, because the file could not be read. */
+  /**
+   * True if the file at this place could not be read, so that settings from an earlier reading may still exist there.
+   */
   isUnclear(place: Place): boolean;
 }
 
-/** Absence of settings whose file is gone. */
+/** Functions that measure how long the file of some settings has been missing. */
 interface Absence {
-  /** Returns whether settings have been missing long enough to count as deleted. */
+  /** Returns whether the file of these settings has been missing long enough for the settings to count as deleted. */
   isGone(id: string): boolean;
-  /** Ends the period of absence. */
+  /** Records that the file of these settings is present again. */
   isPresent(id: string): void;
 }
 
-/** Settings without a pause and without a hold. */
+/** Settings that neither pause the operator nor stop policies from starting upgrades. */
 export const runningSettings: OperatorSettings = { paused: false, pausedBy: undefined };
 
 export class DirectorySettings {
@@ -39,12 +42,12 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Place of the settings with this identity, or undefined if they are unknown. */
+  /** File that contains the settings with this identity, or undefined if the settings are unknown. */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
 
-  /** The settings that currently pause. */
+  /** Returns the settings that currently pause the operator. */
   pausing(): readonly FoundSettings[] {
     return this.#known.filter(({ pausedBy }) => pausedBy !== undefined);
   }
@@ -54,7 +57,10 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes over a reading. Settings without a file stay until they are gone. */
+  /**
+   * Replaces the known settings by those of a new reading. Settings whose file is missing stay in effect until they
+   * count as deleted.
+   */
   adopt(reading: SettingsReading, { isGone, isPresent }: Absence): void {
     for (const found of reading.settings) isPresent(identifySettings(found));
     const unreadable = reading.holds.filter(({ mayPause }) => mayPause).map(settingsBehind);
@@ -83,7 +89,7 @@ function settingsBehind({ directory, manifest }: Hold): FoundSettings {
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Returns why no policy may start upgrades and what to do, or undefined if no hold exists. */
+/** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
 function policiesHold([first, ...others]: readonly Hold[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;

@@ -1,6 +1,6 @@
 /**
- * A read-only view of manifest directories. It shows the same resources and status as the operator does, whether an operator runs there or
- * not. It takes no lock and writes nothing.
+ * Read-only view of manifest directories, for commands such as `logfleet get`. It shows the same resources and status
+ * as an operator does, whether or not an operator runs there. It takes no lock and writes nothing.
  */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -12,19 +12,25 @@ import { SerialTasks } from './serial-tasks.ts';
 
 const pollIntervalMs = 500;
 
-/** A resource that no operator has read yet has no status and a temporary identity. */
+/**
+ * Resources of manifest directories, read without writing anything. A resource that no operator has processed yet has
+ * no status and a temporary uid.
+ */
 export class DirectoryView extends DirectoryContents {
-  /** Ledgers as they are on the disk. A running operator may be about to change them. */
+  /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles((owner) => this.stateOf(owner), new SerialTasks());
 
-  /** Resolves when everything has been read. */
+  /** Opens the view. Resolves when all manifests and stored status have been read. */
   static async open(options: Omit<DirectoryContentsOptions, 'isOperator'>): Promise<DirectoryView> {
     const view = new DirectoryView({ ...options, isOperator: false });
     await view.open();
     return view;
   }
 
-  /** Calls `onChange` with the resources of a kind now and after each change. Resolves when the signal is aborted. */
+  /**
+   * Calls `onChange` with all resources of a kind, immediately and after each change. Resolves when the signal is
+   * aborted.
+   */
   async follow<K extends KindName>(
     kind: K,
     onChange: (resources: readonly ResourceOf<K>[]) => void,

@@ -11,7 +11,10 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 
 let writes = 0;
 
-/** Replaces the content of a file, and creates missing parent folders. Fails with `host.disk`. */
+/**
+ * Replaces the content of a file durably, and creates missing parent folders. Fails with `host.disk` if the file cannot
+ * be written.
+ */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${basename(path)}.${process.pid}.${writes++}.tmp`);
@@ -73,7 +76,10 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   else await writeDurably(to, (await readIfPresent(from)) ?? '');
 }
 
-/** Removes temporary files of dead processes from a folder and its subfolders. No process may write there meanwhile. */
+/**
+ * Removes temporary files that crashed processes left in a folder and its subfolders. No process may write to the
+ * folder during the call.
+ */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
@@ -83,8 +89,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents, and flushes each entry before the next. Node's recursive `mkdir` is not used: it never ends
- * where no folder can be created, as in /proc.
+ * Creates a folder and its missing parents, and flushes each new entry before creating the next. Node's recursive
+ * `mkdir` is avoided because it never returns where no folder can be created, such as in /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
@@ -92,14 +98,17 @@ export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created the folder first.
+    // Another process may have created the folder in the meantime. That is a success.
     if (await isFolder(folder)) return;
     throw error;
   }
   await syncFolder(dirname(folder));
 }
 
-/** Returns false if the path is another kind of file or cannot be examined. The caller's `mkdir` then reports the reason. */
+/**
+ * Returns true if the path is a folder. Returns false if it is another kind of file or cannot be examined. The caller's
+ * `mkdir` then reports the reason.
+ */
 async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
     (stats) => stats.isDirectory(),
@@ -107,7 +116,10 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Flushes a folder, which makes a rename durable. Some file systems cannot flush folders; there the error is ignored. */
+/**
+ * Flushes a folder to the disk, so that a rename in it survives a crash. Some file systems cannot flush folders, so
+ * their error is ignored.
+ */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -123,7 +135,7 @@ export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
 }
 
-/** The error code of Node, such as `ENOENT`. */
+/** Error code of a failed Node call, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,8 +1,9 @@
 /**
- * Events as lines of JSON, newest last: `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
+ * Writes Events of resources as lines of JSON, newest last:
+ * `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
  *
- * A file that reaches `maxFileBytes` replaces `events.1.ndjson`, so at least the newest MiB is kept. Callers never wait for an event.
- * Events that cannot be written are dropped.
+ * When the file reaches `maxFileBytes`, it is renamed to `events.1.ndjson`, so at least the newest MiB of Events is
+ * kept. Callers never wait for a write. Events that cannot be written are dropped.
  */
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -17,7 +18,7 @@ export class EventFile {
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  /** Lines that are not yet written; at most `maxPending`. */
+  /** Lines of the event file that are not yet written; at most `maxPending`. */
   #pending: string[] = [];
   #writing: Promise<void> | undefined;
 
@@ -39,7 +40,7 @@ export class EventFile {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all appended events are written or dropped. */
+  /** Resolves when all appended Events are written to the file or dropped. */
   async flushed(): Promise<void> {
     await this.#writing;
   }

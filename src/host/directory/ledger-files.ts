@@ -1,10 +1,11 @@
 /**
- * Ledgers as files, one per shard: `{"version":"3","content":"…"}`. Each read goes to the disk.
+ * Stores ledgers of resources as files, one file for each shard (part of a ledger): `{"version":"3","content":"…"}`.
+ * Each read goes to the disk.
  *
  * Invariants:
- * - Reads and writes of one owner never overlap, so a version cannot change between comparison and write. The directory's lock keeps other
- *   processes out.
- * - Only an existing resource, by its uid, has a ledger. Ledgers of a former resource with the same name are neither read nor changed.
+ * - Reads and writes of one resource's ledger never overlap, so the version cannot change between its comparison and
+ *   the write. The lock of the directory keeps other processes out.
+ * - A ledger belongs to one uid. The ledger of a deleted resource with the same name is neither read nor changed.
  */
 
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
@@ -19,7 +20,7 @@ export class LedgerFiles implements LedgerStore {
   readonly #stateOf: (owner: OwnerRef) => StateDirectory | undefined;
   readonly #tasks: SerialTasks;
 
-  /** @param stateOf returns the state directory of an existing owner, or undefined if no resource has its uid */
+  /** @param stateOf returns the state folder of the resource with this uid, or undefined if no such resource exists */
   constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks) {
     this.#stateOf = stateOf;
     this.#tasks = tasks;

@@ -1,9 +1,9 @@
 /**
- * Decodes the text of one manifest file into resources, Secrets and settings, with defaults filled in, and reports problems. Documents of
- * other kinds are ignored. Reconcilers interpret the content of valid documents.
+ * Decodes the text of one manifest file into resources, Secrets and operator settings. Fills in defaults and reports
+ * problems. Documents of other kinds are ignored. Reconcilers interpret the content of valid documents.
  *
- * Invariant: invalid input removes nothing. A refused document is listed by name if its name can be read. A file with documents that cannot
- * be identified is marked as `unclear`, and resources read from it before are kept.
+ * Invariant: invalid input removes nothing. A refused document is listed by name if its name can be read. A file that
+ * contains documents without a readable name is marked as `unclear`, and resources read from that file before are kept.
  */
 
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
@@ -24,7 +24,7 @@ export const defaultNamespace = 'default';
 export interface DecodedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
-  /** The spec, with the schema's defaults. */
+  /** Spec of the resource, with the defaults of the schema filled in. */
   readonly spec: ResourceOf<KindName>['spec'];
   readonly annotations: Readonly<Record<string, string>>;
   readonly position: Position;
@@ -39,16 +39,19 @@ export interface DecodedSecret {
   readonly position: Position;
 }
 
-/** A ConfigMap `logfleet-settings`. It is never refused: an invalid ConfigMap may still pause the operator. */
+/**
+ * Content of a ConfigMap `logfleet-settings` in a manifest. It is never refused, because an invalid ConfigMap may still
+ * pause the operator.
+ */
 interface DecodedSettings {
-  /** The value as written; `operator-settings.ts` interprets it. */
+  /** Value of `paused` as written in the ConfigMap. `operator-settings.ts` interprets it. */
   readonly paused: unknown;
 }
 
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** The first problem for which the document is refused. */
+  /** First problem of a refused document, or undefined if the document is accepted. */
   readonly problem: PlacedFinding | undefined;
 }
 
@@ -56,17 +59,17 @@ export interface DecodedFile {
   readonly resources: readonly DecodedResource[];
   readonly secrets: readonly DecodedSecret[];
   readonly settings: readonly DecodedSettings[];
-  /** Resources and Secrets that exist but cannot be used. */
+  /** Resources and Secrets that the file contains but that cannot be used because they are invalid. */
   readonly refused: readonly RefusedDocument[];
   /**
-   * Extent of the unreadable content: the `whole` file, or a `part`, which is a document that does not identify its resource. Undefined if
-   * every document is identified.
+   * Extent of the file's content that cannot be assigned to a resource: the `whole` file, or `part` of it (at least one
+   * document). Undefined if every document names its resource.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }
 
-/** Returns the last valid spec of a resource. Rules about immutable fields need it. */
+/** Returns the last valid spec of a resource. The check of immutable fields compares the new spec with it. */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
 interface Decoding {
@@ -77,11 +80,14 @@ interface Decoding {
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
   readonly problems: PlacedFinding[];
-  /** Number of documents of logfleet's kinds that do not identify their resource. */
+  /** Number of documents of logfleet's kinds whose name cannot be read. */
   unnamed: number;
 }
 
-/** Decodes a file. `file` names it in problems; `namespace` applies to manifests that name none. */
+/**
+ * Decodes the text of one manifest file. `file` is its name in problems. `namespace` applies to manifests without a
+ * namespace.
+ */
 export function decodeManifest(
   file: string,
   text: string | Uint8Array,
@@ -139,7 +145,7 @@ function decodeResource(
     return;
   }
   const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
-  // An API server reads a null annotation as empty text.
+  // A null annotation becomes an empty text, as on an API server.
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).map(([name, text]) => [name, text ?? '']),
   );

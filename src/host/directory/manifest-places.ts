@@ -1,40 +1,46 @@
-/** Places of manifests in directories, and what was found or remembered of each file. */
+/** Places (directory and file) of manifests, and the objects that were found in each file. */
 import { join } from 'node:path';
 import type { PlacedFinding } from '../../api/finding.ts';
 import type { TextPrint } from './text-print.ts';
 
-/** Place of a manifest or of settings at the last reading. */
+/** Directory and file of a manifest at the last reading. */
 export interface Place {
   readonly directory: string;
-  /** The file, or a folder, relative to the directory. */
+  /** Path of the manifest file, or of a folder, relative to its directory. */
   readonly manifest: string;
 }
 
-/** Content of a file at its last complete reading. */
+/** Objects that a manifest file contained at its last complete reading. */
 export interface FileMemory {
-  /** Identities of the resources, Secrets and settings in it that could be used. */
+  /** Identities of the valid resources, Secrets and settings in the file. */
   readonly ids: readonly string[];
-  /** Identities of the refused resources, Secrets and settings in it. */
+  /** Identities of the refused (invalid) resources, Secrets and settings in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
 }
 
-/** A manifest that cannot be used and has no former version that could stand for it. */
+/**
+ * A manifest that cannot be used and was never valid before. It stops all policies from starting upgrades, because
+ * nobody knows what it should contain.
+ */
 export interface Hold extends Place {
-  /** True if it may contain the operator's settings, which pause exports, too. */
+  /** True if the unusable manifest may contain the operator's settings. It then pauses exports, too. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
 
-/** Settings of the operator at one place. */
+/** Operator settings that were found in one file. */
 export interface FoundSettings extends Place {
-  /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause. */
+  /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause the operator. */
   readonly pausedBy: string | undefined;
-  /** A ConfigMap among the manifests, a request by a command, or a file that cannot be read and may contain the ConfigMap. */
+  /**
+   * Origin of the settings: a ConfigMap among the manifests, a request by a command, or a file that cannot be read and
+   * may contain the ConfigMap.
+   */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** The identity of the settings in a file. */
+/** Returns a text that identifies the settings in this file. */
 export function identifySettings({ directory, manifest }: Place): string {
   return `settings/${join(directory, manifest)}`;
 }

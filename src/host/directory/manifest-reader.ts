@@ -1,12 +1,13 @@
 /**
- * Reads directories of manifests into resources, Secrets, settings, requests of users, and problems. Each resource and each Secret appears
- * once.
+ * Reads directories of manifests. The result contains each resource and each Secret once, the operator settings, the
+ * requests of users, and the problems.
  *
  * Invariants:
- * - An unreadable file removes nothing: `mayExist` is true for everything that was read from the file before (D2).
- * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely written (D2).
- * - A resource with manifests in two places is refused in both (D5).
- * - Unusable content without a former version is a hold (D1).
+ * - An unreadable file removes nothing: `mayExist` is true for every object that was read from the file before (D2).
+ * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely
+ *   written (D2).
+ * - A resource with manifests in two files is refused in both (D5).
+ * - An unusable manifest without an earlier valid version stops all policies from starting upgrades (D1).
  */
 
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -32,10 +33,13 @@ import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 import { isCut, printOf } from './text-print.ts';
 
-/** Time in ms that a file must stay unchanged before it is read, since a slow process may still be writing it. */
+/**
+ * Time in ms that a manifest file must stay unchanged before it is read, because a slow process may still be writing
+ * it.
+ */
 export const quietMs = 1_000;
 
-/** A decoded object with the place of its manifest. */
+/** A decoded object (resource, Secret or settings) with the file of its manifest. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -49,25 +53,31 @@ export interface Reading {
   readonly holds: readonly Hold[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if a file changed so recently that it must be read again soon. */
+  /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
-  /** True if an object last read at `place` may still exist, although this reading did not find it. */
+  /** True if an object that was last read at `place` may still exist, although this reading did not find it. */
   mayExist(kind: string, key: ResourceKey, place: Place): boolean;
   /** True if the file at `place` could not be read, so that it may contain any object. */
   isUnclear(place: Place): boolean;
 }
 
-/** State from earlier readings. */
+/** Objects that earlier readings of the manifests found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** Last place of the resource, Secret or settings with this identity, or undefined if the identity is unknown. */
+  /**
+   * File that last contained the resource, Secret or settings with this identity, or undefined if the identity is
+   * unknown.
+   */
   placeOf(id: string): Place | undefined;
 }
 
 interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /** False for readers: they take files as they are, and a state folder need not exist. */
+  /**
+   * True for the operator. False for commands that only read: they take all manifest files as they are, and the state
+   * folder may be missing.
+   */
   readonly isOperator: boolean;
 }
 
@@ -80,12 +90,12 @@ interface Gathering {
   readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
-  /** Files, folders and directories whose content is not completely known. */
+  /** Files, folders and directories whose content could not be read completely. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
 }
 
-/** Version of a file, and the monotonic time at which it was first seen. */
+/** A version of a manifest file, with the monotonic time at which that version was first seen. */
 interface Sighting {
   readonly version: string;
   readonly sinceMs: number;
@@ -98,9 +108,9 @@ interface KnownFile {
 
 export class ManifestReader {
   readonly #options: ManifestReaderOptions;
-  /** The last decoding of each file that still exists. */
+  /** Last decoded content of each manifest file that still exists, by path. */
   #decoded = new Map<string, KnownFile>();
-  /** When each file was first seen with its current content. */
+  /** Time at which each manifest file was first seen with its current content, by path. */
   #seen = new Map<string, Sighting>();
   readonly #memories = new Map<string, Map<string, FileMemory>>();
   readonly #changedMemories = new Set<string>();
@@ -109,12 +119,15 @@ export class ManifestReader {
     this.#options = options;
   }
 
-  /** Takes over what a former process stored about the files of a directory. */
+  /** Takes the facts about manifest files that an earlier process of the operator stored for a directory. */
   remember(directory: string, files: ReadonlyMap<string, FileMemory>): void {
     this.#memories.set(directory, new Map(files));
   }
 
-  /** Directories whose file memories changed since the last call, each with all its memories. */
+  /**
+   * Directories with changed facts about their manifest files since the last call. Each comes with the facts of all its
+   * files.
+   */
   takeChangedMemories(): readonly (readonly [string, ReadonlyMap<string, FileMemory>])[] {
     const changed = [...this.#changedMemories].map((directory) => [directory, this.#memoryOf(directory)] as const);
     this.#changedMemories.clear();
@@ -122,8 +135,8 @@ export class ManifestReader {
   }
 
   /**
-   * Reads all directories. Never fails: unreadable files become problems. With `takesUnfinished`, a file that keeps changing counts as
-   * unreadable.
+   * Reads all manifest directories. Never fails: unreadable files become problems. With `takesUnfinished`, a file that
+   * keeps changing counts as unreadable.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -190,7 +203,8 @@ export class ManifestReader {
 
   async #scan(directory: string, gathered: Gathering) {
     try {
-      // An unmounted volume leaves an empty folder without state. Its manifests were not removed.
+      // An unmounted volume leaves an empty folder without logfleet's state. Its manifests therefore do not count as
+      // deleted.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
@@ -242,8 +256,8 @@ export class ManifestReader {
   }
 
   /**
-   * Returns whether a file has stayed unchanged for `quietMs`. Uses the time of the file, or the time since its content was first seen if
-   * the clocks differ.
+   * Returns whether a manifest file has stayed unchanged for `quietMs`. The test uses the file's modification time. If
+   * the clocks of file system and process differ, it uses the time since this process first saw the content.
    */
   #isQuiet(file: string, content: ScannedFile['content'], before: Sighting | undefined): boolean {
     const { clock, isOperator } = this.#options;
@@ -255,7 +269,7 @@ export class ManifestReader {
     return Math.max(clock.now() - content.changedAtMs, nowMs - sinceMs) >= quietMs;
   }
 
-  /** Drops the memory of a removed file when none of the file's objects is known any more. */
+  /** Drops the stored facts about a removed manifest file when none of the file's objects is known any more. */
   #dropMemories(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of this.#memoryOf(directory)) {
@@ -309,7 +323,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses objects that have manifests in two places, valid or not. */
+/** Refuses every object that has manifests in two places, whether the manifests are valid or not. */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
@@ -360,22 +374,22 @@ function cutOff(file: string, text: string): DecodedFile {
   return unreadable(file, problem, remedy, text.split('\n').length);
 }
 
-/** A file, or a folder that cannot be listed. */
+/** A manifest file, or a folder that cannot be listed. */
 interface ScannedFile {
-  /** Path relative to the directory. */
+  /** Path of the file, relative to its manifest directory. */
   readonly path: string;
   readonly content: FileContent | { readonly failure: string };
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
-  /** Time of the last change, by the clock of the file system. */
+  /** Time in ms at which the file was last changed, by the clock of the file system. */
   readonly changedAtMs: number;
 }
 
 interface Scan {
   readonly files: readonly ScannedFile[];
-  /** The directory and its subfolders, as paths to watch. */
+  /** Paths of the manifest directory and its subfolders, which must be watched for changes. */
   readonly folders: readonly string[];
 }
 
@@ -413,7 +427,10 @@ async function scanManifests(directory: string): Promise<Scan> {
   return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders };
 }
 
-/** A subfolder may disappear during the scan. A missing root directory is an error. */
+/**
+ * Lists the entries of a folder. A subfolder that disappears during the scan counts as empty. A missing root directory
+ * is an error.
+ */
 async function listEntries(folder: string, isRoot: boolean) {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -432,7 +449,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A listed file that cannot be opened is a link to a missing file. The manifest itself was not removed.
+    // A file that is listed but cannot be opened is usually a link to a missing file. Its manifest does not count as
+    // deleted.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

@@ -1,14 +1,16 @@
 /**
- * Allows one process per directory, by a file that names its holder:
+ * Allows only one operator process per manifest directory. The lock is a file that names the process that holds it:
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The complete file is linked into place, and the holder updates its modification time every `heartbeatMs`. Two cases allow a takeover:
- * - The holder is a process in our scope that is visibly dead: immediately.
- * - The holder is out of sight (another container, another machine, or before a reboot): after we saw no heartbeat for `silenceMs`,
- *   regardless of clocks.
+ * The complete file is created under a temporary name and then linked to its final name. The holder updates its
+ * modification time every `heartbeatMs`. Another process may take the lock over in two cases:
+ * - The holder was visible from here (same `scope`) and is dead: immediately.
+ * - The holder cannot be seen from here (another container, another machine, or before a reboot): after no heartbeat
+ *   was seen for `silenceMs`, regardless of clocks.
  *
- * Invariant: a process that lost its file notices at the next heartbeat. A process that could not check its file for `silenceMs`, for
- * example after suspension, no longer holds the lock. `held` uses the clock that shows more elapsed time.
+ * Invariant: a process that lost its lock file notices at the next heartbeat. A process that could not check its lock
+ * file for `silenceMs`, for example after suspension, no longer holds the lock. `held` uses the clock that shows more
+ * elapsed time.
  */
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
@@ -26,38 +28,38 @@ import { createUid } from './uid.ts';
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const pollIntervalMs = 2_000;
-/** Each attempt ends with the lock, a refusal, or the lock of another process that was faster. The limit bounds the last case. */
+/** Maximum number of attempts to take the lock. An attempt is repeated only when another process was faster. */
 const maxAttempts = 10;
 
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text that identifies this holding of the lock. */
+  /** Random text that identifies one acquisition of the lock. */
   readonly token: string;
 }
 
 interface ProcessLockOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Scope within which a pid can be looked up. Only tests set it. */
+  /** Name of the environment (machine or container) in which a process id can be looked up. Only tests set it. */
   readonly scope?: string;
 }
 
 export class ProcessLock {
-  /** True if the former holder died without releasing the lock. */
+  /** True if the former holder of the lock died without releasing it. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time of the last check that found our own lock file. */
+  /** Time of the last check that found this process's own lock file. */
   #seenAt: Instant;
   #lost = false;
 
   /**
-   * Takes the lock. Fails with `host.locked` (handling `stall`) if a living process holds it; the message names that process. Fails with
-   * `host.disk` if the lock cannot be written.
+   * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a living process holds it;
+   * the message names that process. Fails with `host.disk` if the lock cannot be written.
    */
   static async acquire(state: StateDirectory, options: ProcessLockOptions): Promise<ProcessLock> {
     try {
@@ -95,7 +97,10 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /** Calls `listener` when the lock is lost, or held again after it could not be checked for a while. */
+  /**
+   * Calls `listener` when this process loses the lock, or holds it again after the lock file could not be checked for a
+   * while.
+   */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -124,7 +129,8 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
-      // A disk that does not answer proves nothing. If that lasts, `held` becomes false by time.
+      // An unreadable lock file does not prove that the lock is lost. If the disk stays silent, `held` becomes false
+      // after `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
@@ -132,8 +138,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns true if no process visibly holds the lock. A holder in another scope counts as alive here, since only a long silence proves its
- * death.
+ * Returns true if no process visibly holds the lock of the directory. A holder on another machine or in another
+ * container counts as alive, because only a long silence proves its death.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -153,7 +159,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
   };
 }
 
-/** Creates the lock file. Returns false if one exists. */
+/** Creates the lock file. Returns false if a lock file exists already. */
 async function place(path: string, holder: Holder): Promise<boolean> {
   const draft = join(dirname(path), `.lock.${holder.token}.tmp`);
   await writeFile(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
@@ -161,7 +167,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // ENOENT: the holder of the lock has deleted our temporary file.
+    // With ENOENT, the process that holds the lock has deleted our temporary file.
     if (codeOf(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -169,7 +175,10 @@ async function place(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-/** Removes the lock file of a dead holder. Another process may have replaced the file meanwhile: then its file is put back. */
+/**
+ * Removes the lock file of a dead process. If another process has replaced the file in the meantime, the newer file is
+ * put back.
+ */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
   try {
@@ -241,8 +250,8 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
 }
 
 /**
- * Leadership by lock: the process leads while it holds the locks of all its directories. Leadership is interrupted only if the machine was
- * suspended or a lock was taken away.
+ * Leadership of an operator on directories: the process leads while it holds the locks of all its directories. It loses
+ * leadership only if the machine was suspended or another process took a lock away.
  */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
@@ -266,7 +275,8 @@ export class DirectoryLeadership implements Leadership {
   }
 
   /**
-   * Only the first term can follow another process. A later term follows our own suspension, and no other process sent requests meanwhile.
+   * Returns whether the operator took over from a process that died. Only the first term of leadership can follow
+   * another process. Later terms follow our own suspension.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
@@ -278,8 +288,8 @@ export class DirectoryLeadership implements Leadership {
   }
 
   /**
-   * Updates the term when a lock changes. A lock also reports that it is held again after it had expired by the clock: that starts a new
-   * term.
+   * Starts or ends a term of leadership when a lock changes. A lock that had expired by the clock and is held again
+   * starts a new term.
    */
   #check(): void {
     const leads = this.isLeader();
