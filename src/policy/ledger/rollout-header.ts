@@ -41,6 +41,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
+    // An attempt in flight may have been made for a selection that an edit has replaced (U12).
+    ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
   });

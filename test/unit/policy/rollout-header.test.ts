@@ -53,6 +53,11 @@ test('U1: an id that is none counts for nothing', () => {
 });
 
 describe('a new target', () => {
+  test('U12: keeps the name of the selection, because attempts for it may be in flight', () => {
+    const before = header({ selection: 'a selection that an edit has replaced' });
+    expect(nextRollout(before, undefined, later).selection).toBe(before.selection);
+  });
+
   test('in mid-rollout, the one before is superseded, with what it came to', () => {
     const before = header({ attempts: 40, startedAtMs: epochMs });
     const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 30, failed: 2 }) });
