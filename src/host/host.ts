@@ -1,9 +1,10 @@
 /**
- * The port to the place where resources are stored. Two adapters implement it: `kubernetes/` (an API server) and `directory/` (manifest
- * files). Reconcilers depend on this file only and treat both alike.
+ * Interface between the reconcilers and the place that stores resources. Two adapters implement it: `kubernetes/` (an
+ * API server) and `directory/` (manifest files). Reconcilers depend on this file only and treat both places alike.
  *
- * Resources are read from a local cache that may lag. Writes use optimistic locking and fail with `host.conflict` (handling `backoff`) if
- * the resource changed since it was read. No method waits until the cache contains a write.
+ * Resources are read from a local cache that may lag behind. Writes use optimistic locking: a write fails with
+ * `host.conflict` (handling `backoff`) if the resource changed since it was read. No method waits until the cache
+ * contains a write.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
@@ -15,52 +16,63 @@ export interface ResourceKey {
   readonly name: string;
 }
 
-/** Cache of all resources of one kind. The adapter keeps it up to date until the host is closed. */
+/** Cache of all resources of one kind. The adapter updates the cache until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True after the cache was filled once. Before that, `list` and `get` may miss resources. Becomes true before listeners are called for
-   * the last resource of the first list, so that no caller has to poll.
+   * True after the cache was filled once. Before that, `list` and `get` may miss resources. The value becomes true
+   * before the listeners are called for the last resource of the first list, so that callers need not poll.
    */
   synced(): boolean;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
-  /** Calls `listener` for each resource that is added, changed or removed, also by a relist. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` for each resource that is added, changed or removed, also when the cache is filled again from a
+   * complete list. Returns the function that unsubscribes the listener.
+   */
   subscribe(listener: (key: ResourceKey) => void): () => void;
 }
 
-/** The owner of a ledger or an Event. */
+/** Resource that owns a ledger or an Event, identified by kind, name and uid. */
 export interface OwnerRef extends ResourceKey {
   readonly kind: KindName;
   readonly uid: string;
 }
 
-/** One shard of an owner's ledger. */
+/** One shard (stored part) of a resource's ledger. */
 export interface LedgerShard {
-  /** Text in a format of the owner's kind; at most `maxShardBytes` bytes of UTF-8. */
+  /**
+   * Text of the shard, in a format that the kind of the owner defines. It has at most `maxShardBytes` bytes of UTF-8.
+   */
   readonly content: string;
-  /** Opaque version, which changes with every write. */
+  /** Opaque version of the shard, which changes with every write. */
   readonly version: string;
 }
 
-/** Format of stored ledgers, as recorded in the owner's status (U1). Format 1 used ConfigMaps and was not recorded. */
+/**
+ * Number of the format in which ledgers are stored. The owner's status records it (U1). Format 1 used ConfigMaps and
+ * was not recorded.
+ */
 export const ledgerFormat = 2;
 
-/** Maximum size of a shard: 512 KiB, half of what an API server accepts (U1). */
+/** Maximum size of a ledger shard in bytes: 512 KiB, half of what an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
- * Store for facts that cannot be observed again (U1). A ledger consists of named text shards, each with its own optimistic lock.
+ * Stores the ledgers of resources: facts that cannot be observed again, such as upgrade attempts in flight (U1). A
+ * ledger consists of named shards of text, and each shard has its own optimistic lock.
  *
- * A read may be as old as the start of this term of leadership. A decision based on an old shard is harmless: its write fails with
- * `host.conflict`, and the shard is then read from its source.
+ * A read may return a shard as it was when this term of leadership began. A decision based on an outdated shard does no
+ * harm: the write that follows fails with `host.conflict`, and the shard is then read from its source.
  */
 export interface LedgerStore {
-  /** Reads one shard of the resource with this uid. Undefined if the shard does not exist. */
+  /** Reads one shard of the ledger of the resource with this uid. Returns undefined if the shard does not exist. */
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
-   * Writes one complete shard. `expected` is the version that was last read or written, or undefined to create the shard. Another current
-   * version fails with `host.conflict`. Resolves to the new version when the shard is durable.
-   * @param summary the content in a few words, for users
+   * Writes one complete shard of a ledger. `expected` is the version that was last read or written, or undefined to
+   * create the shard. If the stored version differs, the write fails with `host.conflict`. Resolves to the new version
+   * when the shard is durable.
+   *
+   * @param summary content of the shard in a few words, for users
    */
   write(
     owner: OwnerRef,
@@ -73,7 +85,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Checks a shard before it is written. Fails with `ledger.full` if it is too large. */
+/** Checks the size of a ledger shard before it is written. Fails with `ledger.full` if the shard is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);
@@ -87,7 +99,10 @@ export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, 
 export type EventType = 'Normal' | 'Warning';
 
 export interface EventSink {
-  /** Publishes an Event about a transition. Never throws and never waits. Drops Events that cannot be delivered. */
+  /**
+   * Publishes an Event about a change of a resource's state. Never throws and never waits. Events that cannot be
+   * delivered are dropped.
+   */
   publish(
     owner: OwnerRef,
     event: { readonly type: EventType; readonly reason: string; readonly message: string },
@@ -95,38 +110,52 @@ export interface EventSink {
 }
 
 export interface SecretReader {
-  /** Decoded members of a Secret, or undefined if it does not exist. Throws on other failures. */
+  /**
+   * Returns the decoded keys and values of a Secret, or undefined if the Secret does not exist. Throws on other
+   * failures.
+   */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
   /**
-   * True if environment variables can take the place of this Secret, so that messages mention them. Absent on hosts that only have Secrets.
+   * True if environment variables can replace this Secret, so that messages mention the variables. Absent on hosts
+   * where only Secrets are possible.
    */
   takesVariables?(key: ResourceKey): boolean;
 }
 
 /**
- * Tells whether this process may act. Hosts without other processes always lead. The lease is checked by the local clock, so a process that
- * was suspended beyond its lease notices without a request.
+ * Tells whether this process may act, because only one operator process (the leader) may write and send requests. A
+ * host without other processes always leads. The local clock decides whether leadership is still valid, so a process
+ * that was suspended for too long notices without a request.
  */
 export interface Leadership {
-  /** True while this process leads and the lease is valid by its monotonic clock, minus a margin. */
+  /** True while this process leads and its leadership is valid by its monotonic clock, minus a margin. */
   isLeader(): boolean;
-  /** Number of times that this process became leader, 0 before the first. Knowledge from an earlier term is stale. */
+  /**
+   * Number of times that this process became leader; 0 before the first time. Facts learned in an earlier term may be
+   * outdated.
+   */
   term(): number;
-  /** True if the former leader did not release the lease before the last takeover (B6). */
+  /** True if the last takeover happened without a release by the former leader, for example after a crash (B6). */
   tookOverByForce(): boolean;
-  /** Calls `listener` when leadership begins or ends, also when the lease expired by the clock and was regained. */
+  /**
+   * Calls `listener` when leadership of this process begins or ends, also when it expired by the clock and was
+   * regained.
+   */
   subscribe(listener: () => void): () => void;
 }
 
 /** Operator-wide settings of the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
-  /** True if no resource may start new work. Work in flight continues to its end. */
+  /** True if no policy or export may start new work. Upgrades and searches in flight continue to their end. */
   readonly paused: boolean;
-  /** The person or object that pauses, worded to follow "paused by". Undefined while nothing is paused. */
+  /**
+   * Person or object that paused the operator, worded to follow "paused by". Undefined while the operator is not
+   * paused.
+   */
   readonly pausedBy: string | undefined;
   /**
-   * Why no policy may start upgrades although nobody paused them, and what to do. Set when a directory has an unusable manifest without a
-   * former version (D1). Exports continue.
+   * Message why no policy may start upgrades although nobody paused them, and what to do. Present when a directory
+   * contains an unusable manifest that was never valid (D1). Exports continue.
    */
   readonly policiesHold?: string;
 }
@@ -134,23 +163,26 @@ export interface OperatorSettings {
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
-   * Writes the status of a resource, with an optimistic lock on the resource version that was read. Resolves to the written resource. Fails
-   * with `host.gone` (handling `wait`) if the resource no longer exists.
+   * Writes the status of a resource, with an optimistic lock on the resource version that was read. Resolves to the
+   * written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Called when a resource's status is found to be up to date, so that no write is needed. Used by views of a run. */
+  /** Called instead of a write when the status of a resource is already up to date. Live views use the call. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Deletes exactly this resource (by uid and version). Succeeds if it is gone or was replaced. Absent on hosts whose resources are users'
-   * files.
+   * Deletes the resource with this uid and resource version. Succeeds if the resource is gone or was replaced. Absent
+   * on hosts whose resources are files of users.
    */
   remove?<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void>;
   /**
-   * The current settings; the same object until they change. Everything is paused until they were read once, so that no start slips
-   * through. The last settings hold while they cannot be read. If reading is forbidden, nothing is paused.
+   * Current settings of the operator; the same object until they change. Until the settings were read once, they pause
+   * everything, so that no work starts too early. While they cannot be read, the last settings apply. If the operator
+   * may not read them at all, nothing is paused.
    */
   settings(): OperatorSettings;
-  /** Calls `listener` after each change of the settings. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` after each change of the operator settings. Returns the function that unsubscribes the listener.
+   */
   subscribeSettings(listener: () => void): () => void;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;

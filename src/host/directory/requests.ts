@@ -1,13 +1,17 @@
 /**
- * Requests of users in a directory. They are kept beside the manifests, which belong to Git and stay untouched.
+ * Requests that users make with logfleet commands for a directory of manifests. They are stored beside the manifests,
+ * because the manifests belong to Git and must stay untouched.
  *
- * - Per resource: annotations that override those of its manifest, with author and time, one file per resource:
+ * - A request about one resource is one file with annotations that override those of its manifest, with author and
+ *   time:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
  *   `null` removes an annotation of the manifest. `writers` is optional.
- * - With `"forget":true` in place of annotations, the parked state of a resource without a manifest is discarded.
- * - For the operator as a whole: one file, `{"paused":true,"by":…,"time":…}`.
+ * - A request with `"forget":true` in place of annotations discards the stored state of a resource whose manifest was
+ *   deleted.
+ * - A request for the operator as a whole is one file, `{"paused":true,"by":…,"time":…}`.
  *
- * Commands write these files without the operator's lock while an operator runs. Each write replaces a whole file.
+ * Commands write these files while an operator runs, and without its lock. This is safe because each write replaces a
+ * whole file.
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
@@ -16,25 +20,27 @@ import type { ResourceKey } from '../host.ts';
 import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
-/** Annotations to set, or to remove (`null`). */
+/** Annotations that a user's request sets, or removes (`null`). */
 type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /** Author and time by annotation, also of removed annotations. Empty if the file names no authors. */
+  /**
+   * Author and time of each requested annotation, also of removed annotations. Empty if the request names no authors.
+   */
   readonly writers: AnnotationWriters;
-  /** True to discard the parked state of the resource. */
+  /** True if the request discards the stored state of a resource whose manifest was deleted. */
   readonly forget: boolean;
 }
 
-/** A request for the operator as a whole. */
+/** Request of a user to pause or resume the operator as a whole. */
 export interface SettingsRequest {
   readonly paused: boolean;
   readonly writer: AnnotationWriter;
 }
 
-/** Adds annotations to the request of a resource. `directory` is the directory of manifests. */
+/** Adds annotations to the stored request for a resource. `directory` is the directory of manifests. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -54,7 +60,7 @@ export async function writeRequest(
   });
 }
 
-/** Replaces the request of a resource: its parked state is to be discarded. */
+/** Replaces the stored request for a resource by a request to discard its state. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -65,7 +71,7 @@ export async function writeForgetRequest(
   await writeFile(path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
-/** Replaces the request for the operator as a whole. */
+/** Replaces the stored request to pause or resume the operator as a whole. */
 export async function writeSettingsRequest(
   directory: string,
   paused: boolean,
@@ -77,10 +83,11 @@ export async function writeSettingsRequest(
 interface Requests {
   readonly requests: readonly Request[];
   /**
-   * Request for the operator as a whole, or undefined without a file. A file that cannot be decoded pauses, because it may contain a pause.
+   * Request to pause or resume the operator as a whole, or undefined if its file does not exist. A file that cannot be
+   * decoded pauses the operator, because it may contain a pause.
    */
   readonly settings: SettingsRequest | undefined;
-  /** Files without a valid request. */
+  /** Paths of files that contain no valid request. */
   readonly unreadable: readonly string[];
 }
 
@@ -111,7 +118,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Author and time as they are stored. */
+/** Author and time of a requested annotation, as stored in the file. */
 interface StoredWriter {
   readonly by?: unknown;
   readonly time?: unknown;
@@ -157,5 +164,5 @@ function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
   };
 }
 
-/** Maximum length of an author's name, equal to the limit of a field manager in a cluster. */
+/** Maximum length of an author's name in a request, equal to the limit of a field manager in a cluster. */
 const maxNameLength = 128;

@@ -14,7 +14,7 @@ export class ResourceCache {
     return this.#records.get(identify(kind, key));
   }
 
-  /** Record by the result of `identify`. */
+  /** Returns the record of the resource with this identity (a text from `identify`), or undefined. */
   byIdentity(id: string): ResourceRecord | undefined {
     return this.#records.get(id);
   }
@@ -23,7 +23,7 @@ export class ResourceCache {
     return [...this.#records.values()];
   }
 
-  /** Replaces a record and calls the listeners. */
+  /** Replaces the record of a resource and calls the listeners. */
   put(record: ResourceRecord): void {
     const { kind, metadata } = record.resource;
     this.#records.set(identify(kind, metadata), record);
@@ -35,7 +35,7 @@ export class ResourceCache {
     this.#announce(kind, metadata);
   }
 
-  /** Marks the cache as complete. */
+  /** Marks the cache as complete after the first reading of all manifests. */
   markSynced(): void {
     this.#synced = true;
   }
@@ -58,7 +58,7 @@ export class ResourceCache {
   }
 }
 
-/** Returns one text for a kind and a key. */
+/** Returns a text that identifies an object by its kind and key. */
 export function identify(kind: string, key: ResourceKey): string {
   return `${kind}/${keyText(key)}`;
 }

@@ -1,8 +1,8 @@
 /**
- * Records: the identity (uid, generation, creation time), last valid spec and status of each resource, one file per resource. The form is
- * that of `kubectl get -o json`, with the path of the manifest:
- * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. A parked record also has
- * `"parkedSince":"…Z"` and keeps its ledger and requests (D4).
+ * Stores one record for each resource of a directory: its identity (uid, generation, creation time), last valid spec
+ * and status. A record is one file in the form of `kubectl get -o json`, with the path of the manifest:
+ * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. The record
+ * of a resource whose manifest was deleted also has `"parkedSince":"…Z"`. Its ledger and requests are kept (D4).
  *
  * One more file stores what each manifest file contained: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
@@ -16,19 +16,19 @@ import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** Directory of manifests, as it was given. */
+  /** Directory of the resource's manifest, spelled as the user gave it. */
   readonly directory: string;
-  /** File that the resource was last read from, relative to the directory. */
+  /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
-  /** ISO time at which the manifest counted as deleted. Absent while a manifest exists. */
+  /** ISO time at which the deleted manifest of the resource was noticed. Absent while the manifest exists. */
   readonly parkedSince?: string;
 }
 
-/** Storage of records. */
+/** Functions that load, save, move and remove resource records. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
-  /** Loads all records of a directory. Files without a valid record are reported and left alone. */
+  /** Loads the records of all resources of a directory. A file without a valid record is reported and not changed. */
   async load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
@@ -49,7 +49,7 @@ export const recordFiles = {
     return { records, problems };
   },
 
-  /** Saves the record of a new identity, and removes the ledgers of former resources with the same name. */
+  /** Saves the record of a new resource, and removes the ledgers of deleted resources with the same name. */
   async create(record: ResourceRecord): Promise<void> {
     const { directory, resource } = record;
     await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
@@ -61,25 +61,27 @@ export const recordFiles = {
     await writeDurably(path, `${JSON.stringify({ manifest, parkedSince, resource }, undefined, 2)}\n`);
   },
 
-  /** Moves a record, its ledgers and requests to the state of another directory. Resolves to the moved record. */
+  /** Moves the record, ledgers and requests of a resource to another directory. Resolves to the moved record. */
   async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     const { kind, metadata } = record.resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // A process that dies here leaves two records with one identity. The record beside the manifest counts.
+    // A process that dies here leaves two records of one resource. The next start uses the record that lies beside the
+    // manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
   },
 
-  /** Removes a record, its ledgers and its requests. */
+  /** Removes the record, ledgers and requests of a resource. */
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // Removed last: a process that dies before this step finds the record again and removes the rest.
+    // The record is removed last. A process that dies before this step finds the record at the next start and removes
+    // the rest.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -87,7 +89,7 @@ export const recordFiles = {
     await removeDurably(new StateDirectory(directory).requestFile(kind, metadata));
   },
 
-  /** Loads the stored facts about the manifest files of a directory. Empty if none are stored. */
+  /** Loads what each manifest file of a directory contained at the last reading. Empty if nothing is stored. */
   async loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>> {
     return decodeFiles(await readIfPresent(new StateDirectory(directory).memoryFile));
   },
@@ -99,7 +101,7 @@ export const recordFiles = {
 
 const writeNothing = async (): Promise<void> => {};
 
-/** Records for a reader, which writes nothing. */
+/** Access to resource records for commands that must not write anything. */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,
@@ -117,7 +119,10 @@ const readFiles = jsonReader<Readonly<Record<string, FileMemory>>>({
   required: [],
 });
 
-/** If the facts have another shape, the files count as never read. */
+/**
+ * Decodes the stored facts about manifest files. If they are missing or have another shape, the files count as never
+ * read.
+ */
 function decodeFiles(content: string | undefined): ReadonlyMap<string, FileMemory> {
   return new Map(Object.entries(readFiles(content) ?? {}));
 }
@@ -156,26 +161,30 @@ function unreadable(file: string): PlacedFinding {
   return { ...fileError(file, 'Unreadable', problem, 'restore the file before the next start'), severity: 'warning' };
 }
 
-/** Number of days for which the state of a resource without a manifest is kept. */
+/** Number of days for which the state of a resource is kept after its manifest was deleted. */
 export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * A resource was parked, or continued with a manifest again. A parked resource has no manifest. Its identity, status, ledger and requests
- * remain for `retentionDays`, and a manifest with the same name continues it (D4).
+ * Notice that a resource was parked because its manifest was deleted, or that its manifest returned. The identity,
+ * status, ledger and requests of a parked resource remain for `retentionDays`. A manifest with the same name continues
+ * the resource (D4).
  */
 export interface Notice {
   readonly kind: 'parked' | 'continued';
-  /** The record in its parked form. */
+  /** Record of the resource as it was stored while the manifest was missing. */
   readonly record: ResourceRecord;
 }
 
-/** Wall time at which a parked record is discarded. */
+/** Wall-clock time at which the state of a resource with a deleted manifest is discarded. */
 export function retainedUntil({ parkedSince = '' }: ResourceRecord): number {
   return Date.parse(parkedSince) + retentionDays * dayMs;
 }
 
-/** Renders a notice with its consequence and remedy. `forget` is the command that discards the state. */
+/**
+ * Renders a notice about a deleted or returned manifest, with the consequence and the remedy. `forget` is the command
+ * that discards the state.
+ */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, parkedSince, resource } = record;
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;

@@ -1,7 +1,7 @@
 /** Runs the tasks of one key in order of arrival. Tasks of different keys run concurrently. */
 
 export class SerialTasks {
-  /** The last task of each key that has unfinished tasks. */
+  /** Promise of the last task of each key. A key without unfinished tasks has no entry. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `task` after the earlier tasks of its key have ended or failed. Resolves or rejects like `task`. */

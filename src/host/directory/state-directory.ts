@@ -1,5 +1,5 @@
 /**
- * Paths of the state of a manifest directory: readable files in its folder `.logfleet`.
+ * Paths of the state that logfleet stores for a manifest directory: readable files in its folder `.logfleet`.
  *
  * ```
  * .logfleet/lock                                              the process that holds the directory
@@ -51,17 +51,20 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that only the holder of the lock writes to. */
+  /** Folders of the state that only the process with the lock may write to. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }
 
-  /** File of a resource's request. The separator `_` cannot occur in a resource name. */
+  /** File with the users' request for one resource. The separator `_` cannot occur in a resource name. */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /** File of the request for the whole operator. It collides with no resource, since a kind begins with a capital letter. */
+  /**
+   * File with the users' request for the whole operator. Its name collides with no resource, because a kind begins with
+   * a capital letter.
+   */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }
@@ -74,7 +77,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** Folder with the ledgers of all resources that ever had this name. */
+  /** Folder with the ledgers of all resources that ever had this name, including deleted ones. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }

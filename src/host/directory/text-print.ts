@@ -1,15 +1,15 @@
 /**
- * Digests of a file's text that show later whether another text is a truncated copy. The text itself is not stored, because it may contain
- * a Secret.
+ * Digests of the text of a manifest file. They show later whether another text is a truncated copy of it. The text
+ * itself is not stored, because it may contain a Secret.
  */
 import { hash } from 'node:crypto';
 
 export interface TextPrint {
-  /** Digest of each line. */
+  /** Digest of each line of the text. */
   readonly lines: readonly string[];
   /** Length of the last line in characters. */
   readonly lastLength: number;
-  /** Number of lines up to the last line that is neither blank nor a comment. */
+  /** Number of lines up to and including the last line that is neither blank nor a comment. */
   readonly significant: number;
 }
 
@@ -20,8 +20,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns whether `text` is the printed text without its end, where more than blank lines and comments are missing. A text that ends within
- * a line counts as cut there, if its other lines are those of the printed text.
+ * Returns whether `text` is a truncated copy of the text with the digests `print`, and more than blank lines and
+ * comments is missing. If `text` ends within a line, only its complete lines are compared.
  */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, isEnded } = linesOf(text);
@@ -42,7 +42,7 @@ function isSignificant(line: string): boolean {
   return /^(?!---\s*$|\.\.\.\s*$)\s*[^#\s]/.test(line);
 }
 
-/** A digest of 48 bits. */
+/** Returns a digest of 48 bits for one line. */
 function digest(text: string): string {
   return hash('sha256', text, 'base64').slice(0, 8);
 }

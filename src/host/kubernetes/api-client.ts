@@ -11,11 +11,11 @@ import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
 
-/** Default deadline in ms. It is longer than a write takes on a loaded API server. */
+/** Default deadline of a request in ms. It is longer than a write takes on a loaded API server. */
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Aborts the call. The call then rejects with the signal's reason. */
+  /** Signal that aborts the call. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }
@@ -28,7 +28,7 @@ interface WatchCall {
   readonly deadlineMs: number;
 }
 
-/** The common members of all Kubernetes objects. */
+/** Members that all Kubernetes objects have. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -56,7 +56,7 @@ export class ApiClient {
     );
   }
 
-  /** Returns the body of a successful answer. Throws the errors of `api-error.ts`. */
+  /** Sends a request and returns the body of a successful answer. Throws the errors of `api-error.ts`. */
   async call(call: Call): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
@@ -83,12 +83,12 @@ export class ApiClient {
     }
   }
 
-  /** Like `call`, for answers that must be an object with a name and a version. */
+  /** Like `call`, but requires that the answer is an object with a name and a resource version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
   }
 
-  /** Like `find`, for an answer that must be an object with a name and a version. */
+  /** Like `find`, but requires that the answer is an object with a name and a resource version. */
   async findObject<T extends KubeObject>(
     path: string,
     call: Omit<Call, 'method' | 'path'> = {},
@@ -97,7 +97,10 @@ export class ApiClient {
     return body === undefined ? undefined : objectIn<T>(body, `GET ${path}`);
   }
 
-  /** Yields the lines of a watch until it ends. Throws the errors of `api-error.ts`; a watch past its deadline is `host.unreachable`. */
+  /**
+   * Yields the events of a watch until it ends. Throws the errors of `api-error.ts`. A watch that exceeds its deadline
+   * fails with `host.unreachable`.
+   */
   async *watch(call: WatchCall): AsyncGenerator<unknown, void> {
     const what = `WATCH ${call.path}`;
     const scope = withDeadline(this.#clock, call.deadlineMs, call.signal);
@@ -138,7 +141,7 @@ export class ApiClient {
   }
 }
 
-/** Signal that is aborted by the outer signal or at the deadline. `close` cancels the deadline. */
+/** Returns a signal that is aborted by the outer signal or at the deadline. `close` cancels the deadline. */
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {

@@ -26,13 +26,15 @@ export function hasCode(error: unknown, code: string): error is LogfleetError {
   return error instanceof LogfleetError && error.code === code;
 }
 
-/** Remedy for a kind whose collection is `host.gone`. `place` names the server that does not know the kind. */
+/** Returns the remedy for a kind that the API server does not know. `place` names the server. */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/** Error for an unsuccessful answer. `what` names the request for users: `PUT /apis/…`. */
+/**
+ * Returns the error for an unsuccessful answer of the API server. `what` names the request for users: `PUT /apis/…`.
+ */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
   const answered = messageOf(answer.body);
@@ -71,7 +73,10 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
   }
 }
 
-/** Error for a missing or unreadable answer. It is unknown whether the request took effect. */
+/**
+ * Returns the error for a missing or unreadable answer of the API server. It is then unknown whether the request took
+ * effect.
+ */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   const answered = cause instanceof Error ? cause.message : String(cause);
   return failure('backoff', 'host.unreachable', `no answer from the API server to ${what}: ${answered}`, { cause });
@@ -83,7 +88,9 @@ function patience(answer: KubeResponse): Handling {
   return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };
 }
 
-/** Message of a Status object. Other bodies, such as those of proxies, are shortened. */
+/**
+ * Returns the message of a Kubernetes Status object. Other bodies, such as the error pages of proxies, are shortened.
+ */
 function messageOf(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
@@ -95,8 +102,8 @@ interface BackoffOptions {
 }
 
 /**
- * Exponential back-off with jitter, so that clients that failed together do not retry together. Returns the delay in ms after failure number
- * `failures` (from 1), and at least the delay of a Retry-After header.
+ * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter,
+ * so that clients that failed together do not retry together. It is at least the delay of a Retry-After header.
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);

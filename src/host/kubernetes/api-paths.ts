@@ -36,7 +36,10 @@ export function eventPath(namespace: string, name?: string): string {
   return namespaced('/apis/events.k8s.io/v1', 'events', namespace, name);
 }
 
-/** Resource type of a path, for metrics: `leases`, `collectorversionpolicies/status`. Never contains a name. */
+/**
+ * Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. It never contains
+ * the name of a resource.
+ */
 export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

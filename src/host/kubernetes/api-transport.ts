@@ -1,8 +1,8 @@
 /**
- * HTTP access to the API server with undici, and the credentials of a kubeconfig or a pod.
+ * Sends HTTP requests to the API server with undici, and reads the credentials of a kubeconfig or a pod.
  *
  * Invariants:
- * - One agent, with its connections, is used as long as the connection's credentials stay the same.
+ * - One agent (connection pool) is used as long as the credentials of its connections stay the same.
  * - Credentials are read again after 10 s and after a 401, so that rotated and expired tokens are replaced.
  * - Only a proxy named in the kubeconfig is used, never a proxy from the environment.
  * - Only commands that access a cluster load this file.
@@ -25,12 +25,15 @@ import type {
   WatchResponse,
 } from './kube-api.ts';
 
-/** Idle connections last between renewals of the lease, and little longer. */
+/**
+ * Time in ms for which idle connections stay open. It is slightly longer than the interval between renewals of the
+ * leader's lease.
+ */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
 /** Maximum age in ms of credentials before they are read again. */
 const credentialsFreshMs = 10_000;
-/** Maximum length of a watch line. An object has at most the 1.5 MiB that etcd accepts, plus JSON around it. */
+/** Maximum length of one line of a watch. An object has at most the 1.5 MiB that etcd accepts, plus JSON around it. */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {
@@ -42,7 +45,7 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Path prefix of an API server behind a gateway. */
+  /** Path prefix of the API server, for example behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
@@ -77,7 +80,7 @@ export class UndiciKubeApi implements KubeApi {
     await this.#agent?.dispatcher.destroy();
   }
 
-  /** Builds a request for the dispatcher with the current credentials. */
+  /** Returns the request with the current credentials, in the form that undici expects. */
   async #prepared(request: KubeRequest): Promise<Prepared> {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
@@ -97,12 +100,12 @@ export class UndiciKubeApi implements KubeApi {
     return { dispatcher: this.#dispatcher(credentials.connection), options };
   }
 
-  /** Discards refused credentials, so that the next request reads them again. */
+  /** Discards credentials that the API server refused, so that the next request reads them again. */
   #discardRefused(status: number): void {
     if (status === 401) this.#credentials = undefined;
   }
 
-  /** Current credentials. Concurrent requests share one reading of the files. */
+  /** Returns the current credentials. Concurrent requests share one reading of the credential files. */
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
@@ -115,16 +118,19 @@ export class UndiciKubeApi implements KubeApi {
     return read;
   }
 
-  /** Agent for these credentials. A former agent finishes its requests before it closes. */
+  /**
+   * Returns the agent (connection pool) for these credentials. The agent that it replaces finishes its requests before
+   * it closes.
+   */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // With the same object, the next request need not compare texts.
+      // Keep the same object, so that the next request can compare references instead of texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // No timeouts of undici: callers set deadlines, and a watch may be silent for longer.
+    // The timeouts of undici are off: callers set deadlines themselves, and a watch may be silent for longer.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
@@ -241,7 +247,7 @@ class Gathering implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The request waited for a connection and was aborted meanwhile.
+    // The caller aborted the request while it waited for a connection.
     if (this.#signal.aborted) this.#giveUp();
   }
 

@@ -1,8 +1,9 @@
 /**
- * Finds the cluster for a command: from `--kubeconfig` and `--context`, else from `KUBECONFIG` and `~/.kube/config`, else from the pod's
- * service account.
+ * Finds the cluster that a command connects to: from `--kubeconfig` and `--context`, else from `KUBECONFIG` and
+ * `~/.kube/config`, else from the pod's service account.
  *
- * client-node takes more than half a second and 60 MiB to load. Only this file imports it, and only for kubeconfigs that need it.
+ * The library client-node takes more than half a second and 60 MiB to load. Only this file imports it, and only for
+ * kubeconfigs that need it.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -12,17 +13,17 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } from './kube-api.ts';
 
 export interface ClusterOptions {
-  /** Path of a kubeconfig. */
+  /** Path of the kubeconfig from `--kubeconfig`. */
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** The cluster of both options, if it could be read without client-node. */
+  /** Cluster that both options select, if its kubeconfig could be read without the library client-node. */
   readonly plain?: ClusterTarget | undefined;
 }
 
 export interface ClusterConnection {
   readonly api: KubeApi;
-  /** Namespace of the context or the pod; `default` if neither has one. */
+  /** Namespace of the kubeconfig's context or of the pod; `default` if neither has a namespace. */
   readonly namespace: string;
 }
 
@@ -54,7 +55,10 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
   return targetOf(config);
 }
 
-/** Detects the server that client-node invents if it finds neither a kubeconfig nor a pod. */
+/**
+ * Returns whether the configuration is the placeholder server that client-node uses if it finds neither a kubeconfig
+ * nor a pod.
+ */
 function isMadeUp(config: KubeConfig): boolean {
   return (
     config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'
@@ -100,7 +104,10 @@ export function targetOf(config: KubeConfig): ClusterTarget {
   };
 }
 
-/** Reads credentials. client-node renews expired ones, reads token files again every minute, and otherwise answers from memory. */
+/**
+ * Reads the credentials of the cluster. The library client-node renews expired credentials, reads token files again
+ * every minute, and otherwise answers from memory.
+ */
 async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
   const options: { [Name in keyof ConnectionOptions]?: unknown } & {
     auth?: string | null;

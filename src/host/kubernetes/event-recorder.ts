@@ -1,11 +1,11 @@
 /**
- * Publishes transitions as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
+ * Publishes changes of resources as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
  *
  * Invariants:
  * - Publishers never wait for an Event and never fail because of it.
- * - A repeated message within ten minutes increases the count of the first Event.
- * - An owner gets a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events beyond these limits are dropped
- *   and counted.
+ * - A message that is repeated within ten minutes increases the count of the first Event.
+ * - A resource may publish a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events
+ *   beyond these limits are dropped and counted.
  */
 import { apiGroup, apiVersionName } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -36,7 +36,7 @@ interface Message {
   readonly message: string;
 }
 
-/** An Event that exists on the server or will be created, with its count. */
+/** An Event with its repeat count. It exists on the API server or will be created there. */
 interface Series {
   readonly owner: OwnerRef;
   readonly message: Message;
@@ -56,7 +56,7 @@ interface Allowance {
 
 interface EventRecorderOptions {
   readonly client: ApiClient;
-  /** Name of this process, shown as the reporting instance. */
+  /** Name of this process, shown as the reporting instance of Events. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -164,7 +164,7 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // Events expire after an hour. An expired Event is created again.
+        // The API server deletes Events after an hour. An Event that is gone is created again.
         if (code === 'host.gone') series.created = false;
         const hopeless = code === 'host.invalid' || code === 'host.forbidden';
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -182,7 +182,8 @@ export class EventRecorder implements EventSink {
     try {
       await this.#options.client.call({ ...call, body: this.#render(series) });
     } catch (error) {
-      // The name is unique to this process. A conflict means that an earlier attempt took effect and its answer was lost.
+      // The name of the Event is unique to this process. A conflict therefore means that an earlier attempt created the
+      // Event and its answer was lost.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
     series.created = true;
@@ -215,7 +216,10 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** Drops the least recently used entry. Maps keep insertion order, and each use inserts the entry again. */
+/**
+ * Removes the least recently used entry of the map if it has more than `limit` entries. Maps keep insertion order, and
+ * each use inserts the entry again.
+ */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   const oldest = map.keys().next();
   if (map.size > limit && !oldest.done) map.delete(oldest.value);

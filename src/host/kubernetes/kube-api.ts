@@ -1,8 +1,9 @@
 /**
- * The port to an API server: requests and watches. `api-transport.ts` implements it over HTTP; tests use a server in memory.
+ * Interface for requests to and watches on an API server. `api-transport.ts` implements it over HTTP; tests use a
+ * server in memory.
  *
- * Invariant: every status is a normal answer; only a missing answer is an error. `api-client.ts` adds deadlines, classification and
- * metrics.
+ * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error. `api-client.ts`
+ * adds deadlines, error classification and metrics.
  */
 
 export interface KubeRequest {
@@ -10,20 +11,20 @@ export interface KubeRequest {
   /** Path from the root of the API server, with percent-encoded names. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Body, sent as JSON. */
+  /** Body of the request, sent as JSON. */
   readonly body?: unknown;
-  /** Content type; `application/json` by default. */
+  /** Content type of the body; `application/json` by default. */
   readonly contentType?: string;
-  /** Accepted media type; `application/json` by default. */
+  /** Media type that the client accepts as answer; `application/json` by default. */
   readonly accept?: string;
   readonly signal: AbortSignal;
 }
 
 export interface KubeResponse {
   readonly status: number;
-  /** Headers with lower-case names. */
+  /** Headers of the answer, with lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Decoded JSON, or the text if it is not JSON. */
+  /** Body of the answer: decoded JSON, or the text if it is not JSON. */
   readonly body: unknown;
 }
 
@@ -35,18 +36,21 @@ export interface WatchRequest {
 
 export interface WatchResponse extends KubeResponse {
   /**
-   * Decoded lines of a successful watch (status 200), otherwise none. Ends when the server ends the watch. Throws if the connection breaks,
-   * if a line is not JSON, or if the signal is aborted.
+   * Decoded lines (events) of a successful watch (status 200); empty for any other status. Ends when the server ends
+   * the watch. Throws if the connection breaks, if a line is not JSON, or if the signal is aborted.
    */
   readonly lines: AsyncIterable<unknown>;
 }
 
 export interface KubeApi {
-  /** Rejects if no answer arrives: refused, reset, aborted. It is then unknown whether the request took effect. */
+  /**
+   * Sends a request. Rejects if no answer arrives because the connection was refused, reset or aborted. It is then
+   * unknown whether the request took effect.
+   */
   request(request: KubeRequest): Promise<KubeResponse>;
-  /** Rejects like `request` before the answer begins. */
+  /** Starts a watch. Rejects like `request` if the answer does not begin. */
   watch(request: WatchRequest): Promise<WatchResponse>;
-  /** Closes all connections. */
+  /** Closes all connections to the API server. */
   close(): Promise<void>;
 }
 
@@ -61,18 +65,18 @@ export interface ConnectionOptions {
 
 export interface ClusterCredentials {
   readonly connection: ConnectionOptions;
-  /** Headers with lower-case names. */
+  /** Headers that authenticate each request, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ClusterTarget {
-  /** Context of the kubeconfig. */
+  /** Name of the context in the kubeconfig. Undefined without a kubeconfig. */
   readonly context: string | undefined;
   /** Namespace of the context or the pod. */
   readonly namespace: string | undefined;
-  /** URL as it was written. */
+  /** URL of the API server as it was written in the kubeconfig. */
   readonly server: string | undefined;
   readonly proxyUrl: string | undefined;
-  /** Current credentials. Files are read again, and a plugin may run. */
+  /** Returns the current credentials. Each call may read files again or run a credential plugin. */
   credentials(): Promise<ClusterCredentials>;
 }

@@ -1,8 +1,9 @@
 /**
- * A host on an API server. It connects the classes of this folder behind the port of `host.ts`.
+ * Runs the operator on a Kubernetes API server. This file connects the classes of this folder behind the interface of
+ * `host.ts`.
  *
- * Invariant: at rest, the only requests are watches (one per followed kind and namespace, and one for the settings), lease renewals, and a
- * list per watch every ten minutes.
+ * Invariant: while nothing changes, the only requests are watches (one per followed kind and namespace, and one for the
+ * settings), renewals of the leader's lease, and one list per watch every ten minutes.
  */
 import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -28,18 +29,21 @@ import { removeResource, Turns, writeStatus } from './status-writer.ts';
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
 const writesAtOnce = 4;
-/** Maximum duration in ms of one step of a loop. A longer step counts as hung. */
+/**
+ * Maximum duration in ms of one step (a list, watch or lease renewal) of a background loop. A loop with a longer step
+ * counts as hung.
+ */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions {
   readonly api: KubeApi;
-  /** Namespaces to follow. A list requires only Roles in these namespaces. */
+  /** Namespaces whose resources the operator follows. A list of namespaces requires only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];
-  /** Namespace of the Lease and of the settings. */
+  /** Namespace of the operator's Lease and of its settings. */
   readonly operatorNamespace: string;
   /** Name of this process in the Lease and in Events: the pod or the machine. */
   readonly identity: string;
-  /** False if other means ensure that only one process runs. */
+  /** True if a Lease elects the leader. False if other means ensure that only one operator process runs. */
   readonly leaderElection: boolean;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
@@ -57,11 +61,11 @@ export interface KubernetesHost extends Host {
    * the next leader may start immediately.
    */
   stop(): Promise<void>;
-  /** True while all loops of this host run. An unreachable API server does not make the host unhealthy. */
+  /** True while all background loops of this host run. An unreachable API server does not make the host unhealthy. */
   healthy(): boolean;
-  /** True after all resources were listed once. */
+  /** True after all followed resources were listed once. */
   ready(): boolean;
-  /** Messages about kinds that have not been listed, with reason and remedy. */
+  /** Messages about kinds whose resources could not be listed yet, with reason and remedy. */
   unready(): readonly string[];
 }
 
@@ -71,11 +75,11 @@ export function createKubernetesHost(options: KubernetesHostOptions): Kubernetes
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>;
 
-/** A followed kind: its cache and the reflectors that fill the cache. */
+/** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
-  /** Error of the last failed list or watch, or undefined after a success. */
+  /** Returns the error of the last failed list or watch of this kind, or undefined after a success. */
   readonly trouble: () => unknown;
 }
 
@@ -93,7 +97,7 @@ class ClusterHost implements KubernetesHost {
   readonly #marks: OperatorMarks;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** Loops that run until the host is stopped. */
+  /** Promises of the background loops, which run until the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
@@ -186,13 +190,16 @@ class ClusterHost implements KubernetesHost {
       .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
   }
 
-  /** Scopes of the reflectors: namespaces, or undefined for all namespaces at once. */
+  /** Namespaces of the reflectors. The single element undefined stands for all namespaces at once. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
-  /** Follows a kind on first use. Unused kinds are never listed, so the cluster need not know them or grant access to them. */
+  /**
+   * Starts to follow a kind when it is first used. Unused kinds are never listed, so the cluster need not know them or
+   * grant access to them.
+   */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;
@@ -229,7 +236,10 @@ class ClusterHost implements KubernetesHost {
     for (const { cache } of this.#followed.values()) yield* cache.list();
   }
 
-  /** Starts reflectors after the settings are known, so that no resource reports a pause that only means unknown settings. */
+  /**
+   * Starts reflectors after the operator settings were read. Otherwise every resource would briefly report a pause,
+   * because unknown settings pause everything.
+   */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
     const asked = this.#settings.whenAsked();
@@ -237,7 +247,10 @@ class ClusterHost implements KubernetesHost {
   }
 }
 
-/** Message for a kind that has not been listed. An operator that was upgraded before its CRDs reports the missing CRDs here. */
+/**
+ * Returns a message about a kind that has not been listed. An operator that was upgraded before its CRDs reports the
+ * missing CRDs with this message.
+ */
 function renderUnlisted(kind: KindName, trouble: unknown): string {
   if (hasCode(trouble, 'host.gone')) return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;

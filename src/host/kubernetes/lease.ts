@@ -1,5 +1,5 @@
 /**
- * Leader election on a Lease of `coordination.k8s.io`: 15 s / 10 s / 2 s.
+ * Leader election on a Lease of `coordination.k8s.io`. The Lease lasts 15 s, must be renewed within 10 s, and is renewed every 2 s.
  *
  *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with our name ──▶ Leading
  *       ▲                                                                                  │ every 2 s: written again
@@ -7,9 +7,9 @@
  *       └── the lease has another name; released on stop ──────────────────────────────────┘
  *
  * Invariants:
- * - Only clocks of this process count, never a time in the lease. The lease of another holder ages from the last change that this process
- *   saw. Our lease ages from the *sending* of the last renewal, by the clock that shows more elapsed time, since the monotonic clock stops
- *   while the machine sleeps.
+ * - Times are measured by clocks of this process, never by a time in the Lease. The age of another process's Lease begins at the last
+ *   change that this process saw. The age of our Lease begins when the last renewal was *sent*. The clock that shows more elapsed time
+ *   decides, because the monotonic clock stops while the machine sleeps.
  * - This process stops leading 5 s before another process may start. A process that was suspended for that long notices on waking, before
  *   any of its timers runs.
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
@@ -27,12 +27,15 @@ import { leasePath } from './api-paths.ts';
 import { microTime, randomHex } from './kube-formats.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Time in ms after its last change for which other processes respect a lease. */
+/** Time in ms after its last change for which other processes respect the Lease of the leader. */
 export const leaseDurationMs = 15_000;
-/** Time in ms for which this process leads without a renewal. */
+/** Time in ms after a renewal of the Lease for which this process still leads. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
-/** Retry delay and call deadline after a failed renewal. Two calls without an answer leave time for a third before the renewal deadline. */
+/**
+ * Retry delay and request deadline in ms after a failed renewal of the Lease. Two requests without an answer leave time
+ * for a third before leadership ends.
+ */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
 
@@ -48,7 +51,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** The last observed content of the lease, with the time since when it is unchanged. */
+/** Content of the Lease as last read, with the time since when it is unchanged. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -58,7 +61,7 @@ interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;
-  /** Name of this process for users: the pod or the machine. */
+  /** Name of this process that users see in the Lease: the pod or the machine. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -74,14 +77,16 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Time since when no lease exists; undefined while it exists. */
+  /** Time in ms since when the Lease is missing; undefined while it exists. */
   #absentSinceMs: number | undefined;
-  /** Version on which the next write is based; undefined if the lease must be read first. */
+  /** Resource version of the Lease on which the next write is based; undefined if the Lease must be read first. */
   #version: string | undefined;
-  /** Time at which the last successful renewal was sent; undefined while following. */
+  /** Time at which the last successful renewal of the Lease was sent; undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /** True if the lease may contain our name, even without an answer to the write. */
+  /**
+   * True if the stored Lease may name this process. A write without an answer counts, because it may have succeeded.
+   */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -112,17 +117,17 @@ export class LeaseElection implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Monotonic time at which the last attempt began. */
+  /** Monotonic time at which the last attempt to read or write the Lease began. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
 
-  /** Follows and leads until `release`. */
+  /** Starts to compete for leadership, until `release` is called. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends leadership immediately and releases the lease, so that the next leader need not wait. Never rejects. */
+  /** Ends leadership immediately and releases the Lease, so that the next leader need not wait. Never rejects. */
   async release(): Promise<void> {
     this.#ended.abort(new Error('leader election has ended'));
     this.#follow();
@@ -156,7 +161,7 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Reads the lease, and writes it if this process may. */
+  /** Reads the Lease, and writes it if this process may lead. */
   async #step(signal: AbortSignal): Promise<void> {
     if (this.#version === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
@@ -186,9 +191,9 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether no other process can be leading. A deleted lease is treated as follows: a process that has seen it waits until it would
-   * have expired; a process that never saw it waits until its holder must have stopped. A holder's own lease duration counts if it is
-   * longer than ours.
+   * Returns whether no other process can be leading, so that this process may write the Lease. For a deleted Lease, a
+   * process that has seen it waits until it would have expired. A process that never saw it waits until any holder must
+   * have stopped. If the holder's lease duration is longer than ours, the longer one applies.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -204,8 +209,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // An earlier attempt without an answer may already be stored; the holder before that attempt counts. The holder of a deleted lease is
-    // unknown.
+    // An earlier write without an answer may have stored our name. Then the holder before that write matters. The
+    // holder of a deleted Lease is unknown.
     if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -249,7 +254,8 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // Rounded up: a timer that fires too early would find this process still leading, and would not notify listeners.
+    // The delay is rounded up. A timer that fires too early would find this process still leading, and would not notify
+    // listeners.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -269,7 +275,10 @@ export class LeaseElection implements Leadership {
     this.#notify();
   }
 
-  /** Releases the lease. Reads it first, since an aborted renewal may have taken effect. The lease of another process is left alone. */
+  /**
+   * Releases the Lease. Reads it first, because an aborted renewal may have taken effect. The Lease of another process
+   * is left unchanged.
+   */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read(new AbortController().signal);

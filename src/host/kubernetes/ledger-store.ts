@@ -1,11 +1,11 @@
 /**
- * Stores ledgers as resources of the kind `Ledger`, one for each shard (U1). Names:
+ * Stores each shard (part) of a ledger as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
- * - A Ledger is owned by its resource and deleted with it.
- * - Its name and its `owner` contain the uid. A resource that is deleted and created again starts without a ledger.
+ * - A Ledger is owned by the resource that it belongs to. Kubernetes deletes both together.
+ * - Its name and its field `owner` contain the uid of that resource. A resource that is deleted and created again starts without a ledger.
  * - Each write is one request with an optimistic lock on the version last read or written.
  *
  * The owner's kind defines the content of shards and references between them.
@@ -21,17 +21,29 @@ import { hasCode, notInstalled } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Maximum length of the owner's name in a Ledger's name. Kubernetes allows 253 characters; the suffix has at most 1 + 10 + 1 + 40. */
+/**
+ * Maximum length of the owner's name in the name of a Ledger resource. Kubernetes allows 253 characters; the suffix has
+ * at most 1 + 10 + 1 + 40.
+ */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
-/** Requests only metadata as the answer to a write, without the content. */
+/**
+ * Accepted media type that makes the API server answer a write with the metadata only, without the content of the
+ * Ledger.
+ */
 const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** Avoids a request per shard after a start. Without it, each read requests the shard by name. */
+  /**
+   * List of all Ledgers that replaces one request per shard after a start. Without it, each read requests its shard by
+   * name.
+   */
   readonly startList?: LedgerStartList;
-  /** Returns the owner as it was last read. Without it, ledgers of older versions are not noticed. */
+  /**
+   * Returns the owner of a ledger as it was last read. Without this function, ledgers of older logfleet versions are
+   * not noticed.
+   */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
@@ -67,13 +79,15 @@ export class KubernetesLedgerStore implements LedgerStore {
     return crossing('ledger.write', () => this.#put(owner, { ...typeOfLedger, metadata, ...members }, expected));
   }
 
-  /** Shard in the Ledger with this name, or undefined if it does not exist. */
+  /** Returns the shard in the Ledger resource with this name, or undefined if the Ledger does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     const ledger = await this.#options.client.findObject<LedgerObject>(ledgerPath(namespace, name));
     return ledger && decodeLedger(ledger);
   }
 
-  /** Creates the Ledger, or replaces the expected version. Resolves to the new version. */
+  /**
+   * Creates the Ledger resource of a shard, or replaces it if it has the expected version. Resolves to the new version.
+   */
   async #put({ namespace }: OwnerRef, body: LedgerBody, expected: string | undefined): Promise<string> {
     const { name } = body.metadata;
     const path = expected === undefined ? ledgerPath(namespace) : ledgerPath(namespace, name);
@@ -123,8 +137,8 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
 }
 
 /**
- * Refuses a policy whose ledger an older logfleet kept in ConfigMaps, which recorded no format in the status (U1). Starting without that
- * ledger would forget attempts in flight.
+ * Refuses a policy whose ledger may still be in ConfigMaps, where older logfleet versions stored it (U1). Such a
+ * version left no ledger format in the status. Starting without that ledger would forget upgrade attempts in flight.
  */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
@@ -136,7 +150,10 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
   throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }
 
-/** Error for a Ledger that was deleted after it was read. It must be read again before the next write. */
+/**
+ * Returns the error for a Ledger resource that was deleted after it was read. It must be read again before the next
+ * write.
+ */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
   return failure(
     'backoff',
@@ -146,24 +163,27 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
   );
 }
 
-/** As much of a Ledger as is read. */
+/** Members of a Ledger resource that are read. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
 }
 
-/** What is kept of a Ledger that was read. */
+/** Members of a Ledger resource that are kept in memory. */
 interface StoredShard extends LedgerShard {
   readonly name: string;
   readonly ownerUid: string;
 }
 
-/** The CRD's schema makes the API server refuse a Ledger without these members. */
+/**
+ * Decodes a Ledger resource. All members are present, because the CRD's schema makes the API server refuse a Ledger
+ * without them.
+ */
 function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
   return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
 
-/** The CRD of Ledgers is not installed. A person has to apply it. */
+/** Returns the error for a missing CRD of the kind Ledger, which a person has to apply. */
 function ledgersNotInstalled(cause: unknown): LogfleetError {
   return failure('stall', 'ledger.notInstalled', notInstalled(ledgerKind, 'the API server'), {
     reason: 'LedgerNotInstalled',
@@ -173,62 +193,69 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length of a kept shard in characters. Larger shards are read by name. */
+/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Larger shards are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length of kept shards of one list in characters. Further shards are read by name. */
+/** Maximum total length in characters of all shards that one list keeps in memory. Further shards are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
-/** Page sizes. They start small and grow while the content is small, because 500 shards may have 250 MiB. */
+/**
+ * Page sizes for listing Ledgers. They start small and grow while the content is small, because 500 shards may have 250
+ * MiB.
+ */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
 
 interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** True to list all namespaces at once, false to list each namespace separately. */
+  /** True to list the Ledgers of all namespaces at once, false to list each namespace separately. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
 }
 
-/** A shard in the list; undefined if the list does not contain it. */
+/** Answer for one shard: its content, or undefined if the list of Ledgers does not contain it. */
 interface Listed {
   readonly shard: StoredShard | undefined;
 }
 
-/** Shards by the path of their Ledger; `tooLarge` marks a listed shard that was not kept. */
+/** Shards by the path of their Ledger resource. `tooLarge` stands for a listed shard that was not kept in memory. */
 type Shards = Map<string, StoredShard | 'tooLarge'>;
 
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
   readonly shards: Promise<Shards>;
-  /** Paths of shards that were already returned. */
+  /** Paths of shards that were already returned once. They are read by name from then on. */
   readonly taken: Set<string>;
-  /** Uids of owners for whose shards the list is too old. */
+  /** Uids of ledger owners that were written to after the list was made. Their shards are read by name. */
   readonly outdated: Set<string>;
 }
 
 /**
- * Lists all Ledgers in pages for the reads after a start. Ten thousand policies then take twenty requests instead of ten thousand.
+ * Lists all Ledgers in pages after a start of the operator, so that reading the ledgers of ten thousand policies takes
+ * twenty requests instead of ten thousand.
  *
- * The first read in a term of leadership starts the list, and all reads wait for it. An operator for some namespaces lists each one
- * separately, so a forbidden namespace does not affect others. Each shard is returned once. A shard is read by name if it is read again, or
- * if its owner was written to, because the list is too old for it.
+ * The first read in a term of leadership starts the list, and all reads wait for it. An operator for some namespaces
+ * lists each namespace separately, so a forbidden namespace does not affect others. Each shard is returned once. After
+ * that, and after a write to its owner's ledger, the list is outdated, and the shard is read by name.
  *
  * Invariants:
- * - The list starts after the term began, so it contains everything that this process must know.
+ * - The list starts after the term of leadership began, so it contains everything that earlier leaders wrote.
  * - Memory is bounded: large shards are not kept, and the list is dropped after ten minutes.
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists by namespace, or the list of all namespaces under undefined. */
+  /** Lists of Ledgers by namespace. The key undefined stands for the list of all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
     this.#options = options;
   }
 
-  /** Returns the listed shard with this name, or undefined if it must be read by name. Rejects if the list fails. */
+  /**
+   * Returns the listed shard with this name. Returns undefined if the shard must be read by name. Rejects if the list
+   * fails.
+   */
   async take(owner: OwnerRef, name: string): Promise<Listed | undefined> {
     const scope = this.#scopeOf(owner);
     const listing = this.#current(scope);
@@ -247,7 +274,7 @@ export class LedgerStartList {
     return shard === 'tooLarge' ? undefined : { shard };
   }
 
-  /** Makes later reads of this owner's shards go by name. */
+  /** Records that the list is outdated for this owner's shards, so that later reads request them by name. */
   outdate(owner: OwnerRef): void {
     const listing = this.#listings.get(this.#scopeOf(owner));
     if (listing && this.#options.clock.monotonic() < listing.endsAtMs) listing.outdated.add(owner.uid);
@@ -257,7 +284,9 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** The list of this term; undefined if it was dropped or this process does not lead. */
+  /**
+   * Returns the list of this term of leadership, or undefined if the list was dropped or this process does not lead.
+   */
   #current(scope: string | undefined): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
@@ -279,7 +308,7 @@ export class LedgerStartList {
     };
     this.#listings.set(scope, listing);
     listing.shards.catch(() => {
-      // The next read starts another list.
+      // After a failed list, the next read starts another list.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;
@@ -319,7 +348,7 @@ export class LedgerStartList {
   }
 }
 
-/** Empty content of an expired list. */
+/** Content of a list that was dropped after ten minutes. */
 const nothing: Promise<Shards> = Promise.resolve(new Map());
 
 interface LedgerPage {

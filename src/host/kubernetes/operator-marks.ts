@@ -1,15 +1,18 @@
 /**
- * Detects another operator that follows the same resources, as when a cluster-wide and a namespaced installation overlap (L2). Each operator
- * writes a mark into the status of each resource, `status.operators`. The others see it by the watch that they have anyway.
+ * Detects another operator that follows the same resources, as when a cluster-wide and a namespaced installation
+ * overlap (L2). Each operator writes its mark (namespace of its Lease and a time) into `status.operators` of each
+ * resource. Other operators see the mark through their normal watch.
  *
- * A mark with a later time than all others is a question. A living operator answers by copying the time. An operator asks when it sees another
- * operator for the first time, and again after ten minutes without a change of its marks. Without an answer within a minute, the other
- * operator is gone.
+ * A mark with a later time than all others is a question to the other operators. A living operator answers by copying
+ * the time into its own mark. An operator asks when it sees another operator for the first time, and again after ten
+ * minutes without a change of that operator's marks. If no answer arrives within a minute, the other operator counts as
+ * gone.
  *
  * Invariants:
- * - Only the operator whose mark is the earliest acts on a resource. To the others the resource does not exist.
- * - A single operator writes nothing more. Two operators write one question and one answer in ten minutes.
- * - Reconcilers know nothing of marks: marks are removed from what is read, and added to what is written.
+ * - Only the operator whose mark is the earliest acts on a resource. The other operators treat the resource as if it
+ *   did not exist.
+ * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
+ * - Reconcilers do not see marks: this class removes them from what is read, and adds them to what is written.
  */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
@@ -20,7 +23,10 @@ import type { Gauge, Metrics } from '../../base/metrics.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
 import { hasCode } from './api-error.ts';
 
-/** Mark of one operator in a resource's status. Times are RFC 3339 with milliseconds, so they can be compared as text. */
+/**
+ * Mark that one operator wrote into a resource's status. Its times are RFC 3339 with milliseconds, so they can be
+ * compared as text.
+ */
 interface OperatorMark {
   /** Namespace of the operator's Lease. */
   readonly name: string;
@@ -30,24 +36,27 @@ interface OperatorMark {
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Parts of a status that do not come from the kind's reconciler. */
+/** Parts of a resource's status that this class writes, not the reconciler. */
 interface Noted {
   readonly marks: readonly OperatorMark[];
   readonly condition: Condition | undefined;
 }
 
 interface Other {
-  /** `unknown` until one of its marks changes. */
+  /** State of another operator: `unknown` until one of its marks changes. */
   state: 'unknown' | 'alive' | 'gone';
-  /** Monotonic time of its first mark, or of the last change of its marks. */
+  /** Monotonic time in ms at which a mark of the other operator was first seen or last changed. */
   lastSignMs: number;
-  /** Monotonic time of our open question. Undefined without one. */
+  /** Monotonic time in ms at which we asked the other operator for an answer. Undefined without an open question. */
   askedMs: number | undefined;
 }
 
 /** Time in ms in which a living operator answers, even if its leader was just killed. */
 export const answerMs = 60_000;
-/** Silence in ms after which an operator asks again. The operator that acts waits for `answerMs` longer, so that one of the two asks. */
+/**
+ * Time in ms without a change of marks after which an operator asks the other one. The operator that acts waits for
+ * `answerMs` longer, so that only one of the two asks.
+ */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
@@ -60,11 +69,11 @@ interface OperatorMarksOptions {
   readonly metrics: Metrics;
   readonly events: EventSink;
   readonly leadership: Leadership;
-  /** All known resources. */
+  /** All known resources, of every followed kind. */
   readonly resources: () => Iterable<AnyResource>;
   /** The latest known version of a resource. */
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource, with marks added by `addMarks`. */
+  /** Writes the status of a resource, with the operators' marks added by `addMarks`. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
@@ -73,7 +82,7 @@ export class OperatorMarks {
   readonly #others = new Map<string, Other>();
   readonly #noted = new WeakMap<AnyResource, Noted>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
-  /** Resources whose marks must be written, by kind and key. */
+  /** Resources for which our mark must be written, by kind and key. */
   readonly #due = new Map<string, { readonly resource: AnyResource; readonly isQuestion: boolean }>();
   readonly #gauge: Gauge;
   #writing = false;
@@ -93,7 +102,7 @@ export class OperatorMarks {
     this.#nextCheck?.cancel();
   }
 
-  /** Removes the marks from a resource that the API server sent. `before` is its last known version. */
+  /** Removes the operators' marks from a resource that the API server sent. `before` is its last known version. */
   removeMarks<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
     if (operators.length === 0) return resource;
@@ -105,7 +114,7 @@ export class OperatorMarks {
     return bare;
   }
 
-  /** Returns the resource with marks in its status: ours, and those of operators that are not gone. */
+  /** Returns the resource with the operators' marks in its status: ours, and those of operators that are not gone. */
   addMarks<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#notedOf(known);
@@ -123,7 +132,7 @@ export class OperatorMarks {
     return { ...resource, status: { ...status, conditions } };
   }
 
-  /** The resources of a cache that no other operator acts on. */
+  /** Returns a view of a cache without the resources that another operator acts on. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = this.#listeners.get(kind) ?? new Set();
     this.#listeners.set(kind, listeners);
@@ -148,10 +157,10 @@ export class OperatorMarks {
     };
   }
 
-  /** True if another operator acts on the resource. */
+  /** Returns whether another operator acts on the resource. */
   #isHeld(resource: AnyResource): boolean {
     const foreign = this.#foreign(resource);
-    // Fast path: usually there is no foreign mark, and each decision asks several times.
+    // The fast path matters because each decision asks several times, and usually no other operator has left a mark.
     if (foreign.length === 0) return false;
     const own = this.#own(resource);
     return foreign.some((mark) => !this.#isGone(mark.name) && (!own || isEarlier(mark, own)));
@@ -174,7 +183,7 @@ export class OperatorMarks {
     return marks.length === 0 ? marks : marks.filter(({ name }) => name !== this.#options.self);
   }
 
-  /** Learns from marks: a changed mark proves that its operator is alive. */
+  /** Reads the marks of other operators in a resource. A changed mark proves that its operator is alive. */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const known = this.#foreign(before);
     for (const { name, seen } of this.#foreign(resource)) {
@@ -207,7 +216,10 @@ export class OperatorMarks {
     if (wasGone !== (state === 'gone')) this.#announce();
   }
 
-  /** Notifies listeners of resources whose acting operator changed because another operator appeared or disappeared. */
+  /**
+   * Notifies listeners of resources for which the acting operator changed, because another operator appeared or
+   * disappeared.
+   */
   #announce(): void {
     for (const resource of this.#options.resources()) {
       if (this.#foreign(resource).length === 0) continue;
@@ -216,7 +228,10 @@ export class OperatorMarks {
     }
   }
 
-  /** Schedules a write of our mark if it is missing, must answer a question, or must replace a mark of an operator that is gone. */
+  /**
+   * Schedules a write of our mark into a resource's status. Three cases need it: our mark is missing, must answer a
+   * question, or must replace the mark of an operator that is gone.
+   */
   #consider(resource: AnyResource): void {
     const own = this.#own(resource);
     const isDue = this.#foreign(resource).some(({ name, seen }) => !own || seen > own.seen || this.#isGone(name));
@@ -225,11 +240,14 @@ export class OperatorMarks {
 
   #enqueue(resource: AnyResource, isQuestion: boolean): void {
     this.#due.set(nameOf(resource), { resource, isQuestion });
-    // Deferred, because the cache does not contain the resource yet.
+    // The write is deferred, because the cache does not contain the resource yet.
     queueMicrotask(() => void this.#writeAll());
   }
 
-  /** Writes due marks one after the other. A failed write is repeated at the next change of the resource or the next check. */
+  /**
+   * Writes all scheduled marks one after the other. A failed write is repeated at the next change of the resource or at
+   * the next check.
+   */
   async #writeAll(): Promise<void> {
     const { leadership, newest, write, log } = this.#options;
     if (this.#writing) return;
@@ -253,7 +271,10 @@ export class OperatorMarks {
     this.#writing = false;
   }
 
-  /** Starts the time for an answer after our mark was written. The first mark that we write beside a mark is a question, too. */
+  /**
+   * Starts to wait for an answer after our mark was written as a question. The first mark that we write beside another
+   * mark is a question, too.
+   */
   #noteQuestions(resource: AnyResource, isQuestion: boolean): void {
     for (const { name } of this.#foreign(resource)) {
       const other = this.#others.get(name);
@@ -269,7 +290,10 @@ export class OperatorMarks {
     });
   }
 
-  /** Checks the operators that were asked or have been silent for long. */
+  /**
+   * Checks all other operators. An operator that did not answer in time counts as gone, and an operator that was silent
+   * for long is asked.
+   */
   #check(): void {
     if (this.#others.size === 0 || this.#isClosed) return;
     const nowMs = this.#options.clock.monotonic();
@@ -282,7 +306,7 @@ export class OperatorMarks {
     this.#checkLater();
   }
 
-  /** Asks another operator through one of its resources, if it has been silent for long. */
+  /** Asks another operator, through one of its resources, whether it is alive. Does so only after a long silence. */
   #askIfSilent(operator: string, silentMs: number): void {
     if (silentMs < askAgainMs) return;
     for (const resource of this.#options.resources()) {
@@ -292,7 +316,7 @@ export class OperatorMarks {
     }
   }
 
-  /** Our mark to write: unchanged, as an answer, or as a question. */
+  /** Returns our mark for a resource: unchanged, as an answer, or as a question. */
   #ownMark(resource: AnyResource | undefined, foreign: readonly OperatorMark[]): OperatorMark {
     const own = this.#own(resource);
     const nowMs = this.#options.clock.now();
@@ -304,7 +328,7 @@ export class OperatorMarks {
   }
 }
 
-/** Message of the condition and the Event. `operators` are in the order of their marks. */
+/** Message of the condition and the Event about another operator. `operators` are in the order of their marks. */
 function messageOf(operators: readonly OperatorMark[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (

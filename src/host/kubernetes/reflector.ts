@@ -31,12 +31,15 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Extra time in ms after which a watch that did not end is aborted. */
+/** Extra time in ms after which a watch is aborted if the API server did not end it. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** A watch that ends earlier and sent nothing counts as failed. */
+/** Minimum duration in ms of a good watch. A shorter watch that sent nothing counts as failed. */
 const shortestGoodWatchMs = 5_000;
-/** Number of consecutive failures after which the version itself may be the cause, so that everything is listed again. */
+/**
+ * Number of consecutive failures after which all resources are listed again, because the resource version to continue
+ * from may be the cause.
+ */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
@@ -45,18 +48,18 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict';
 interface Listing {
   readonly kind: 'listing';
   readonly reason: RelistReason;
-  /** True to read in pages. After an expired page everything is read at once. */
+  /** True to read the list in pages. If a page expires, the whole list is read in one request. */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** Resources of earlier pages. Each page is decoded immediately, so that its text is not kept. */
+  /** Resources of the pages read so far. Each page is decoded immediately, so that its text is not kept. */
   readonly resources: readonly CachedResource[];
 }
 
 interface Watching {
   readonly kind: 'watching';
-  /** Opaque version to continue from. */
+  /** Opaque resource version from which the next watch continues. */
   readonly resourceVersion: string;
-  /** Monotonic time of the next list. */
+  /** Monotonic time in ms at which the resources are listed again. */
   readonly relistAtMs: number;
 }
 
@@ -70,19 +73,19 @@ type State = Listing | Watching | Waiting;
 
 interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
-  /** Path of the collection, in all namespaces or one. */
+  /** API path of the resources to follow, in all namespaces or one. */
   readonly path: string;
-  /** Selectors, sent with each list and watch. */
+  /** Label and field selectors, sent with each list and watch. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Namespace of `path`; undefined for all namespaces. */
+  /** Namespace in `path`; undefined for all namespaces. */
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  /** Called after the cache took over a list. */
+  /** Called after the cache took over a complete list. */
   readonly onList?: () => void;
-  /** Called for each failure, before the retry. */
+  /** Called for each failed list or watch, before the retry. */
   readonly onFailure?: (error: unknown) => void;
   /** Called when a list or watch succeeds after failures. */
   readonly onRecovery?: () => void;
@@ -95,7 +98,10 @@ interface ReflectorOptions<R extends CachedResource> {
 export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
-  /** Versions that the server refused as old, by key. If the cache still has such a version later, an event was lost. */
+  /**
+   * Resource versions in the cache that the server refused as outdated, by key. If the cache still contains such a
+   * version later, a watch event was lost.
+   */
   readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   #failures = 0;
   #steppedAtMs: number;
@@ -110,20 +116,23 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /** Monotonic time at which the last step began. No step takes longer than its deadlines. */
+  /**
+   * Monotonic time in ms at which the last step (a list, watch or delay) began. The deadlines limit the duration of
+   * each step.
+   */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
 
   /**
-   * Records that a write was refused because the cache is behind. Usually the event is on its way. If it has not arrived at the end of this
-   * watch, it was lost, and a list updates the cache.
+   * Records that the server refused a write because the cache is outdated. Usually the missing watch event arrives
+   * soon. If it has not arrived at the end of this watch, it was lost, and a new list updates the cache.
    */
   doubt({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#doubts.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
-  /** Runs until the signal is aborted. Never rejects. */
+  /** Lists and watches resources until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let state: State = startListing('start');
     while (!signal.aborted) {
@@ -209,7 +218,10 @@ export class Reflector<R extends CachedResource> {
     return next;
   }
 
-  /** Returns whether the cache still has a version that the server refused as old, and clears the record. */
+  /**
+   * Returns whether the cache still contains a resource version that the server refused as outdated. Clears these
+   * records.
+   */
   #takeDoubts(): boolean {
     const { cache } = this.#options;
     const doubts = [...this.#doubts.values()];
@@ -217,7 +229,7 @@ export class Reflector<R extends CachedResource> {
     return doubts.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
-  /** Applies one event to the cache. Returns the version to continue from. */
+  /** Applies one watch event to the cache. Returns the resource version from which the next watch continues. */
   #apply(line: unknown): string {
     const { path, cache, decode } = this.#options;
     const unreadable = () => errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
@@ -281,7 +293,7 @@ export interface Page {
   readonly continueToken?: string;
 }
 
-/** Reads one page of a list. Throws `host.unreachable` if the answer is no list. */
+/** Decodes one page of a list. Throws `host.unreachable` if the answer is not a list. */
 export function readPage(answer: unknown, path: string): Page {
   const list = isRecord(answer) ? answer : {};
   const resourceVersion = resourceVersionOf(list);

@@ -1,21 +1,22 @@
 /**
- * Cache of all resources of one kind. Reflectors fill it (one per namespace, or one for all), and readers use the port `ResourceSource`.
+ * Cache of all resources of one kind in a cluster. Reflectors fill it (one per namespace, or one for all namespaces).
+ * Readers use the interface `ResourceSource`.
  *
  * Invariants:
  * - Resource versions are opaque. They are compared for equality, never for order.
- * - Read your writes: the cache contains a write of this process before the write returns. Older versions that a watch or list still
+ * - A write of this process is in the cache before the write returns. Older versions that a watch or list still
  *   delivers are ignored.
- * - A resource with the same name and another uid is a deletion and an addition. Listeners are called for both.
- * - Listeners are called for changes by other writers, not for our own writes. A listener that throws affects neither the cache nor other
- *   listeners.
- * - The watch may report a write before its answer arrives. Calls for a resource are therefore delayed while a write of it is in flight.
- *   They are dropped if the write itself explains all changes.
+ * - A resource with the same name and another uid counts as a deletion and an addition. Listeners are called for both.
+ * - Listeners are called for changes by other writers, not for our own writes. A listener that throws affects neither
+ *   the cache nor other listeners.
+ * - The watch may report a write before its answer arrives. Listeners of a resource are therefore called only after its
+ *   writes in flight have ended, and only if another writer changed the resource.
  */
 import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 
-/** Members that the cache needs of each object. */
+/** Members that every cached object must have. */
 export interface CachedResource {
   readonly metadata: {
     readonly namespace: string;
@@ -25,16 +26,22 @@ export interface CachedResource {
   };
 }
 
-/** Maximum number of consecutive own writes that no watch has reported yet. Forgetting older ones costs at most a conflict. */
+/**
+ * Maximum number of own writes of one resource that are remembered because no watch has reported them yet. Forgetting
+ * an older write costs at most one `host.conflict`.
+ */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Versions that our own writes replaced and that the watch may still deliver. */
+  /** Resource versions that our own writes replaced and that the watch may still deliver. */
   superseded: string[];
-  /** Number of our writes in flight. */
+  /** Number of our writes of this resource that are in flight. */
   writes: number;
-  /** Versions that arrived during writes in flight and were not reported to listeners. Absent if there are none. */
+  /**
+   * Resource versions that the watch delivered during our writes in flight, and for which listeners were not called
+   * yet. Absent if there are none.
+   */
   unreported?: Set<string>;
 }
 
@@ -44,7 +51,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
-  /** `scopes`: namespaces that reflectors fill the cache from; undefined stands for all namespaces. */
+  /** @param scopes namespaces of the reflectors that fill the cache; undefined stands for all namespaces */
   constructor(scopes: readonly (string | undefined)[], log: Logger) {
     this.#unfilled = new Set(scopes);
     this.#log = log;
@@ -67,7 +74,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     return () => this.#listeners.delete(listener);
   }
 
-  /** Applies an addition or a change from the server. */
+  /** Stores a resource that the server reports as added or changed. */
   put(resource: R): void {
     const { metadata } = resource;
     const entry = this.#entries.get(keyText(metadata));
@@ -93,12 +100,17 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.unreported.add(metadata.resourceVersion);
   }
 
-  /** Applies a deletion of the resource with this uid. A newer resource with its name stays. */
+  /**
+   * Removes the resource with this uid, which the server reports as deleted. A newer resource with the same name stays.
+   */
   remove(key: ResourceKey, uid: string): void {
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }
 
-  /** Applies a complete list of a scope. Resources missing in the list are removed. */
+  /**
+   * Replaces all resources of a scope (a namespace, or all namespaces) by a complete list. Resources missing in the
+   * list are removed.
+   */
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => keyText(metadata)));
     for (const { metadata } of [...this.list()]) {
@@ -109,7 +121,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unfilled.delete(scope);
   }
 
-  /** Runs a write of this resource. The write calls `adopt` with its answer. */
+  /** Runs a write of one resource. The function `send` calls `adopt` with the answer. */
   async write<T>(key: ResourceKey, send: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(keyText(key));
     if (!entry) return send();
@@ -122,7 +134,10 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     }
   }
 
-  /** Takes over the answer to our own write, which was based on version `basedOn`. A newer version in the cache stays. */
+  /**
+   * Stores the resource that the server returned for our own write. `basedOn` is the version that the write replaced.
+   * If the cache contains a newer version, that version stays.
+   */
   adopt(written: R, basedOn: string): void {
     const entry = this.#entries.get(keyText(written.metadata));
     if (entry?.resource.metadata.uid !== written.metadata.uid) return;
@@ -134,7 +149,10 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.resource = written;
   }
 
-  /** Calls the listeners for delayed changes. The removal of an entry was already reported. */
+  /**
+   * Calls the listeners for changes that were delayed by a write in flight. The removal of a resource was already
+   * reported.
+   */
   #reportDelayed(entry: Entry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;

@@ -1,7 +1,8 @@
 /**
- * Decodes API objects into the types of `kinds.ts` and keeps only what is needed. Managed fields, labels and the annotation of `kubectl
- * apply` would make up most of the cache. Of the managed fields, only the writers of logfleet's annotations are kept. The spec is trusted,
- * since the server validated it with the CRD's schema.
+ * Decodes API objects into the types of `kinds.ts` and drops what logfleet does not need. Otherwise managed fields,
+ * labels and the annotation of `kubectl apply` would take most of the cache's memory. Of the managed fields, only the
+ * writers of logfleet's annotations are kept. The spec is not checked, because the API server validated it with the
+ * CRD's schema.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';

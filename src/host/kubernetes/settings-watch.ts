@@ -1,10 +1,12 @@
 /**
- * Follows the ConfigMap `logfleet-settings` in the operator's namespace. A reflector lists and watches this single name, so no further
- * rights are needed.
+ * Follows the ConfigMap `logfleet-settings` in the operator's namespace. A reflector lists and watches only this name,
+ * so the operator needs no right to read other ConfigMaps.
  *
  * Invariants:
- * - Everything is paused until the first answer, so that a paused operator does not start work before it knows of the pause.
- * - A missing ConfigMap, or settings that may not be read (403), pause nothing. The latter is logged.
+ * - Everything is paused until the first answer, so that a paused operator does not start work before it knows of the
+ *   pause.
+ * - A missing ConfigMap pauses nothing. A ConfigMap that the operator may not read (403) pauses nothing either, and
+ *   this is logged.
  * - The last settings stay in effect while the API server does not answer.
  */
 
@@ -34,7 +36,7 @@ interface SettingsWatchOptions {
   readonly metrics: Metrics;
 }
 
-/** The members of the ConfigMap that are kept. */
+/** Members of the ConfigMap `logfleet-settings` that are kept in memory. */
 interface SettingsMap extends CachedResource {
   readonly paused: unknown;
 }
@@ -77,12 +79,12 @@ export class SettingsWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** True after the first answer or failure. */
+  /** True after the first answer to the request for the settings, or its first failure. */
   asked(): boolean {
     return this.#isAsked;
   }
 
-  /** Resolves when `asked` is true or the watch has ended. */
+  /** Resolves when the first request for the settings has ended, or the watch itself. */
   whenAsked(): Promise<void> {
     return this.#asked.promise;
   }
@@ -91,7 +93,7 @@ export class SettingsWatch {
     return this.#reflector.steppedAtMs;
   }
 
-  /** Runs until the signal is aborted. Never rejects. */
+  /** Follows the settings until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);
     this.#markAsked();

@@ -1,8 +1,9 @@
 /**
- * Writes a complete status through the subresource, with an optimistic lock on the version that was read.
+ * Writes the complete status of a resource through the status subresource, with an optimistic lock on the resource
+ * version that was read.
  *
- * Invariant: a status that changed meanwhile is not overwritten. The write fails with `host.conflict`, and the next reconcile decides
- * again. The server ignores the spec in these writes.
+ * Invariant: a status that another writer changed in the meantime is not overwritten. The write fails with
+ * `host.conflict`, and the next reconcile decides again. The server ignores the spec in these writes.
  */
 import { apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -11,7 +12,7 @@ import { errorOfSilence, hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
 
-/** Field manager of all writes, shown in managed fields. */
+/** Field manager of all writes by logfleet, shown in managed fields. */
 export const fieldManager = 'logfleet';
 
 /** Client, cache and decoder for status writes of a kind. */
@@ -21,7 +22,10 @@ interface StatusPlace<K extends KindName> {
   readonly decode: (value: unknown) => ResourceOf<K> | undefined;
 }
 
-/** Returns the written resource. Throws `host.conflict`, `host.gone` and other request errors. */
+/**
+ * Writes the status of a resource and returns the written resource. Throws `host.conflict`, `host.gone` and other
+ * request errors.
+ */
 export async function writeStatus<K extends KindName>(
   { client, cache, decode }: StatusPlace<K>,
   kind: K,
@@ -74,8 +78,8 @@ export class Turns {
 }
 
 /**
- * Deletes a resource whose spec requests its removal. Only the version that was read is deleted, so a resource that was changed or created
- * again stays. Succeeds if it is gone or has changed. Throws on other failures.
+ * Deletes a resource whose spec requests its removal. Only the version that was read is deleted, so a resource that was
+ * changed or created again stays. Succeeds if the resource is gone or has changed. Throws on other failures.
  */
 export async function removeResource<K extends KindName>(
   client: ApiClient,
