@@ -1,10 +1,10 @@
 /**
- * Runtime of one export, for one resource (by uid) and one term of leadership. It connects the resource to its work (`export-work.ts`),
- * passes limits to the work, and publishes status.
+ * Runtime of one export resource (identified by its uid) during one term of leadership. It connects the resource to the work on its export
+ * (`export-work.ts`), passes limits to the work, and publishes the status.
  *
- * Invariant: this class never waits for the service or the destination. It compares the work's account, destination and task with the
- * current ones on each reconcile. When they change, running searches are read to the end, planning with an unchanged result continues, and
- * then the work is built anew. A value that cannot be read at the moment counts as unchanged.
+ * Invariant: this class never waits for the service or the destination. On each reconcile it compares the account, destination and task of
+ * the running work with the current ones. When they differ, running searches are read to the end, planning continues if its result stays
+ * the same, and then new work starts with the current values. A value that cannot be read at the moment counts as unchanged.
  */
 
 import type { Account, Accounts } from '../account/accounts.ts';
@@ -51,12 +51,12 @@ export interface ExportRuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  /** True if this process is about to end and starts nothing more. */
+  /** True if this process is about to end, so that no new work may start. */
   readonly draining: () => boolean;
   readonly wording: ExportWording;
 }
 
-/** Account, destination and task of the work. */
+/** Account, destination and task with which the work on an export runs. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -77,21 +77,23 @@ export class ExportRuntime {
   readonly #pace = new ExportPace();
   #hasPace = false;
   #begun: Begun | undefined;
-  /** True when the work has reached its manifest. */
+  /** True once the export has a manifest, so that its work is done. */
   #isOver = false;
-  /** True when the work was built from values that have changed. */
+  /** True when the account, destination or task changed after the work started. */
   #isOutdated = false;
-  /** Bytes scanned by all jobs, as far as this process knows. */
+  /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Pending end of former work. */
+  /** Pending end of work that this runtime has replaced. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /** Number of intervals found at the destination at the first reading; undefined before. */
+  /** Number of intervals that this process found at the destination at its first reading; undefined before that reading. */
   #doneAtFirst: number | undefined;
-  /** True when the verdict in status comes from this process. It is then no longer compared with that of a former process. */
+  /**
+   * True when this process wrote the conditions in status. Conditions written by a former process are kept until this process knows better.
+   */
   #hasVerdict = false;
-  /** Last failure after which credentials were read again. */
+  /** Last failure that caused the credentials to be read again. */
   #heeded: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -112,7 +114,7 @@ export class ExportRuntime {
     });
   }
 
-  /** True if a draining process has no work left and the status says so. */
+  /** True if this process is draining, no work of the export is left, and the status says so. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -129,13 +131,13 @@ export class ExportRuntime {
     return health ? this.#rest(resource, health) : this.#goOn(resource);
   }
 
-  /** True if the runtime holds no state beyond the resource. It can be dropped and created again later. */
+  /** True if the runtime holds nothing that is not in the resource. It can then be dropped and created again later. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
   }
 
-  /** Ends all work. Resolves when no work is left. */
+  /** Ends all work on the export. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#newsTimer?.cancel();
@@ -144,8 +146,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Clears the jobs in status before the process ends, so that no ended job is shown. The next process continues from the committed
-   * records.
+   * Removes the search jobs from the status before the process ends, since these jobs end with it. The next process continues from the
+   * commit records.
    */
   async #leave(resource: SearchExport): Promise<Result> {
     this.#end();
@@ -157,22 +159,22 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** Returns whether a user made a new request; then everything is checked again. */
+  /** Returns whether a user requested a retry since the last reconcile. Everything is checked again in that case. */
   #takeRequest(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // The verdict of a former process concerns the time before the request.
+    // The conditions written by a former process are older than the user's request.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
-    // The manifest may have been moved away.
+    // A user may have moved the manifest away, so finished work starts anew.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
   }
 
-  /** Health of an export that needs neither Secret nor destination: complete, failed or paused (C1). Undefined for others. */
+  /** Health of a complete, failed or paused export, which needs neither Secret nor destination (C1). Undefined for other exports. */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     if (isToldComplete(resource)) return isAsked ? undefined : completeAsTold(resource);
     const failed = findCondition(resource.status?.conditions, 'Failed');
@@ -220,7 +222,7 @@ export class ExportRuntime {
     if (view) this.#heed(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
-    // After a user's request, a complete export stays complete until the check shows otherwise.
+    // A complete export stays complete after a user's request until the check finds a problem.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const health =
       isUnread && isToldComplete(resource)
@@ -228,7 +230,7 @@ export class ExportRuntime {
         : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work of a complete export is dropped when its status says so.
+    // The work of a complete export ends as soon as its status says that it is complete.
     if (view?.manifest && isToldComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
@@ -249,7 +251,7 @@ export class ExportRuntime {
     }
   }
 
-  /** Starts work if there is none. Returns true if the current work was built from other values. */
+  /** Starts work if none is running. Returns true if the running work uses other values than `means`. */
   #renew(resource: SearchExport, means: Means): boolean {
     const before = this.#begun?.means;
     const isSame =
@@ -263,8 +265,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns whether the current planning would have the same result with the new values: same range and same folder, whatever the
-   * credentials.
+   * Returns whether the running planning would give the same result with the new values. It does for the same range and folder, even with
+   * other credentials.
    */
   #isPlanningFor(means: Means | LogfleetError): boolean {
     const { work, means: before } = this.#begun ?? {};
@@ -288,7 +290,7 @@ export class ExportRuntime {
     });
   }
 
-  /** Makes refused credentials be read again before their next use. */
+  /** Makes the credentials be read again before their next use if the service or the store has refused them. */
   #heed(resource: SearchExport, { lastError }: WorkView): void {
     if (!lastError || lastError === this.#heeded) return;
     this.#heeded = lastError;
@@ -298,7 +300,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** Returns whether a former process's verdict still holds, so that status stays unchanged (H1). */
+  /** Returns whether the conditions that a former process wrote still hold, so that they stay in status (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -311,7 +313,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
   }
 
-  /** Watches the export's Secrets while an error needs a user's action, since the correction may be in a Secret (C2). */
+  /** Watches the Secrets that the export names while an error needs a user's action, because the user may correct a Secret (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -330,7 +332,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
   }
 
-  /** Current pace. A former process's estimate of the end is used until this process has its own (H1). */
+  /** Current pace of the export. The estimated end from a former process is used until this process has its own (H1). */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
@@ -390,14 +392,14 @@ export class ExportRuntime {
   }
 }
 
-/** Errors of refused store credentials or missing permissions. */
+/** Codes of errors that mean refused store credentials or missing permissions. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
 function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** All Secrets that the export names. */
+/** Keys of all Secrets that the export names. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { s3 } = resource.spec.destination;
   const { namespace } = resource.metadata;
@@ -405,18 +407,21 @@ function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   return [secretOf(resource), ...(store ? [{ namespace, name: store.name }] : [])];
 }
 
-/** Name under which an export waits for Secrets. */
+/** Name under which the export is registered as waiting for changes of Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/** Returns whether status shows a complete export. An incomplete manifest no longer counts after the policy changed to `Fail`. */
+/**
+ * Returns whether the status shows a complete export. A manifest with incomplete intervals does not count as complete if the policy is now
+ * `Fail`.
+ */
 function isToldComplete({ spec, status }: SearchExport): boolean {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return findCondition(status?.conditions, 'Complete') !== undefined && !isUnwanted;
 }
 
-/** Returns whether a finished export lost its manifest. It then starts again, with a new start time. */
+/** Returns whether the manifest of a finished export is gone. The export then starts again, with a new start time. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
@@ -444,7 +449,8 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // Changes of the resource or its Secrets cause a reconcile (C2). Only the service can tell whether it accepts a key again.
+  // A change of the resource or its Secrets triggers a reconcile (C2), so no timer is needed. An unauthorized key is retried by time,
+  // because only the service can tell whether it accepts the key again.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }
 

@@ -1,13 +1,13 @@
 /**
- * The digest of a range: compares an aggregation of the service with the written rows, slice by slice (E6). Errors in pages cannot affect
- * it, because the aggregation transfers no rows. Pure; `proving.ts` sends the requests.
+ * The digest of a range compares the written rows with an aggregation by the service, slice of time by slice of time (E6). Errors in pages
+ * cannot affect the aggregation, because it transfers no rows. All functions are pure; `proving.ts` sends the requests.
  *
- * For each figure, an interval has one hash over the slices that lie completely inside it. Figures of a slice that several intervals share
- * are added up, so these intervals are compared together. Only figures of whole intervals are compared if intervals do not bound slices, as
- * by receipt time, or if the service's slices do not start at multiples of their length.
+ * A commit record stores one hash per figure, over all slices that lie completely inside its interval. If several intervals share a slice,
+ * these intervals are compared together and their figures for that slice are added up. In two cases only the figures of whole intervals are
+ * compared: if slices do not match intervals, as by receipt time, or if the service's slices do not start at multiples of their length.
  *
- * A service may round large figures, as in `1.788E12`. Such a figure is known up to half a unit of its last digit. It is the same if ours
- * is equal, differs if ours is out of reach, and is not compared otherwise.
+ * A service may round large figures, as in `1.788E12`. The true value of a rounded figure is known up to half a unit of its last digit. The
+ * written figure agrees if it equals the rounded one, differs if it is out of this range, and is not compared otherwise.
  */
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import {
@@ -33,19 +33,19 @@ import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 import { figureOf, textOf } from '../search/aggregation.ts';
 
-/** A number with its uncertainty: the true value is within `value` ± `reach`. */
+/** A number with its uncertainty: the true value lies within `value` ± `reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
 }
 
-/** Figures of one slice according to the aggregation. Unknown figures are undefined. */
+/** Figures of one slice of time according to the service's aggregation. Figures that the service does not report are undefined. */
 export interface DigestSlice extends TimeRange {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum of the distances of all times from the start of the slice, in ms. */
+  /** Sum over all rows of the time in ms from the start of the slice to the row. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -53,20 +53,23 @@ const slice = 'logfleet_slice';
 const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
-/** Operators of the digest. Times count from the start of a slice: the numbers are then small and not rounded. */
+/**
+ * Query operators that compute the digest. They measure times from the start of a slice, so that the sums are small and the service does
+ * not round them.
+ */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Slices in order of time, or undefined if the records are not a valid digest. */
+/** Parses the aggregation's records into slices in order of time. Undefined if the records are not a valid digest. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded number of rows proves nothing.
+    // A rounded number of rows proves nothing, so the digest is invalid.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -87,11 +90,11 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Fast path for almost all figures. */
+/** Pattern of short whole numbers. Almost all figures match, and need no further parsing. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a figure. Undefined if the text is not a number. */
+/** Parses a figure of the service. Undefined if the text is not a number. */
 export function readFigure(text: string): Figure | undefined {
   if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
@@ -104,19 +107,19 @@ function shifted(figure: Figure | undefined, byMs: number): Figure | undefined {
   return figure && { value: figure.value + byMs, reach: figure.reach };
 }
 
-/** Adjacent intervals that are compared together, with their slices. */
+/** Adjacent intervals that share slices of time and are therefore compared together, with these slices. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** Groups adjacent intervals with their slices. A slice may start before the first interval or end after the last. */
+/** Groups adjacent intervals that share slices of time. A slice may start before the first interval or end after the last one. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // A slice that starts in an earlier interval and reaches into this one.
+    // A slice that starts in an earlier interval and ends in this one puts both intervals into one group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -127,12 +130,12 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // Slices after the end of all intervals are counted with the last group.
+  // Slices that start after the last interval belong to the last group.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
 
-/** Figures of one slice, or sums over all slices of a group. Sums have no offsets. */
+/** Figures that the service counted for one slice, or for all slices of a group. The sums of a group have no time offsets. */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
@@ -145,10 +148,16 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Agreement for one figure. `unknown`: the service rounds it, or one side does not have it. */
+/**
+ * Result of comparing one figure of the service with the written rows. `unknown`: the service rounds the figure, or one side does not have
+ * it.
+ */
 type Agreement = 'same' | 'differs' | 'unknown';
 
-/** Compares a group with the written rows. `confirmed`: messages that the service confirmed to store more than once. */
+/**
+ * Compares the service's figures of a group of intervals with the written rows. `confirmed` lists messages that the service stores more
+ * than once, according to the service.
+ */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
   const written = figuresOf(intervals);
@@ -187,7 +196,7 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
 
-/** Compares the figures of each slice. Undefined if the records and the digest have different slices. */
+/** Compares the figures slice by slice. Undefined if the commit records and the digest use different slices. */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -217,7 +226,7 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs of counted and written figures for each slice. */
+/** Pairs for each slice the figures that the service counted with those of the written rows. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -249,7 +258,7 @@ function outcomeOfHash(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** The slices as they would be if the service stored each message once. */
+/** The service's slices without the extra rows of messages that the service stores more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -312,10 +321,10 @@ function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figu
   return extreme;
 }
 
-/** Expected figures: those of the written rows. */
+/** Figures that the written rows have, and that the service should confirm. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/** Without rows there are no times, which counts as the same. */
+/** A slice without rows has no oldest or newest time, which counts as agreement. */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -338,8 +347,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns how a differing group is searched again. If rows are missing, the pieces have fewer rows than a search returned, since the
- * service may have cut it silently. Otherwise the intervals stay the same.
+ * Returns the segments for searching a differing group again. If rows are missing, the new segments have fewer rows than a search returned,
+ * because the service may have cut that search silently. Otherwise the intervals stay the same.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -351,14 +360,14 @@ export function againOf(
   if (!lacksRows) return same;
   if (byReceiptTime) return same.flatMap((range) => halvesOf(range));
   const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
-  // At most one page, if nearly all rows are missing. The limit decreases from round to round, since any number of rows may be the
-  // service's limit.
+  // If nearly all rows are missing, a segment has at most one page. The limit decreases from round to round, because the service's limit
+  // may be any number of rows.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
-    // The position of rows within a slice is unknown.
+    // Only the number of rows in a slice is known, so its rows are assumed to be evenly distributed.
     .flatMap((each) => evenSegments(each, limit))
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
   return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(({ fromMs, toMs }) => ({ fromMs, toMs }));
@@ -373,12 +382,12 @@ function halvesOf({ fromMs, toMs }: TimeRange): readonly TimeRange[] {
   ];
 }
 
-/** Maximum number of messages confirmed by id. A query has at most 10,000 characters. */
+/** Maximum number of messages that one query confirms by id. A query has at most 10,000 characters. */
 export const mostConfirmed = 100;
 
 /**
- * Messages of a group that were received more than once and that the service can confirm. Undefined if there are none or too many, or if a
- * record does not name them.
+ * Messages of a group that were received more than once and that the service can confirm. Undefined in three cases: there are none, there
+ * are too many, or a commit record does not list them.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
@@ -392,15 +401,18 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A message that was received more than once, with the number of its extra rows in the service. */
+/** A message that was received more than once, with the number of extra rows that the service stores. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
-  /** Size of these rows in bytes; absent if the message has no `_size`. */
+  /** Size in bytes of the extra rows; absent if the message has no `_size`. */
   readonly bytes?: number;
 }
 
-/** Repeated messages as confirmed by the service. Undefined if the service has an impossible number of rows for a message. */
+/**
+ * Repeated messages with the numbers that the service confirmed. Undefined if the service reports an impossible number of rows for a
+ * message.
+ */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],

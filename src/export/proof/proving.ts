@@ -1,8 +1,8 @@
 /**
- * Requests the digest after all searches and compares it with the written rows (E6, `digest.ts`). By message time, one aggregation covers
- * each contiguous unproven range. By receipt time, whose slices are not slices of message time, one aggregation covers one interval.
+ * Requests the digest of the written rows from the service, and compares both (E6, `digest.ts`). By message time, one aggregation covers
+ * each contiguous unproven range. By receipt time, one aggregation covers one interval, because the service slices by message time.
  *
- * Invariant: a digest starts after the last search of its range has ended. Nothing is written here.
+ * Invariant: the digest of a range starts after the last search of that range has ended. Proving writes nothing.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
@@ -33,18 +33,18 @@ export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock
 export interface ProvingOptions {
   /** Intervals to prove, in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** Number of the round, from 1. */
+  /** Number of the digest round, counted from 1. */
   readonly round: number;
   /** Maximum number of concurrent aggregations. */
   readonly parallelism: number;
   readonly onNews: () => void;
 }
 
-/** Result of a digest. */
+/** Result of the digest of all unproven intervals. */
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Segments for searching the differing ranges again. */
+  /** Segments in which the differing ranges are searched again. */
   readonly segments: readonly TimeRange[];
 }
 
@@ -53,7 +53,7 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Slices by receipt time. Any length is suitable, since they are added up. */
+/** Slices for a digest by receipt time. Their length does not matter, because their figures are added up. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 export class Proving {
@@ -84,12 +84,14 @@ export class Proving {
     this.#abort.abort();
   }
 
-  /** Requests and compares the digests. Rejects with the service's error, or an `AbortError`. No job is alive then. */
+  /**
+   * Requests the digests and compares them. Rejects with the service's error or an `AbortError`, after all search jobs have been closed.
+   */
   async run(): Promise<DigestResult> {
     const { task, quirks } = this.#tools;
     const { intervals, parallelism, round } = this.#options;
     const { byReceiptTime } = task.identity;
-    // A former process may have learned this.
+    // A former process may have learned that the service includes the end of a range, and its commit records say so.
     if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
     const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
     try {
@@ -117,7 +119,7 @@ export class Proving {
   async #compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
     const range = rangeOf(run);
     const slices = await this.#digest(range);
-    // One aggregation of one interval: its messages belong to the interval regardless of their message times.
+    // By receipt time, the aggregation covers one interval, and all its messages belong to this interval whatever their message times are.
     const groups = this.#byReceiptTime ? [{ intervals: run, slices }] : groupsOf(run, slices);
     const compared: ComparedGroup[] = [];
     for (const group of groups) compared.push(await this.#compare(group));
@@ -139,7 +141,7 @@ export class Proving {
       const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
       const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
       const slices = digestSlices(records, lengthMs);
-      // Some services return no record for zero rows.
+      // Some services return no record for zero rows, which is a valid digest without slices.
       if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
       const isAtEnd = !this.#byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
       if (!isAtEnd || isMoved) return slices;
@@ -148,14 +150,14 @@ export class Proving {
   }
 
   /**
-   * Filter that excludes rows at an inclusive end. The requested end stays: a row with a wrong time may have made the end look inclusive,
-   * and an earlier end would hide the last millisecond from the digest (E10).
+   * Query filter that excludes rows at an inclusive end. The requested end stays the same: a row with a wrong time may have made the end
+   * look inclusive, and an earlier end would hide the last millisecond from the digest (E10).
    */
   #before({ toMs }: TimeRange): string {
     return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
   }
 
-  /** Asks the service how often it stores the repeated messages. Errors in pages do not affect this count. */
+  /** Asks the service how many rows it stores of each repeated message. Errors in pages do not affect this count. */
   async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
@@ -181,7 +183,7 @@ export class Proving {
   }
 }
 
-/** Verdict of a round. Differing ranges are searched again, or flagged as incomplete. */
+/** Verdict of a digest round: differing ranges are searched again, or flagged as incomplete. */
 export function verdictOf(
   round: number,
   { proven, differing, segments }: DigestResult,
@@ -192,7 +194,7 @@ export function verdictOf(
     : { round, proven, differing, segments, incomplete: [] };
 }
 
-/** Groups of contiguous intervals. */
+/** Groups intervals that follow each other without a gap. */
 function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRecord[])[] {
   const runs: CommitRecord[][] = [];
   for (const interval of intervals) {

@@ -1,11 +1,12 @@
 /**
- * Reads the rows of a millisecond that has more rows than a search returns. Time divides them no further, but ids do: each id ends in one
- * of ten digits. Ten searches therefore find each row once. If a search is cut, its class of ids is divided by the previous digit.
+ * Reads the rows of a dense millisecond: one that has more rows than a search returns. Time cannot divide these rows further, but their ids
+ * can: each id ends in one of ten digits. Ten searches, one per digit, therefore find each row once. If one of these searches is cut as
+ * well, the previous digit divides its rows again.
  *
- * A search that only looks cut by its number of rows is read as well. Its class is divided only if the rows of all classes do not add up to
- * the count of an aggregation.
+ * If the number of rows is the only sign of a cut, the rows are read nevertheless. They are divided further only if the rows of all
+ * searches do not add up to the count of an aggregation.
  *
- * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the operator or
+ * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the id operator or
  * interprets it differently, no row is dropped, and the outcome names the reason.
  */
 import { sleep } from '../../base/clock.ts';
@@ -29,9 +30,9 @@ import { sliceMsOf } from './slice-length.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
-  /** Number of rows according to an aggregation. */
+  /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Order whose last millisecond is searched. */
+  /** Range of the interval whose oldest rows are all in the dense millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -41,25 +42,28 @@ export interface DenseTools {
   readonly signal: AbortSignal;
 }
 
-/** Files that the caller stages or discards. */
+/** Files with the rows of the dense millisecond. The caller stages or discards them. */
 export interface DenseFiles {
   end(): Promise<readonly CommittedFile[]>;
-  /** Discards the files. Never rejects. */
+  /** Removes the files. The promise never rejects. */
   giveUp(): Promise<void>;
 }
 
 export type DenseOutcome =
-  /** All rows were found. The caller stages or discards the files. */
+  /** All rows of the dense millisecond were found. The caller stages or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
-   * The searches had errors, or their rows do not match the count. Another attempt may succeed. `isFailure`: counts as an attempt that
-   * proved nothing; false after a lost status.
+   * The searches by id had errors, or their number of rows differs from the count. Another attempt may succeed. `isFailure` tells whether
+   * this attempt counts as a failure; it is false if only the answer to a status request was lost.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The rows cannot be found by ids. `reason` is for users, without a full stop. */
+  /** Searches by id cannot find all rows. `reason` is a text for users without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
-/** Searches the millisecond. Rejects if the service cannot search or the destination cannot take rows; no file is left behind then. */
+/**
+ * Searches the dense millisecond by the digits of the message ids. Rejects if the service cannot search or the destination cannot write;
+ * all files are removed then.
+ */
 export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
   const search = new DenseSearch(dense, options);
   let outcome: DenseOutcome | undefined;
@@ -72,13 +76,13 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of digits: at most 110 searches. */
+/** Maximum number of digits that divide the ids. Two digits need at most 110 searches. */
 const mostDigits = 2;
-/** Maximum number of attempts for a search that fails before its first row. */
+/** Maximum number of attempts for a search by id that fails before its first row is read. */
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of the search for one class of ids. */
+/** Result of one search by id, which finds the rows whose ids have the same ending. */
 type ClassResult =
   | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean; readonly doubt?: IntervalFiles }
   | { readonly kind: 'cut' }
@@ -89,16 +93,19 @@ interface ReadClass {
   readonly ending: string;
   readonly figures: RunFigures;
   readonly isTainted: boolean;
-  /** Separate files of a class whose number of rows looks like a limit. */
+  /**
+   * Files of a search whose number of rows looks like a message limit. They are separate, so that they can be discarded when the search
+   * turns out to be cut.
+   */
   readonly doubt: IntervalFiles | undefined;
 }
 
 class DenseSearch implements DenseFiles {
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
-  /** Files of all classes that are certainly complete. */
+  /** Files with the rows of all searches that were certainly not cut. */
   readonly #files: IntervalFiles;
-  /** Aborted at the first failure. */
+  /** Aborts the other searches by id when one of them fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: ReadClass[] = [];
@@ -115,7 +122,8 @@ class DenseSearch implements DenseFiles {
     for (let endings: readonly string[] = digits; endings.length > 0; ) {
       const cut = await this.#searchAll(endings);
       if (this.#failure) return this.#failure;
-      // Classes that were certainly cut come first. With their rows, doubtful classes may turn out to be complete.
+      // Searches that were certainly cut are divided first. With their rows the total may match the count, which proves the doubtful
+      // searches complete.
       const next = cut.length > 0 || this.#isAsCounted ? cut : await this.#giveUpDoubtful();
       const tooLong = next.find((ending) => ending.length === mostDigits);
       if (tooLong !== undefined)
@@ -139,7 +147,7 @@ class DenseSearch implements DenseFiles {
     return [this.#files, ...this.#read.flatMap(({ doubt }) => doubt ?? [])];
   }
 
-  /** Searches all classes. Resolves to the endings of cut classes. */
+  /** Searches the rows for each id ending. Resolves to the endings whose searches were cut. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -159,14 +167,14 @@ class DenseSearch implements DenseFiles {
     this.#stop.abort();
   }
 
-  /** Errors of other searches after the first failure are consequences of the abort and ignored. */
+  /** Aborts all searches by id at the first failure. Later errors are consequences of the abort and ignored. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     throw error;
   }
 
-  /** Discards the largest doubtful classes. Resolves to their endings. */
+  /** Discards the rows of doubtful searches with the shortest endings, which may have been cut. Resolves to these endings. */
   async #giveUpDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ doubt }) => doubt !== undefined);
     const shortest = Math.min(...doubtful.map(({ ending }) => ending.length));
@@ -180,7 +188,7 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /** The service may count a duplicated message twice. */
+  /** True if the rows found equal the count. A message that the service stores twice may be counted once or twice. */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
@@ -191,7 +199,8 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
-    // A late row also causes a difference, and so does an error in a lost status (E5).
+    // The number of rows can differ for three reasons: a row arrived late, an error was lost with a status answer (E5), or rows are
+    // missing. A lost answer does not count as a failed attempt.
     return {
       kind: 'again',
       isFailure: !isTainted,
@@ -222,7 +231,7 @@ class DenseSearch implements DenseFiles {
     return new IntervalFiles(tools, this.#dense.order, tools.describedFields);
   }
 
-  /** Reads the rows of the millisecond whose ids have this ending. No row of a cut class is written. */
+  /** Reads the rows of the dense millisecond whose ids have this ending. Writes no row if the search was cut. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
@@ -282,7 +291,7 @@ class DenseSearch implements DenseFiles {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await readAll(pages, messageCount, new IntervalRows(tally, files));
-    // Keep-alive statuses may also have reported errors (E5).
+    // The answers to keep-alive statuses, received while reading, may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
     const received = figures.received - figures.overlapping;
@@ -291,7 +300,8 @@ class DenseSearch implements DenseFiles {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // As many other rows may be missing (E5).
+    // Repeated rows are accepted only from a job without errors. An error in the lost answer could mean that as many other rows are missing
+    // (E5).
     if (isTainted)
       return {
         ...again('a search by id returned rows twice, and the answer to a status request was lost'),
@@ -302,7 +312,7 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Returns whether a second reading gives the same duplicates, so that the service really stores them. Otherwise they may have replaced
+   * Returns whether a second reading returns the same duplicates. The service then really stores them; otherwise they may have replaced
    * other rows.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
@@ -313,7 +323,7 @@ class DenseSearch implements DenseFiles {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Undefined if the service refuses the query. */
+  /** Opens the search for the ids with this ending. Undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
@@ -329,7 +339,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** The number of rows looks like a limit, and no other sign of a cut exists. */
+/** Returns whether the number of rows is the only sign that the search was cut. Such a search may also be complete. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -49,21 +49,24 @@ import {
 import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
-/** Maximum number of attempts to write a record after failures that may pass. Searching again costs far more. */
+/**
+ * Maximum number of attempts to write a commit record after temporary failures. The number is high because searching the interval again
+ * costs far more.
+ */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew = 'the end of the interval is too new by the clock of the service';
 
-/** A judged job and the knowledge about it. */
+/** A finished or ended search job with its rows, which `search-verdict.ts` judges. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors of a count of the interval. */
+  /** Errors of the aggregation that counted the interval. */
   errors: readonly string[];
 }
 
-/** Files to be staged, then committed or discarded. */
+/** Files of the interval that are either staged and committed, or discarded. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -71,24 +74,24 @@ export class IntervalSearch implements RunningSearch {
   readonly fromMs: number;
   readonly toMs: number;
   readonly begunAtMs: number;
-  /** Never rejects. */
+  /** Outcome of the search. The promise never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
   readonly #tools: SearchTools;
   readonly #start: SearchStart;
   readonly #jobs: JobSet;
-  /** Clock difference when the search began. Concurrent searches may have learned more since. */
+  /** Clock difference between service and logfleet, as known when this search began. Later searches may have measured a larger one. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Undefined for a job that was opened earlier. */
+  /** Registration of this search's duration (`service-quirks.ts`); undefined if the job was opened during planning. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
   #isCutShort = false;
-  /** True if a record that exists, or may exist, names the files. */
+  /** True if a commit record that exists, or may exist, names the files of this search. Such files are never removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, start: SearchStart) {
@@ -114,7 +117,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#isSearching;
   }
 
-  /** Number of rows that the job has found so far. */
+  /** Number of rows that the search job has found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
     return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
@@ -125,25 +128,28 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.scannedBytes;
   }
 
-  /** Jobs that are alive. */
+  /** Views of the search jobs that this search uses and has not closed. */
   get jobs(): readonly JobView[] {
     return this.#jobs.views;
   }
 
-  /** Distribution over time of the rows that the job found; undefined before it has found any. */
+  /** Distribution over time of the rows that the search job has found; undefined until it reports one. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
 
-  /** Ends the search without a record, unless a record is being written. */
+  /** Ends the search without a commit record, unless the record is already being written. */
   stop(reason: StopReason): void {
     this.#stopReason ??= reason;
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** Commits the rows found so far like those of a cut search (E13). To be called again while the search continues. */
+  /**
+   * Ends the search early and commits the rows found so far, as if the service had cut the search (E13). The caller repeats this call while
+   * the search continues.
+   */
   endAsCut(): void {
-    // For a finished job, only unanswered statuses remain, which may report errors (E5).
+    // A finished job needs no early end: only the answers to its last status requests are missing, which may report errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#isCutShort = true;
     this.#cutShort.resolve();
@@ -186,8 +192,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Returns whether the interval is settled. A process that continues another's plan learns the service's clock difference from its first
-   * search (E11).
+   * Returns whether the interval is old enough to be complete at the service. A process that continues another process's plan learns the
+   * service's clock difference only from its first search (E11).
    */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
@@ -202,7 +208,7 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReader({ ...options, countedRows: this.#start.opened?.countedRows });
   }
 
-  /** Waits for the end of the search, and meanwhile reads whole pages where that is safe (E7). */
+  /** Waits until the search job ends. Meanwhile reads whole pages where that is safe (E7). */
   async #search(job: SearchJob, reading: ResultReader): Promise<SearchEnd> {
     const { signal } = this.#stop;
     const { quirks, clock } = this.#tools;
@@ -222,7 +228,8 @@ export class IntervalSearch implements RunningSearch {
     this.#start.onNews();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Aggregations have no message limit (8), and a warning may concern their records.
+    // Only searches for messages teach the service's message limit. Aggregations have no such limit (8), and a warning may concern their
+    // records.
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -230,7 +237,8 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // An aggregation has all its messages; only its state shows that it is incomplete.
+    // An aggregation reads all its messages, so their number is no sign of a cut. Only the state of the job shows that its records are
+    // incomplete.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -265,7 +273,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // Includes errors of keep-alive statuses.
+      // The job's progress includes errors that keep-alive statuses reported.
       pendingErrors: [...job.progress.errors.texts, ...errors],
       isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -276,7 +284,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks, clock } = this.#tools;
-    // The job is not needed for the count: all reading is done.
+    // All rows have been read, so the search job is closed while an aggregation counts the interval.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
@@ -306,10 +314,11 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** Searches the millisecond by ids. The rows found replace those already read. */
+  /** Searches a single millisecond by the digits of the message ids. The rows found this way replace the rows that were already read. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Checked here, since the next decision may come later and the search would run until then.
+    // The limit of scanned bytes is checked before the searches by id start. They would otherwise run until the next decision about the
+    // export.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -358,7 +367,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Stages the files, then writes the record (E3). The job is no longer needed. */
+  /** Stages the files, then writes the commit record (E3). Both need no search job, so the job is closed meanwhile. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -382,7 +391,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // A refused write usually stored nothing; reading the record shows it.
+        // A refused write usually stores no record. Reading the record shows whether it exists and names the files.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -1,10 +1,11 @@
 /**
- * Decides what happens to each row of a search, and adds up the figures that `search-verdict.ts` judges (E6).
+ * Decides what happens to each row of a search (write, hold or drop), and adds up the figures that `search-verdict.ts` judges (E6).
  *
- * A cut search has only part of its oldest millisecond (E4), which is known after the last row. Rows of the oldest millisecond are
- * therefore held until an older row comes. If the start of the counted rows is known before, as with whole buckets, no row is held.
+ * If the service cuts a search, the rows of the oldest millisecond are incomplete (E4). Which millisecond is the oldest is known only after
+ * the last row. The rows of the currently oldest millisecond are therefore held back until an older row arrives. No row is held back if the
+ * start of the counted rows is known in advance, as with whole histogram buckets.
  *
- * `interval-rows.ts` keeps the held rows and writes.
+ * `interval-rows.ts` keeps the held rows and writes them.
  */
 import { assert } from '../../base/assert.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -19,43 +20,43 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Decision about a row. */
+/** Decision about one row of a search: write it, drop it or hold it back. */
 export type RowFate =
   | 'write'
-  /** The row was received before, or is outside the interval. */
+  /** The row is not written: it was received before, or its time is outside the interval. */
   | 'drop'
-  /** The row is held until its use is known. */
+  /** The row is kept in memory until it is known whether its millisecond is complete. */
   | 'hold'
-  /** The held rows are written first, in order; then this row is held. */
+  /** The rows held so far are written in order. Then this row is held instead of them. */
   | 'holdInstead';
 
-/** Figures of a completely read search. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
+/** Figures of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
-  /** Duplicates that the reader caused: a page lacked rows, so the next page was requested too early. */
+  /** Number of rows that were requested twice. The page before lacked rows, so the next page started too early. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
-  /** Duplicates of written rows. */
+  /** Number of repeated rows whose first copy was written. */
   readonly duplicatesOfWritten: number;
-  /** Rows of the interval before the committed part. The next search finds them again. */
+  /** Number of rows inside the interval but before the committed part. The next search finds these rows again. */
   readonly left: number;
-  /** Rows outside at the exact end of the interval (E10). */
+  /** Number of rows whose time is exactly the end of the interval, which the interval excludes (E10). */
   readonly atEnd: number;
-  /** Time of the first other row outside, in the time base of the search. */
+  /** Time of the first row that lies outside the interval and not exactly at its end, in the time base of the search. */
   readonly strayMs: number | undefined;
-  /** Oldest time inside the interval, in the time base of the search. */
+  /** Oldest time of the rows inside the interval, in the time base of the search. */
   readonly oldestMs: number | undefined;
-  /** True if a row was newer than the row before it. */
+  /** True if a row was newer than the row before it, so that rows were not in order of time. */
   readonly isDisordered: boolean;
-  /** True if no repeated row can have been missed (E9). */
+  /** True if each repeated row was certainly recognized (E9). */
   readonly areDuplicatesSure: boolean;
-  /** Figures of the written rows. */
+  /** Figures of all written rows. */
   readonly messages: MessageFigures;
-  /** The same figures by slices of message time; undefined without slices. */
+  /** Figures of the written rows by slice of message time; undefined if the search counts no slices. */
   readonly slices: SlicedFigures | undefined;
-  /** Written messages that were repeated; undefined if they exceed the maximum of a record. */
+  /** Written messages that were received more than once; undefined if there are more than a commit record can list. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
@@ -63,9 +64,9 @@ export interface RunTallyOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Rows that may be left for the next search: none, the oldest millisecond, or all before a time. */
+  /** Rows that are left to the next search: none, those of the oldest millisecond, or all before a time. */
   readonly left: 'nothing' | 'oldest' | { readonly beforeMs: number };
-  /** Length in ms of the slices of message time (E6); undefined by receipt time. */
+  /** Length in ms of the time slices in which rows are counted (E6); undefined for a search by receipt time. */
   readonly sliceMs: number | undefined;
 }
 
@@ -74,7 +75,7 @@ export class RunTally {
   #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #overlapping = 0;
-  /** True while all rows of the page were received before. */
+  /** True while each row of the current page was received before. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
   #written = 0;
@@ -90,7 +91,7 @@ export class RunTally {
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
   readonly #writtenSums: SliceSums;
-  /** Bytes of the held rows, all of the oldest millisecond; undefined if a held row has no size. */
+  /** Total size of the held rows, all of the oldest millisecond; undefined if a held row has no size. */
   #heldBytes: number | undefined = 0;
   readonly #repeated = new Map<string, RepeatedMessage>();
   #areRepeatedKnown = true;
@@ -102,35 +103,35 @@ export class RunTally {
     this.#mayLeave = options.left;
   }
 
-  /** Oldest time of the rows inside the interval; undefined before the first. */
+  /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
   get oldestMs(): number | undefined {
     return this.#oldestMs;
   }
 
-  /** Leaves all rows before a time. No such row may have been received. The caller writes the held rows. */
+  /** Leaves all rows before a time to the next search. Call it before such a row arrives, and then write the held rows. */
   leaveBefore(beforeMs: number): void {
     assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
     this.#mayLeave = { beforeMs };
     if (this.#held > 0) this.#writeHeld(this.#oldestMs as number);
   }
 
-  /** Called before the first row of each page. */
+  /** Begins a page. The caller calls it before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.#repeatedAtStart = 0;
   }
 
-  /** Number of rows at the start of the page that were received before. */
+  /** Number of rows at the start of the current page that were received before. */
   get repeatedAtStart(): number {
     return this.#repeatedAtStart;
   }
 
-  /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
+  /** Reports that the previous page lacked rows. The repeated rows at the start of the current page were therefore requested twice. */
   overlaps(): void {
     this.#overlapping += this.#repeatedAtStart;
   }
 
-  /** Counts a row that is not written. */
+  /** Counts a row that is not written: a repeated row, or a row outside the interval. */
   row(row: PageRow): void {
     this.take(row);
   }
@@ -151,7 +152,7 @@ export class RunTally {
     return this.#isOutside(timeMs) ? this.#outsideAt(timeMs) : this.#inside(row, timeMs);
   }
 
-  /** Figures of all rows. `heldAreWritten`: held rows count as written, otherwise as left. */
+  /** Returns the figures of all rows. Held rows count as written if `heldAreWritten` is true, otherwise as left to the next search. */
   figures(heldAreWritten: boolean): RunFigures {
     const held = this.#held;
     const slices = this.#slices(heldAreWritten);
@@ -183,7 +184,7 @@ export class RunTally {
     return joinSlices([slices, held.slices]);
   }
 
-  /** Repeated messages. Held rows are all rows of the oldest millisecond. */
+  /** Messages that were received more than once and written. The held rows are all rows of the oldest millisecond. */
   #repeatedOf(heldAreWritten: boolean): readonly RepeatedMessage[] {
     const all = [...this.#repeated.values()];
     return heldAreWritten || this.#held === 0 ? all : all.filter(({ atMs }) => atMs !== this.#oldestMs);
@@ -243,13 +244,16 @@ export class RunTally {
     return typeof this.#mayLeave === 'object' && timeMs < this.#mayLeave.beforeMs;
   }
 
-  /** The interval's last millisecond is never held: no part newer than it could be committed. */
+  /**
+   * Returns whether a row must be held back. Rows of the interval's newest millisecond are always written: without them nothing could be
+   * committed.
+   */
   #isHeld(timeMs: number): boolean {
     const lastMs = this.#options.interval.toMs - 1;
     return this.#mayLeave === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
   }
 
-  /** Counts the held rows, all of one millisecond, as written. */
+  /** Counts the held rows as written. All of them are in one millisecond. */
   #writeHeld(heldMs: number): void {
     this.#written += this.#held;
     this.#duplicatesOfWritten += this.#duplicatesOfHeld;
@@ -264,7 +268,7 @@ function sumOf(left: number | undefined, right: number | undefined): number | un
   return left === undefined || right === undefined ? undefined : left + right;
 }
 
-/** Repeated messages of several searches; undefined if they exceed the maximum of a record. */
+/** Repeated messages of several searches together; undefined if there are more than a commit record can list. */
 export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);

@@ -1,11 +1,11 @@
 /**
- * Judges the search of an interval: whether its rows prove the interval complete (E4 to E7, E9, E10). Pure. The caller does what the
- * verdict says and asks again with the new findings.
+ * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E7, E9, E10). All functions are
+ * pure. The caller carries out the verdict and asks again with the new findings.
  *
- * Invariant: a record passes the checks of `commit-record.ts` on its own figures:
- * - Complete interval: the rows received equal the job's count.
- * - Cut interval, or job that proves nothing: the rows written equal the count of another source.
- * - Repeated row: it may have replaced another row, which no figure shows. It counts as a true duplicate if two readings had it.
+ * Invariant: `commit-record.ts` accepts each record from its own figures:
+ * - In a complete interval, the number of received rows equals the job's count.
+ * - If the search was cut, or its job proves nothing, the number of written rows equals a count by another source.
+ * - A repeated row may have replaced another row, which no figure shows. It counts as a true duplicate if two readings had it.
  */
 import { assert } from '../../base/assert.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -13,83 +13,88 @@ import { summaryOf } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RunFigures } from './run-tally.ts';
 
-/** Facts about a finished search. */
+/** Facts about a finished search, from which `judge` derives its verdict. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if the range can be split (E8). */
+  /** True if the export's range can be split into intervals (E8). */
   readonly isSplittable: boolean;
-  /** True if `to − 1` was sent, because the ends of this service are inclusive (E10). */
+  /** True if the search was requested with `to − 1` as its end, because this service includes the end of a range (E10). */
   readonly isEndMoved: boolean;
-  /** Sign of a cut for messages; records have no limit. */
+  /** Sign that the service cut the search at its message limit; undefined if it did not, or for records, which have no limit. */
   readonly sign: CutSign | undefined;
-  /** The job's count of messages or records. */
+  /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Distinct errors of the job, up to the number that is kept. */
+  /** Distinct errors that the search job reported, up to the number that is stored. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
-  /** Figures of the reading; undefined before the first. */
+  /** Figures of the latest reading of the job's rows; undefined until the rows have been read. */
   readonly figures: RunFigures | undefined;
-  /** True if pages were read before the job was done (E7). */
+  /** True if some rows were read while the search job was still running (E7). */
   readonly isReadEarly: boolean;
   /**
-   * For a cut search: true if only as many rows were requested as `counted` has from `writtenFromMs` on. The job counts more, and the point
-   * of the cut is unknown.
+   * True if only a part of the job's rows was requested. This happens after a cut at an unknown time: only as many rows are read as
+   * `counted` has from `writtenFromMs` on.
    */
   readonly isReadInPart: boolean;
-  /** True if the job was read completely more than once, with different page boundaries. */
+  /** True if all rows of the job were read more than once, with different page boundaries each time. */
   readonly isReadAgain: boolean;
-  /** True if a second complete reading of the finished job had the same rows. */
+  /** True if two complete readings of the finished job returned the same rows. */
   readonly isReadTwice: boolean;
-  /** Start of the written rows, if known before reading; see `wholeBuckets`. */
+  /** Time from which rows are written, if it is known before the rows are read; see `wholeBuckets`. */
   readonly writtenFromMs?: number;
-  /** Count of an interval by another source than the job. */
+  /** Number of rows of an interval according to another source than the search job. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** True if unproven rows are kept and flagged, so that they must be read. */
+  /** True if the export writes rows of unproven intervals and flags them as incomplete. Their rows must then be read. */
   readonly keepsIncomplete: boolean;
-  /** Number of earlier searches of this interval that proved nothing. */
+  /** Number of earlier searches of this interval that could not prove it complete. */
   readonly failedBefore: number;
 }
 
-/** A commit record without its segment and files. */
+/** A commit record without its segment number and its list of files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** An aggregation of the service differs from the written rows (E6). */
+  /** An aggregation by the service has other figures than the written rows (E6). */
   | 'DigestDiffers'
-  /** Rows outside the searched range were received. */
+  /** The search returned rows outside its time range. */
   | 'RowsOutside'
   | 'LimitReached'
-  /** The search was ended before the service would have ended it (E13). */
+  /** logfleet ended the search shortly before the service would have ended it (E13). */
   | 'TimeOver'
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Write the record. The part before its `fromMs` is searched next. */
+  /** Write a commit record with these figures. If the record starts after the interval's start, the time before it is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Count this interval by a source without a limit, and judge again. */
+  /** Let another source than the job, which has no message limit, count this interval. Then judge again. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * Read the finished job from its first row, again if necessary. `anyOrder`: remember all rows (E9). `mayLeave`: leave some of the oldest
-   * rows for the next search (E4): those before the whole buckets, or the oldest millisecond if an earlier reading used buckets.
+   * Read the rows of the finished job from the first one, even if they were read before.
+   * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
+   * - `mayLeave`: leave some of the oldest rows to the next search (E4). These are the rows before the whole buckets, or the oldest
+   *   millisecond if an earlier reading used buckets.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** Search the same interval with a new job. `isFailure`: counts in `failedBefore`. */
+  /** Search the same interval with a new job. If `isFailure` is true, this search counts in `failedBefore`. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** Search the same interval with `to − 1`. */
+  /** Search the same interval again with `to − 1` as its end, because the service includes the end of a range. */
   | { readonly kind: 'endsInclusive' }
-  /** Search `[atMs, toMs)` first, then the rest. */
+  /** Search the newer part `[atMs, toMs)` of the interval first, then the older part. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** One millisecond has more rows than a search returns. */
+  /** A single millisecond has more rows than one search returns, so it must be searched in another way. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
-  /** Another search gives nothing new. `record` is the record to keep with a flag; undefined if nothing may be committed (E5). */
+  /**
+   * The interval stays unproven, because another search would give the same result. `record` is the record to commit with a flag; it is
+   * undefined if no row may be committed (E5).
+   */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
@@ -99,15 +104,18 @@ export type Verdict =
 
 const statusLost = 'the answer to a status request was lost, and may have contained an error';
 
-/** Number of repeated searches after differing figures or errors. */
+/** Maximum number of times that an interval is searched again after errors or differing figures. */
 export const searchesAgain = 1;
 
-/** Returns whether the search shows that the service's ends are inclusive (E10). Applies to every verdict. */
+/** Returns whether the search shows that the service includes the end of a range (E10). The caller checks this with every verdict. */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** Returns the verdict. First called when the job is done and before pages are read, so that unneeded pages are not read. */
+/**
+ * Returns the verdict on a search. The first call comes when the job is done, before pages are read, so that unneeded pages are never
+ * requested.
+ */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -123,13 +131,14 @@ export function judge(run: SearchFacts): Verdict {
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
   if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
-  // Rows at the end replaced other rows.
+  // The service cut the search, and rows at the exact end took the place of other rows. Only a new search without the end returns those
+  // rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
   if (figures.overlapping > 0 && !run.isReadAgain) return readingOf(run, figures.isDisordered);
-  // No row is older than the written ones, whose oldest rows may be incomplete.
+  // The oldest millisecond that was written may be incomplete, because no older row was read. Another reading leaves that millisecond out.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -141,12 +150,18 @@ export function judge(run: SearchFacts): Verdict {
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
 }
 
-/** Number of rows outside the searched range. Rows at an inclusive end are expected (E10). */
+/**
+ * Number of rows outside the searched range. If the service is known to include the end, rows at the exact end also count; otherwise they
+ * are expected (E10).
+ */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** The rows have wrong times or belong to another search (E6). As many rows of the interval may be missing. */
+/**
+ * Verdict on rows outside the range. Such rows have wrong times or belong to another search, and as many rows of the interval may be
+ * missing (E6).
+ */
 function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -155,7 +170,7 @@ function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
-/** Time as text. Some rows have times that no date can represent. */
+/** Renders a time as text. A time that no date can represent is rendered in milliseconds. */
 function timeText(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
@@ -166,7 +181,9 @@ function cutOfRun(run: SearchFacts): Cut {
   return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
-/** Returns whether the pages lack rows that the job counts. A search that is ended early may find more than it counted. */
+/**
+ * Returns whether the pages contain fewer rows than the job reports. A search that is ended early may return more rows than it reported.
+ */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RunFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
@@ -177,7 +194,7 @@ function orderOf({ byReceiptTime, figures }: SearchFacts): RowOrder {
   return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
 }
 
-/** Returns whether rows that were read early may differ from those of the finished job (E7). */
+/** Returns whether rows that were read from the running job may differ from those of the finished job (E7). */
 function hasShifted(run: SearchFacts, figures: RunFigures): boolean {
   return run.results === 'Messages' && (lacksRows(run, figures) || figures.duplicates > 0 || figures.isDisordered);
 }
@@ -201,13 +218,13 @@ function judgeWhole(run: SearchFacts, figures: RunFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // Partial results of an aggregation are not usable.
+  // An aggregation that was ended early has partial results, which are never written.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
-/** Verdict on a cut search that cannot be split (E8). */
+/** Verdict on a cut search whose query cannot be split into smaller intervals (E8). Its missing rows cannot be found. */
 function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and the query cannot be split into intervals`;
@@ -215,7 +232,7 @@ function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): V
   return { kind: 'incomplete', reason, record, message };
 }
 
-/** Reason why a search counts as cut, for users. */
+/** Explains to users why the search counts as cut at the message limit. */
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
@@ -236,42 +253,45 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // A search can return this number of rows, so others took their place.
+  // The number of rows is small enough for one search. The search therefore returned wrong rows in place of the missing ones.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits `[fromMs, toMs)` if the written rows equal the count of another source. */
+/** Commits `[fromMs, toMs)` if the number of written rows equals the count by another source. */
 function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Rows outside the range, or repeated rows, took the place of others or of the next row.
+  // Some rows that were read are repeated or outside the range. The rows that they displaced are read with all rows of the job.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // Buckets may contain such rows as well.
+  // The buckets of the histogram may also count repeated rows or rows outside the range, so an aggregation must count the interval.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-/** Returns whether reading went beyond the counted rows. The count may lack a row, and only the next row shows that nothing is missing. */
+/**
+ * Returns whether at least one row beyond the counted rows was read, if there is one. The count may be too small by a row, and only the
+ * next row shows that nothing is missing.
+ */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
-/** Counting closes the job, so a second reading must come first. */
+/** Requests a count of the interval. Rows with duplicates are read a second time first, because counting closes the job. */
 function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/** Returns whether the written rows equal the count, with or without duplicates that the service stores. */
+/** Returns whether the number of written rows equals the count. The count may include duplicates that the service really stores. */
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // A job with possible errors may lack as many rows as were repeated.
+  // If an error of the job may have been lost, other rows may be missing in place of the repeated rows.
   const isSure = run.isReadTwice && !run.isTainted;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -280,7 +300,10 @@ function differenceOf(counted: number, { written }: RunFigures): string {
   return `the service counts ${counted} rows, but the search found ${written}`;
 }
 
-/** Count from this time on by a source whose errors are known. The histogram of a job with a lost status does not qualify (E5). */
+/**
+ * Returns the count of the rows from `fromMs` to the interval's end. If a status answer of the job was lost, its histogram is not used,
+ * because the job may have had errors (E5).
+ */
 function countOf({ counted, interval, isTainted }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
   return isTainted && counted.source === 'Histogram' ? undefined : counted;
@@ -313,7 +336,7 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Figures for the comparison with a digest (E6); empty for records of an aggregation. */
+/** Figures of the record that are later compared with a digest of the service (E6); empty for records of an aggregation. */
 function provableOf(
   run: SearchFacts,
   figures: RunFigures,

@@ -1,13 +1,13 @@
 /**
- * The pure decision function of a planned export. It decides which searches start and stop, what the
- * export waits for, and how much is done. The input is the records, the running searches and the limits.
+ * The pure decision function of an export that has a plan. It decides which searches start and stop, what the export waits for, and how
+ * much is done. Its input is the commit records, the running searches and the limits.
  *
  * Invariants:
  * - A segment has one search at a time. The search ends at the segment's end, or where the segment's last record starts (E3).
- * - Nothing newer than the settled part of time is searched (E11).
- * - Only records show what is done, so another process decides the same.
+ * - No search includes time that is too recent for all rows to have arrived (E11).
+ * - Only commit records show what is done, so every process decides the same.
  *
- * `search-verdict.ts` judges searches, and `work-state.ts` decides when the plan and the manifest are written.
+ * `search-verdict.ts` judges finished searches, and `work-state.ts` decides when the plan and the manifest are written.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -19,11 +19,11 @@ import { longestQueryMs } from '../../service/jobs/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 
-/** A delay for a segment, valid while its next record ends at `toMs`. */
+/** Delay of searches in a segment. It is valid while the next record of the segment would end at `toMs`. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
-  /** Monotonic time; undefined if a user must act. */
+  /** Monotonic time at which the delay ends; undefined if it lasts until a user acts. */
   readonly untilMs: number | undefined;
   readonly message: string;
 }
@@ -32,30 +32,30 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Maximum number of rows. No search starts when written rows and those expected from running searches reach it. */
+  /** Maximum number of rows of the export. No search starts when the written rows and those expected from running searches reach it. */
   readonly maxMessages: number | undefined;
-  /** Maximum number of scanned bytes. All searching stops when it is reached. */
+  /** Maximum number of bytes that searches may scan. All searches end when it is reached. */
   readonly maxBytesScanned: number | undefined;
-  /** Wall time of the deadline. */
+  /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
-  /** Smallest message limit that the service has shown. */
+  /** Smallest message limit at which the service has cut a search. */
   readonly smallestLimit: number | undefined;
 }
 
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Verdicts of digests, in order of their rounds. */
+  /** Verdicts of the digests, in order of their rounds. */
   readonly verdicts?: readonly DigestVerdict[];
-  /** True if a digest must prove the rows (E6). */
+  /** True if a digest by the service must prove the written rows (E6). */
   readonly wantsDigest?: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
-  /** Monotonic time before which nothing starts, after a failure that affects the whole export. */
+  /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Searches that must be narrower than the remaining of their segment, because a wider search was cut without a complete part. */
+  /** Searches that must cover less than the rest of their segment, because a wider search was cut and no part of it was complete. */
   readonly narrowed: readonly SearchOrder[];
-  /** Bytes scanned by finished jobs, including unsuccessful ones. */
+  /** Bytes scanned by finished search jobs, including those without a result. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
@@ -69,25 +69,25 @@ export interface ExportMoment {
   readonly clockBehindMs: number;
 }
 
-/** Why nothing starts although work is left. */
+/** Reason why no search starts although some intervals are not searched yet. */
 export type Wait =
-  /** Records at the destination contradict each other. */
+  /** Commit records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** A user must act on these. `isRest`: no other work is left. */
+  /** Delays that only a user can end. `isRest` is true if the export has no other work left. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** Wall time. */
+  /** Wall time `untilMs` at which the next range is old enough to be searched. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress {
   /**
-   * Covered share of the export, 0 to 1: the mean over planned segments of the covered share of their time. Segments have about equally
-   * many rows.
+   * Covered ratio of the export, 0 to 1: the mean over planned segments of the ratio of their time that has commit records. It approximates
+   * the ratio of rows, because segments have about equally many rows.
    */
   readonly coveredRatio: number;
   readonly intervalsDone: number;
-  /** Number of intervals as far as known: finished intervals plus one for each unfinished segment. */
+  /** Expected number of intervals: the finished intervals, plus one for each unfinished segment. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -98,24 +98,26 @@ export interface ExportProgress {
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Searches to end without a record. */
+  /** Searches that the caller ends without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Searches whose jobs will soon expire. Their rows are committed like those of a cut search (E13). */
+  /** Searches whose jobs will soon expire. Their rows are committed as if the service had cut the search (E13). */
   readonly endAsCut: readonly S[];
-  /** True if all segments are covered. Missing digests come next, then the manifest. */
+  /** True if commit records cover all segments. Missing digests come next, then the manifest. */
   readonly isCovered: boolean;
-  /** Intervals that a digest must prove when everything is covered, in order of time. */
+  /** Intervals that still need the proof of a digest when commit records cover everything, in order of time. */
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which this decision may change without other events; infinite if never. */
+  /** Time in ms after which this decision may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
 
-/** Segment number of delays without a segment: ranges whose digest still differs after the last round. */
+/** Segment number that marks delays of no single segment: those of ranges whose digest still differs after the last round. */
 export const digestSegment = -1;
 
-/** Maximum duration of a search. The service ends a query after eight hours (3.1), and reading its rows takes time. */
+/**
+ * Maximum duration in ms of a search. The service ends a query after eight hours (3.1); the last 20 minutes are kept for reading its rows.
+ */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
@@ -143,7 +145,7 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   };
 }
 
-/** Returns the reason why nothing may start. */
+/** Returns the reason why no search may start, or undefined. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -163,8 +165,8 @@ function refusalOf(
 }
 
 /**
- * Number of searches that may start before written and expected rows reach `maxMessages`. An unfinished search counts as full. The limit is
- * therefore exceeded by at most one search's rows, whatever the parallelism.
+ * Number of searches that may start before written and expected rows reach `maxMessages`. An unfinished search counts as if it reached the
+ * message limit. The export therefore exceeds `maxMessages` by at most one search's rows, whatever the parallelism.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -177,7 +179,7 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Maximum number of rows of a search. If the service has reported no limit, earlier searches give an estimate. */
+/** Maximum number of rows that one search returns. It is estimated from earlier searches if the service has shown no limit. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -217,20 +219,23 @@ function stopsOf<S extends RunningSearch>(
   });
 }
 
-/** `endMs`: end of the next record in the search's segment. */
+/** Returns why a search must stop, or undefined. `endMs` is the end of the next commit record in the search's segment. */
 function stopReason(
   input: ExportDecideInput,
   search: RunningSearch,
   endMs: number | undefined,
 ): StopReason | undefined {
-  // Another process has committed a record with this end.
+  // Another process has committed a record that ends where this search ends, so this search is no longer needed.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
   if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/** Wall time at which a segment may be searched to its end, by the earlier of both clocks (E11). */
+/**
+ * Wall time at which a segment may be searched to its end. The service and logfleet may disagree about the time; the earlier clock counts
+ * (E11).
+ */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
@@ -242,7 +247,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Active delay of the segment's next interval. */
+/** Delay that currently applies to the next interval of a segment. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -269,7 +274,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** A user must act where a digest still differs. */
+/** Waits for a user if the digest of an interval differs after the last round. */
 function digestWait({ delays }: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   const delayed = unproven.length === 0 ? [] : delays.filter(({ segment }) => segment === digestSegment);
   return delayed.length === 0 ? undefined : { kind: 'people', delays: delayed, isRest: true };
@@ -295,7 +300,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time at which a job must be ended; infinite if it is being read or does not exist. */
+/** Monotonic time at which a search job must be ended; infinite if the job is being read or does not exist. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -313,16 +318,17 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
 }
 
-/** Limit of most services (8). */
+/** Message limit of most services (8). */
 export const usualLimit = 100_000;
-/** Ratio of the limit that a search should reach, since rows are not evenly distributed. */
+/** Ratio of the message limit that the next search should reach. It is below 1 because rows are not evenly distributed. */
 const aimedRatio = 0.6;
-/** Maximum growth factor: an interval with few rows predicts little. */
+/** Maximum factor by which the next search is longer than the interval before it. An interval with few rows predicts little. */
 const widest = 4;
 
 /**
- * Start of the next search in the rest of a segment by receipt time, where a cut search proves nothing and its interval must be halved (E4).
- * The rows of the interval before give the estimate. Each cut search costs a job, and so does each search that is too small.
+ * Start of the next search in the rest of a segment by receipt time. The rows of the interval before give the estimate. A good estimate
+ * saves jobs: by receipt time a cut search proves nothing and its interval must be halved (E4), and a search that is too small also costs a
+ * job.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

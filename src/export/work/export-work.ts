@@ -1,12 +1,13 @@
 /**
- * The work on one export: reads its destination, plans it, searches the rest, proves the rows, and writes the manifest.
+ * The work on one export: reads its destination, plans it, searches the intervals that have no commit record, proves the rows, and writes
+ * the manifest.
  *
- * `work-state.ts` decides the next task besides the searches, and `export-decision.ts` decides which searches run. This class does what
- * they decide. It does not know the resource: its caller passes the limits with each `advance`, and gets a call when something may have
- * changed.
+ * `work-state.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run. This class carries out
+ * both decisions. It does not know the resource: its caller passes the limits with each `advance`, and is called back when something may
+ * have changed.
  *
- * Invariants: only objects at the destination show what is done (E3), so everything known here may be lost. Only `advance` begins work, and
- * `advance` waits for nothing. A failure delays the work (`export-delays.ts`).
+ * Invariants: only objects at the destination show what is done (E3), so the state in memory may be lost at any time. Only `advance` starts
+ * work, and `advance` waits for nothing. A failure delays the work (`export-delays.ts`).
  */
 import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -52,7 +53,7 @@ import {
 } from './work-state.ts';
 import { noProgress, progressOf, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
 
-/** Tools that the work itself provides. */
+/** Search tools that this class provides itself. The caller provides the others. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'
@@ -67,23 +68,23 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly openDestination: () => Promise<Destination>;
   readonly plan: Plan;
   readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
-  /** Bytes scanned by former processes, as far as known. */
+  /** Bytes scanned by former processes for this export, as far as known. */
   readonly scannedBytes: number;
-  /** Called when there may be work to do. */
+  /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
-  /** Called when the view may have changed. */
+  /** Called when the view of the work may have changed. */
   readonly onProgress: () => void;
 }
 
-/** Minimum delay in ms for waits on the wall clock, which may have jumped. */
+/** Minimum delay in ms for a wait on the wall clock. The clock may have jumped, so a computed delay can be too short. */
 const minSettleWaitMs = 1_000;
-/** Limits until the first `advance`. */
+/** Limits that allow no work. They apply until the first call of `advance`. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A task with the search jobs that it uses, if any. */
+/** A running task and its search jobs, if it uses any. */
 interface RunningTask {
   readonly jobs?: PlanningStep | Proving;
   readonly run: () => Promise<void>;
@@ -100,7 +101,7 @@ export class ExportWork {
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned by former processes and ended tasks. */
+  /** Bytes scanned by former processes and by tasks that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -117,12 +118,12 @@ export class ExportWork {
     });
   }
 
-  /** True while planning searches run, whose results a pause would lose. */
+  /** True while search jobs for the plan run. A pause would lose their results. */
   get isPlanning(): boolean {
     return this.#planning?.isCostly ?? false;
   }
 
-  /** Starts the work that these limits allow, and returns the export's state. */
+  /** Starts all work that these limits allow, and returns the current view of the export. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
@@ -134,13 +135,13 @@ export class ExportWork {
     return this.#view(this.#decide());
   }
 
-  /** Checks everything again on a user's request: failures are retried and records are read again. */
+  /** Checks everything again because a user requested a retry. Failed searches start again, and commit records are read again. */
   tryAgain(): void {
     this.#delays.lift();
     this.#apply({ kind: 'checkRequested' });
   }
 
-  /** Ends all work: jobs are closed and unfinished files discarded. Resolves when no work is left. */
+  /** Ends all work: search jobs are closed and unfinished files are discarded. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#task?.jobs?.abort();
@@ -148,7 +149,7 @@ export class ExportWork {
     await this.#state.stored?.destination.close();
   }
 
-  /** Undefined without a plan. */
+  /** Current decision about the searches; undefined while the export has no plan. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks, clock } = this.#options;
     const state = this.#state;
@@ -176,7 +177,10 @@ export class ExportWork {
     return stored;
   }
 
-  /** Number of concurrent searches. After a failure one search tests the retry, since each may be costly and fail. */
+  /**
+   * Maximum number of concurrent searches. After a failure only one search runs as a test, because each search may be costly and fail
+   * again.
+   */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
@@ -189,7 +193,7 @@ export class ExportWork {
     for (const { search, reason } of decision.stop) search.stop(reason);
     for (const search of decision.endAsCut) search.endAsCut();
     const isCurrent = this.#state.kind === 'planned' && this.#state.records === 'current';
-    // Records of other processes are read first, so that no range is searched twice.
+    // No search starts before the commit records of other processes have been read, so that no range is searched twice.
     if (isCurrent) for (const order of decision.start) this.#search(order);
     if (decision.waitsFor?.kind === 'disorder')
       this.#apply({ kind: 'disorder', atMs: this.#options.clock.monotonic() });
@@ -215,12 +219,12 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned by everything except running searches. */
+  /** Bytes scanned by everything that has ended; the running searches are not included. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs?.scannedBytes ?? 0);
   }
 
-  /** Aborts a task that the limits no longer allow. */
+  /** Aborts the running task if the limits no longer allow it. */
   #abortTask(decision: ExportDecision | undefined): void {
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
     const mustReplan = waitBeforePlan(this.#limits, this.#unplanned) || this.#planning?.isOutdated(this.#limits);
@@ -296,7 +300,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs?.isAborted) return;
     const error = asLogfleetError(thrown);
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // The export continues without tidying, and no later success would clear this failure.
+    // A failure to remove leftovers is ignored. The export continues without that task, and no later success would clear the failure.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -327,7 +331,7 @@ export class ExportWork {
 
   async #readRecords(isDoubted: boolean): Promise<void> {
     await this.#stored.readRecords(isDoubted);
-    // Intervals committed by other processes are no longer delayed.
+    // Intervals that other processes committed need no delays any more.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
@@ -339,7 +343,7 @@ export class ExportWork {
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /** Records ranges whose digest still differs after the last round. A user must decide. */
+  /** Records the ranges whose digest still differs after the last round, as delays that only a user can end. */
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const figures = { received: written.rows, expected: counted.rows };
@@ -404,7 +408,7 @@ export class ExportWork {
     }
   }
 
-  /** Time in ms after which time alone may change the view, except for searches that wait for a job. */
+  /** Time in ms after which the view may change without an event. Searches that wait for a job are counted elsewhere. */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;
     const { trouble } = this.#delays;
