@@ -1,6 +1,6 @@
 /**
- * Checks whether a history has converged: each policy is complete or reports why it cannot be, its status matches the service, and no
- * attempt is open. Returns the differences as texts.
+ * Checks whether a simulated history has converged. A history has converged when each policy is complete or reports why it cannot be, its
+ * status matches the service, and no upgrade attempt is open. Returns the differences as texts.
  */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
@@ -24,9 +24,9 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the world at one moment. */
+/** State of the simulated service, policies and ledgers at one moment. */
 export interface Truth {
-  /** Ms since the start. */
+  /** Time in ms since the start of the history. */
   readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
@@ -39,10 +39,10 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // An offline collector continues its upgrade only when it returns, which may be never.
+  // An offline collector finishes its upgrade only when it returns, and some collectors never return.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // A process notices a change only when it gives up a watch that fell silent.
+  // A process whose watch has silently stopped notices a change of a policy only when the watch times out.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
     return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
@@ -61,7 +61,7 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const verdict = verdictOf(policy);
   const unsettled = missingVerdict(truth, policy, verdict);
   if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
-  // Without a target, status has no counts.
+  // The status of a policy without a target has no numbers of collectors to compare.
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }
@@ -90,7 +90,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   if (isPaused(policy) || settingsChanges.at(-1)?.paused)
     return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not show that it is paused';
   if (targetOf(plan, policy) === undefined) {
-    // A rollback continues without an offered target, and status shows it.
+    // A rollback continues and appears in the status even if the service no longer offers the target.
     const isRolledBack = verdict.reason === 'RolledBack' && mayBeBeyondTolerance(truth, policy);
     return verdict.stalled && (isRolledBack || verdict.reason === 'VersionNotOffered')
       ? undefined
@@ -129,12 +129,12 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   }
 }
 
-/** Whether a person checks the policy now and then, and approves a stage that waits. */
+/** Whether a simulated user regularly checks the policy and approves any stage that waits for approval. */
 function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersionPolicy): boolean {
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Whether the policy waits for a person, or for an event that does not happen during the history. */
+/** Whether the policy waits for a user, or for an event that does not happen during the history. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -151,7 +151,7 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
-      // No window ends a wait for an offline collector or for an approval.
+      // A policy that waits for an offline collector or for an approval keeps waiting, whatever its windows do.
       return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
@@ -163,21 +163,21 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   }
 }
 
-/** Whether a failed member holds its stage, because the spec has no `maxFailures`. */
+/** Whether a stage cannot end because one of its members failed and the spec has no `maxFailures`. */
 function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
 }
 
-/** Whether no member of the stopped stage is at the target. */
+/** Whether the rollout stopped in a stage in which no member is at the target. */
 function isInconclusive({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
 }
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Whether there is a failure, or an event that may look like one. */
+/** Whether any upgrade may have failed in this history, or may look failed to the operator. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // A stop stays when `maxFailures` changes afterwards.
+  // A rollout that has stopped stays stopped when `maxFailures` changes afterwards.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const target = targetOf(plan, policy);
@@ -192,7 +192,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** In the shown rollout (R9), or in an earlier one towards the same version (R6). */
+/** Whether a user aborted the rollout that the status shows (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -209,16 +209,18 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // A collector that died in the soak of its stage has failed, whatever its row shows.
+  // A collector that went offline in the soak of its stage has failed, even if its row in the collector list shows the target.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
   };
-  // With a single build, no list shows the collectors that run it (U7). Only upgraded collectors are known.
+  // When the service offers only one build, no list shows which collectors run it (U7). The operator knows only the collectors that it
+  // upgraded.
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A restored ledger may not know the attempts that keep collectors selected by version (U12).
+  // A policy that selects by version keeps an upgraded collector because of the attempt in its ledger. A restored ledger may lack that
+  // attempt (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -231,7 +233,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // An upgraded collector stays a member when no list shows it (U7, U12), unless a restored ledger does not know its upgrade.
+  // An upgraded collector that is in no list stays a member (U7, U12), unless the ledger was restored and lacks its upgrade.
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -244,10 +246,10 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   return missing;
 }
 
-/** Checks the shown stages: the started stages of the ledger, then those of the spec that have not started. */
+/** Checks the stages that the status shows: first the started stages of the ledger, then the stages of the spec that have not started. */
 function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | undefined): string[] {
   const { stages = [], collectors = emptyCounts, skippedReasons = [], rollout } = policy.status ?? {};
-  // After its end, a rollout is no longer in status.
+  // The status no longer shows a rollout that has ended.
   const isShown = rollout === undefined || write?.rolloutId === rollout.id;
   const started = isShown ? (write?.stages ?? []) : [];
   const waiting = (policy.spec.strategy.stages ?? []).filter(({ name }) => started.every((one) => one.name !== name));
@@ -265,17 +267,20 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/** Whether collectors may disappear: a later change of a group's size may be to a smaller size. */
+/** Whether collectors may disappear during the history, because a later event may shrink a group of collectors. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Whether an upgrade can take a collector out of the selector, so that only its attempt keeps it selected (U12). */
+/** Whether an upgrade changes a field by which the policy selects, so that only the collector's attempt keeps it selected (U12). */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
-/** Whether the owner of a collector depends on the version that a listing showed. Then the counts cannot be predicted. */
+/**
+ * Whether a collector's owner depends on the version that a listing showed. Then the numbers of collectors in the status cannot be
+ * predicted.
+ */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
 }
@@ -302,11 +307,11 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // A collector with an attempt of this rollout stays a member when its fields change (U12).
+  // A collector that this rollout attempted to upgrade stays a member when its fields change (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
-/** Whether a task of this policy's present target was accepted since it last changed. */
+/** Whether the service accepted an upgrade task for the policy's present target after the target last changed. */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
@@ -320,21 +325,21 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** A POST this long after a change follows the changed policy, in ms. */
+/** Time in ms after a change of a policy from which on every POST follows the changed policy. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 
-/** Whether the policy owns the collector (U13). */
+/** Whether the policy owns the collector, which means that no policy of higher rank selects it (U13). */
 function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
   );
 }
 
-/** Reason why an owned collector does not run the target, or undefined. */
+/** Reason why a collector of the policy may still not run the target; undefined when there is no such reason. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -352,7 +357,8 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // An attempt that was never sent or never answered, like its probes, ends by its time limit (U5).
+  // An attempt that was never sent or never answered ends when its time limit is over (U5). The same is true of its probe, the repeated
+  // POST.
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
@@ -362,7 +368,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons that `missingVerdict` has checked. */
+/** Reasons of the status condition that `missingVerdict` has already checked. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
@@ -374,18 +380,18 @@ const stillReasons: ReadonlySet<string> = new Set([
   'RollingOut',
 ]);
 
-/** Whether the last stage takes all remaining collectors. */
+/** Whether the last stage has no size and no selector, and therefore takes all remaining collectors. */
 function takesAll({ spec }: CollectorVersionPolicy): boolean {
   const last = spec.strategy.stages?.at(-1);
   return !last || (last.size === undefined && last.selector === undefined);
 }
 
-/** Whether windows use the time zones of the collectors. */
+/** Whether the maintenance windows of the policy use the time zones of the collectors. */
 export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Whether the ledger has the collector's last attempt as timed out, the third of its kinds of endings. */
+/** Whether the ledger records that the collector's last attempt timed out. The ledger stores a time-out as ending number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

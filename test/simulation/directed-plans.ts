@@ -1,4 +1,4 @@
-/** Plans of directed histories. Each kind leads to the situations in which one rule decides; the seed varies the details. */
+/** Plans of directed histories. Each kind of plan leads directly to situations that one rule governs. The seed varies the details. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -103,7 +103,7 @@ function silence(running: boolean): Scenario {
 }
 
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
-  /** A person pauses the policy while POSTs wait for the request budget. */
+  /** A user pauses the policy while POSTs wait for the request budget. */
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
@@ -111,14 +111,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         { kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } },
       ],
     }),
-  /** A leader is frozen for longer than its lease. */
+  /** The leading process is frozen for longer than its lease. */
   frozen: (seed, chance) =>
     plan(seed, {
       count: 30,
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** The process is killed at one of its requests, and the next one starts at once. */
+  /** The process is killed at one of its requests, and the next process starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -133,7 +133,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** Answers to POSTs are lost. */
+  /** The service accepts POSTs, but its answers are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -166,7 +166,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         },
       },
     }),
-  /** Some writes to the API server fail, while the service works. */
+  /** Some writes to the API server fail, while the upgrade service works without faults. */
   unwritten: (seed) =>
     plan(seed, {
       count: 20,
@@ -176,10 +176,10 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
     }),
   /** The service answers with the status of another task than requested. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
-  /** Tasks with an undocumented status never end. */
+  /** Upgrade tasks report an undocumented status and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Upgrades succeed after their time-out, and listings lag. */
+  /** Upgrades succeed only after their time-out, and listings show the new version late. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -195,16 +195,16 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         list: { lag: '5s' },
       },
     }),
-  /** The service offers only the target, so no list shows collectors at the target (U7). */
+  /** The service offers only one build, the target. Then no list shows which collectors run the target (U7). */
   single: (seed) =>
     plan(seed, {
       offer: 'single',
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
     }),
-  /** Listings lag, so each upgrade ends before a list shows it. */
+  /** Listings lag, so every upgrade ends before a listing shows its new version. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
-  /** Answers take so long that a sweep takes longer than the resync interval. */
+  /** The service answers slowly, so one sweep (one pass over all pages of the collector list) takes longer than the resync interval. */
   slow: (seed) =>
     plan(seed, {
       count: 60,
@@ -233,7 +233,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
-  /** Some collectors go offline when their turn comes, and return later. */
+  /** Some collectors go offline when it is their turn to be upgraded, and return later. */
   silent: (seed, chance) =>
     plan(seed, {
       scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
@@ -242,14 +242,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         talks: { at: '110s', patch: silence(true) },
       },
     }),
-  /** The selector matches a collector only until it is upgraded. */
+  /** The selector of the policy matches a collector only until the collector is upgraded. */
   selected: (seed) =>
     plan(seed, {
       count: 10,
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
-  /** A person deselects collectors right after their upgrade, and selects them again before a list shows them. */
+  /** A user deselects collectors right after their upgrade, and selects them again before a listing shows the new version. */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
     const select = (when: number, name: string) =>
@@ -266,7 +266,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       actions: [select(atMs, 'none-*'), select(atMs + 2_000, 'app-*')],
     });
   },
-  /** Two policies want different versions of the same fleet. */
+  /** Two policies select the same fleet and want different versions. */
   overlapping: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -276,7 +276,10 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       ],
       apiRequestFaults: chance.one([0, 0.1]),
     }),
-  /** Three policies want different versions. They are created one after the other, so their credentials are refused at different times. */
+  /**
+   * Three policies want different versions. They are created one after the other, so the service refuses their credentials at different
+   * times.
+   */
   refused: (seed, chance) => {
     const later = [
       policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
@@ -293,7 +296,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
-  /** A policy is deleted and created again right after its tasks were accepted. */
+  /** A policy is deleted and created again right after the service accepted its upgrade tasks. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
     return plan(seed, {
@@ -307,15 +310,15 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   },
 };
 
-/** Kinds for the rules of rollouts: windows, the kill switch, stages, failures, rollback, and stops. */
+/** Kinds of directed histories for the rules of rollouts: windows, the kill switch, stages, failures, rollback, and stopped rollouts. */
 const rolloutDirections: typeof directions = {
-  /** An exclusion begins while POSTs wait for the request budget. */
+  /** A maintenance exclusion begins while POSTs wait for the request budget. */
   excluded: (seed, chance) => {
     const startMs = epochMs + chance.whole(1_500, 9_000);
     const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
     return plan(seed, { count: 40, spec: { maintenance: { exclusions: [exclusion], cutoff: '0s' } } });
   },
-  /** Windows in the time zones of collectors, and a short window for all collectors. */
+  /** The policy has maintenance windows in the time zones of its collectors, and a short window for all collectors. */
   windows: (seed, chance) =>
     plan(seed, {
       count: 12,
@@ -333,7 +336,7 @@ const rolloutDirections: typeof directions = {
         },
       },
     }),
-  /** A person sets the kill switch while POSTs wait for the request budget. */
+  /** A user sets the kill switch while POSTs wait for the request budget. */
   killSwitch: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -342,7 +345,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'settings', atMs: 60_000, paused: false },
       ],
     }),
-  /** A stage by size, a stage by selector, and a last stage that needs an approval. The process is killed once. */
+  /** The rollout has three stages: one by size, one by selector, and a last one that needs an approval. The process is killed once. */
   staged: (seed, chance) =>
     plan(seed, {
       count: 14,
@@ -358,7 +361,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Members of the first stage die during its soak. */
+  /** Members of the first stage go offline for ever during its soak. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -410,7 +413,10 @@ const rolloutDirections: typeof directions = {
       actions: [...away, { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 }],
     });
   },
-  /** No member of the first stage reaches the target, although failures do not stop the rollout. A person retries or approves. */
+  /**
+   * No member of the first stage reaches the target, although failures do not stop the rollout. The stage is inconclusive until a user
+   * retries the rollout or approves the next stage.
+   */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
     const person = chance.one([
@@ -432,7 +438,7 @@ const rolloutDirections: typeof directions = {
       actions: person ? [person] : [],
     });
   },
-  /** A stage whose selector matches no collector. A person approves it, or removes it from the spec. */
+  /** The selector of one stage matches no collector. A user approves the stage, or removes it from the spec. */
   empty: (seed, chance) => {
     const stages = [
       { name: 'canary', size: 2, soakDuration: '0s' },
@@ -446,7 +452,9 @@ const rolloutDirections: typeof directions = {
     ]);
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
-  /** A person edits, reorders, adds and deletes stages during the rollout. Started stages keep what they started with. */
+  /**
+   * A user edits, reorders, adds and deletes stages during the rollout. A started stage keeps the members and limits with which it started.
+   */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
       name,
@@ -474,7 +482,7 @@ const rolloutDirections: typeof directions = {
       actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
     });
   },
-  /** The rollout stops in its last stage. Then the target changes and comes back, and a person retries. */
+  /** The rollout stops in its last stage. Then the target changes and changes back, and a user retries the rollout. */
   stoppedAndReturned: (seed, chance) => {
     const patch = (atMs: number, version: string) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
@@ -502,7 +510,7 @@ const rolloutDirections: typeof directions = {
       ],
     });
   },
-  /** Some collectors are offline when the stages start, and return later. They are late joiners. */
+  /** Some collectors are offline when the stages start, and return later as late joiners. */
   returned: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -516,7 +524,7 @@ const rolloutDirections: typeof directions = {
     }),
   /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
-  /** The same, and some writes of the ledger fail. */
+  /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget and some writes of the ledger fail. */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 1) } } }),
@@ -538,7 +546,7 @@ const rolloutDirections: typeof directions = {
       count: 30,
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
     }),
-  /** The target changes during the rollout and comes back. Meanwhile the policy is paused. */
+  /** The target changes during the rollout and changes back. Meanwhile the policy is paused. */
   returning: (seed, chance) => {
     const awayMs = chance.one([500, 5_000, 40_000]);
     const atMs = chance.whole(5_000, 40_000);
@@ -568,7 +576,7 @@ const rolloutDirections: typeof directions = {
       events: { grows: { at: '50s', patch: { groups: { app: { count: count + 36 } }, upgrade: broken } } },
     });
   },
-  /** The same in a rollout with stages. */
+  /** Many collectors are installed after a rollout with stages completed, and more of them fail than `maxFailures` allows. */
   failingLateStage: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0 }),
@@ -591,13 +599,13 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /** A rollback, with a restart and often a retry. */
+  /** The rollout is rolled back. The process restarts during the rollback, and often a user retries the rollout. */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** A rollback while answers to POSTs are lost. */
+  /** The rollout is rolled back while the answers to POSTs are lost. */
   rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {
@@ -605,7 +613,7 @@ const rolloutDirections: typeof directions = {
     } as const;
     return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
   },
-  /** A person aborts the rollout while POSTs wait for the request budget. Later the target changes. */
+  /** A user aborts the rollout while POSTs wait for the request budget. Later the target changes. */
   aborted: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -623,14 +631,17 @@ const rolloutDirections: typeof directions = {
         },
       ],
     }),
-  /** A person retries a stopped rollout. Some collectors fail again. */
+  /** A user retries a stopped rollout, and some collectors fail again. */
   retried: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       scenario: { upgrade: { duration: '1m', outcomes: [{ share: 0.5, end: 'fail' }] } },
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
-  /** The rollout is stopped by failures or aborted, and then an older ledger is restored. Upgrades would succeed now. */
+  /**
+   * The rollout is stopped by failures or aborted, and then an older backup of the ledger is restored. From then on all upgrades would
+   * succeed, so a wrongly continued rollout becomes visible.
+   */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;
     const forgotten = { metadata: { annotations: { [annotations.abort]: null } } };
@@ -670,7 +681,7 @@ function failing(
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
 }
 
-/** Deaths of the first `count` collectors, `afterMs` after their upgrades. */
+/** Plans that the first `count` collectors of the fleet go offline, each `afterMs` after its upgrade. */
 function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
   const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
   return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));

@@ -1,6 +1,6 @@
 /**
- * Mutants of the rules. Each breaks one rule by changing one expression of one file, to show that the oracles detect it. A mutation
- * throws when the file does not have its text exactly once, so that no mutant is lost when the code changes.
+ * Mutants of the upgrade rules. Each mutant changes one expression of one source file and so breaks one rule, to show that the oracles
+ * detect it. A mutation throws when its text is not found exactly once, so that no mutant is lost when the code changes.
  */
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Most of the attempts are also in status.
+      // Most of the attempts of a lost ledger are also recorded in the policy's status.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // The transport checks the lease as well (L1).
+      // The transport checks the lease as well, so this mutant removes both checks (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
@@ -490,7 +490,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // The next decision at the target begins another tally, too.
+      // The next decision after the collector reached the target also begins a new tally.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

@@ -1,4 +1,7 @@
-/** World of one history: service, API server and processes. It records everything that the oracles need. */
+/**
+ * World of one simulated history: the service, the API server and the operator's processes. The world records everything that the oracles
+ * need to check the rules.
+ */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -41,7 +44,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** A process may have given up a request whose answer takes longer than this, in ms. */
+/** Time in ms after which a process may have given up a request that has no answer yet. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -111,7 +114,7 @@ export class SimulationWorld {
     this.#trace?.(`${seconds(this.clock.monotonic())} ${what}`);
   }
 
-  /** Ends all faults. */
+  /** Ends all faults of the service and of the API server. */
   calm(): void {
     this.#calm = true;
     this.#dueKills.clear();
@@ -136,21 +139,21 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /** Sets an annotation for the rollout that status shows. Does nothing when status shows none. */
+  /** Annotates the policy as a user does, for the rollout that its status shows. Does nothing when the status shows no rollout. */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
-  /** Acts as a person: checks the policy every `everyMs`, and approves a stage that waits or is inconclusive. */
+  /** Acts as a user that checks the policy every `everyMs`, and approves a stage that waits for approval or is inconclusive. */
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const { stages, rollout } = policy?.status ?? {};
     const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
     const stage = stages?.find(({ state }) => state === waiting)?.name;
     if (stage !== undefined) {
-      // A rollback makes an approval void. The next approval needs another value (R9).
+      // A rollback voids the approval, so the next approval needs another value of the annotation (R9).
       const isThere = isApproval(policy?.metadata.annotations[annotations.approve], rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
@@ -174,7 +177,7 @@ export class SimulationWorld {
     this.#backup = this.#ledgerObjects();
   }
 
-  /** Kills all processes, restores the ledgers of the backup, and starts as many processes. */
+  /** Kills all processes, restores the ledgers from the last backup, and starts the same number of new processes. */
   restore(): void {
     const ended = [...this.#processes];
     for (const process of ended) {
@@ -184,7 +187,7 @@ export class SimulationWorld {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The head names the other shards, so it comes last.
+    // The header shard is written last, because it names the other shards of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -255,7 +258,7 @@ export class SimulationWorld {
       this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
   }
 
-  /** Present state of the world. */
+  /** Present state of the simulated world, for the check of convergence. */
   truth(): Truth {
     return {
       nowMs: this.clock.monotonic(),
@@ -293,7 +296,7 @@ export class SimulationWorld {
     };
   }
 
-  /** Kills all processes. */
+  /** Kills all processes of the simulated operator. */
   end(): void {
     for (const process of this.#processes.splice(0)) process.kill();
   }
@@ -312,7 +315,7 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  /** Shards of all ledgers by the uids of their policies. */
+  /** Ledgers in the API server: their shards, by the uid of the policy. */
   #ledgers(): ReadonlyMap<string, Shards> {
     const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {
@@ -406,7 +409,7 @@ export class SimulationWorld {
     }
   }
 
-  /** Lets a collector die after its first upgrade, if the plan says so. */
+  /** Plans that a collector goes offline after its first upgrade, when the history's plan says so. */
   #planDeath(name: string): void {
     const death = this.#plan.deaths.find((one) => one.name === name);
     if (!death || this.#deaths.some((one) => one.name === name)) return;
@@ -430,7 +433,7 @@ export class SimulationWorld {
     this.#countsDown(process, sending, 'after');
   }
 
-  /** Counts down to the planned kill of the process. Returns whether the process was killed. */
+  /** Counts down the requests until the planned kill of the process. Returns true when this request killed the process. */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
     if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;
@@ -473,7 +476,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // A 202 without an id has no known outcome.
+      // A POST that is answered with 202 but without a task id has no known outcome.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;
@@ -505,7 +508,7 @@ export class SimulationWorld {
     }
   }
 
-  /** Replaces some task ids in requests, so that the service answers with another task (U4). */
+  /** Replaces the task id in some status requests, so that the service answers with the status of another task (U4). */
   #divert(request: TransportRequest): TransportRequest {
     if (this.#calm || this.#plan.mixedUpTasks === 0 || request.method !== 'GET') return request;
     const match = /^(.*\/v1\/collectors\/upgrades\/)(\d+)$/.exec(request.path);

@@ -1,11 +1,11 @@
 /**
- * Oracle for stages. It holds these clauses of the rules for rollouts:
+ * Oracle for stages. It checks these rules of rollouts:
  *
- * - The members of a stage are chosen once, when the stage starts. No collector has two stages.
- * - A stage starts when the stage before it has ended, and after its approval. A person approves an empty stage to skip it.
- * - A stage ends when each member is at the target, removed, skipped or failed, and when its soak is over.
- * - A stage without any member at the target is inconclusive. Only a person ends it.
- * - Each POST goes to a member of a started stage. Collectors in no list belong to a last stage without a list.
+ * - The members of a stage are chosen once, when the stage starts. No collector belongs to two stages.
+ * - A stage starts when the previous stage has ended and its own approval was given. A user approves an empty stage to skip it.
+ * - A stage ends when each member is at the target, removed, skipped or failed, and its soak is over.
+ * - A stage without any member at the target is inconclusive. Only a user ends it.
+ * - Each POST upgrades a member of a started stage. Collectors that no stage lists belong to a last stage without a member list.
  */
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
@@ -47,12 +47,12 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout with the former rollout to the same target. */
+/** A rollout together with the previous rollout of its policy to the same target. */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
 
-/** Checks that a started stage keeps its members, its limits and the beginning of its soak. */
+/** Checks that a started stage keeps its members, its limits and the start time of its soak. */
 function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
@@ -71,7 +71,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A restored ledger may not know yet that the soak began.
+      // A ledger restored from a backup may not know yet that the soak of the stage began.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -84,7 +84,10 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
   return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-/** Checks the approval and the choice of members. One text of the policy that the process may have known must allow both. */
+/**
+ * Checks the approval of a stage and the choice of its members. At least one version of the policy that the process may have known must
+ * allow both.
+ */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
@@ -133,7 +136,7 @@ function wrongChoice(
   return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
 }
 
-/** Whether the collector has been offline since the start of the history. */
+/** Whether the collector is offline from the start of the history on. */
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
   const returns = Object.values(fleet.events).some(
     (event) => JSON.stringify(event).includes(`"${name}"`) && (parseDuration(`${event.at}`) ?? 0) <= atMs,
@@ -141,7 +144,7 @@ function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, a
   return scenario.collectors?.[name]?.running === false && !returns;
 }
 
-/** Whether the collector certainly needs an upgrade and can have one. */
+/** Whether the collector needs an upgrade and the operator is able to upgrade it. */
 function isUpgradable(
   record: HistoryRecord,
   text: CollectorVersionPolicy,
@@ -155,7 +158,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Whether several policies have the fleet. Then a collector may change its owner. */
+/** Whether several policies select the same fleet. Then a collector may change its owner. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -175,7 +178,10 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
   return what === undefined ? [] : [`${what}, and stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
 }
 
-/** A member that is neither at the target, nor removed, nor failed. Only members with a known outcome of each POST count. */
+/**
+ * Finds a member that is neither at the target, nor removed, nor failed. Only a member whose POSTs all have a known outcome can prove a
+ * violation.
+ */
 function unfinished(
   record: HistoryRecord,
   { policy, target, upgrades }: Rollout,
@@ -199,13 +205,13 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Another tool may have changed a member before the stage started.
+  // Another tool may have changed the version of a member before the stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
 }
 
-/** Checks the duration of the soak, the listing after it, and deaths in it. */
+/** Checks that a soak lasts long enough, that a listing confirms it, and that no member went offline during it. */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -213,13 +219,13 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A process that takes over has another wall clock.
+  // A process that takes over the lease has another wall clock, so the measured soak may differ by the skew.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // With a single build, no list shows collectors at the target (U7).
+  // When the service offers only one build, no list shows collectors at the target, so no listing can confirm the soak (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -241,14 +247,14 @@ function unsoaked(
   return dead && `soak: ${dead.name} has been dead since ${dead.atMs}`;
 }
 
-/** Longest time between two signs of life of a collector, in ms. */
+/** Maximum time in ms between two heartbeats of a collector. */
 const heartbeatMs = 15_000;
 
 function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
-/** Time at which the last member reached the target by an upgrade; undefined when nothing had to soak. */
+/** Time at which an upgrade took the last member of the stage to the target; undefined when the stage had nothing to soak. */
 function soakFromMs(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -268,7 +274,7 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/** Whether the former rollout to this target was stopped (R6). Then a stage soaks although nothing was upgraded in it. */
+/** Whether the previous rollout to this target was stopped (R6). Then a stage soaks even if no upgrade happened in it. */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -289,15 +295,15 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Time in ms until a listing shows what it should show. */
+/** Maximum time in ms until a listing shows a change of a collector. */
 const listedMs = 6_000;
 
-/** Time in ms from the last sign of life until a death is known. */
+/** Time in ms from the last heartbeat of a collector until the operator knows that the collector is offline. */
 function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** Whether a single death neither holds the stage nor stops the rollout. */
+/** Whether one collector that goes offline neither holds the stage nor stops the rollout. */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

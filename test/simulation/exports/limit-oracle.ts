@@ -3,28 +3,33 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
 
-/** Time in ms in which a request that was sent in time may arrive. */
+/** Maximum time in ms between the moment when a process sends a request and the moment when the service receives it. */
 const underWayMs = 1_000;
-/** Time in ms in which searches stop after a limit is reached: news is passed on within a second, and a request may be about to leave. */
+/**
+ * Maximum time in ms from the moment when a limit is reached until all searches stop. The process learns within a second that the limit is
+ * reached, and may send one more request before that.
+ */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // Another process does not know searches that it did not begin.
+  // A second process does not know the searches of the first one, so it cannot keep limits that cover both. Such histories are not checked.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
 /**
- * Checks the row limit. A running search is read to the end, so the limit may be exceeded by the rows of a search or of a dense
- * millisecond.
+ * Checks that an export stops at its row limit, `maxMessages`. The program reads a running search job to the end, so the export may exceed
+ * the limit by the rows of one search job or of one dense millisecond.
  */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // A growing limit cannot be known in advance.
+  // When the service raises its limit of rows per search during the history, the program cannot know in advance how many rows a search
+  // returns. Such histories are not checked.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // Such a record becomes known when records are listed again.
+  // A record (commit file of an interval) whose write succeeded but was answered with an error does not count yet. The process learns of
+  // the record when it lists the records again.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -41,7 +46,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A stopped process may still send what it had begun to send.
+  // A process that was frozen may still send a request that it prepared before the deadline. Such histories are not checked.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(
@@ -50,12 +55,13 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Checks the limit of scanned bytes for each process, which knows only its own searches. */
+/** Checks the limit of scanned bytes separately for each process, because a process knows only the search jobs that it created itself. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // A process learns nothing from an invalid status, and a stopped process acts later on earlier decisions.
+  // Two faults make the check impossible. A process cannot read the scanned bytes of an invalid status, and a frozen process acts late on
+  // what it decided earlier.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -63,7 +69,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // Counts are made even after reading.
+    // Count queries are left out, because the export may still run them after the limit of scanned bytes is reached.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -77,7 +83,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   });
 }
 
-/** Time at which statuses had reported this many bytes; infinite if they never did. */
+/** Time at which the statuses of all search jobs together had reported this number of scanned bytes; infinite if they never did. */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();
