@@ -1,6 +1,6 @@
 /**
- * Applies a decision: writes the ledger, triggers POSTs and reads, then writes the status when it is due. A POST is never sent
- * before its attempt is durable (U2).
+ * Applies the decision about a policy: stores its ledger changes, sends its upgrade requests (POSTs), requests its reads, and
+ * writes the policy's status when that is due. A POST is sent only after its upgrade attempt has been stored in the ledger (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -26,7 +26,10 @@ export class Applier {
     this.#parts = parts;
   }
 
-  /** Whether the last decision left the status to the next decision (H3). */
+  /**
+   * Whether the status of the policy is out of date, because the last decision left the update of the status to the next decision
+   * (H3).
+   */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
@@ -50,30 +53,35 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout with nothing to do is reported only by the transition to `AllUpdated`.
+    // A rollout without anything to upgrade publishes no Event for its start. The transition to `AllUpdated` reports this
+    // rollout.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy at rest whose status is already correct does not wait. It decides again when one of its collectors gets another
-    // owner (U9).
+    // A policy at rest whose status is already correct needs no timer. A change of the owner of one of its collectors triggers
+    // the next decision (U9).
     const confirmedMs = isUntold && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (isUntold) return requeue(requeueAfterMs, false);
     }
-    // The next decision counts again and has nothing to write, so its counts stay correct.
+    // The status may now show outdated counts. The next decision counts the collectors again and has no changes to write, so its
+    // counts are correct.
     this.#isOutdated = !areCountsCurrent(input, decision);
     if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // A directory run that ends writes its last figures.
+    // A directory run that is about to end writes the last figures of its policies to their statuses without delay.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
-  /** Writes a status without figures, for a fleet that is not known or not reachable. The figures of the former status stay. */
+  /**
+   * Writes a status without new figures when the collectors are unknown or the service is unreachable. The figures of the
+   * previous status stay.
+   */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#isOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -97,17 +105,23 @@ export class Applier {
     if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
     const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
-    // A build needs days to reach its minimum age. A directory run may end before that and continue at its next start.
+    // A build may need days to reach its minimum age (`minAge`). A directory run may end before then, and the next run continues
+    // to wait.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /** Writes only that the request of a person was seen. The first sweep of the fleet enqueues the policy again. */
+  /**
+   * Confirms in status that a person's request was seen, and changes no other field. The first complete read of the collector
+   * list enqueues the policy again.
+   */
   async #keep(policy: CollectorVersionPolicy): Promise<Result> {
     const statusDelayMs = await this.#parts.publisher.publishEcho(policy);
     return requeue(statusDelayMs, false);
   }
 
-  /** Milliseconds until the candidate build is old enough; Infinity when no build has to age. */
+  /**
+   * Milliseconds until the next candidate build reaches its minimum age (`minAge`); Infinity when the policy waits for no build.
+   */
   #untilMs(nextBuild: NextBuild | undefined): number {
     return nextBuild ? nextBuild.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
   }
@@ -118,7 +132,8 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The write may have succeeded or not, but these attempts were certainly not sent.
+      // The outcome of the ledger write is unknown. The upgrade requests of these attempts were certainly not sent, so the
+      // attempts are withdrawn.
       posting.withdraw(post);
       throw error;
     }
@@ -143,15 +158,15 @@ export class Applier {
   }
 }
 
-/** Verdict for a policy without a target that gets one when a build is old enough. */
+/** Health verdict for a policy that has no target version yet, because all candidate builds are younger than `minAge`. */
 function waitingForAge(message: string): Health {
   return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
 }
 
-/** Milliseconds until the next evaluation, when no event may announce the change. */
+/** Milliseconds until the next evaluation of a policy that waits for a change that may come without an event. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // The watch of Secrets reports the change (C2).
+  // A problem with a Secret needs no timer, because the watch of Secrets reports the change (C2).
   if (problem?.code.startsWith('secret.')) return Number.POSITIVE_INFINITY;
   return health.stalled || problem ? stallRetryMs : Number.POSITIVE_INFINITY;
 }

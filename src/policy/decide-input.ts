@@ -1,4 +1,4 @@
-/** Input of `decide`: everything known about a policy at one moment. */
+/** Input of `decide`: everything that is known about a policy at one moment. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -9,14 +9,14 @@ import type { PolicyMemberIndex } from './members/policy-member-index.ts';
 import type { MaintenanceCalendar } from './schedule/maintenance-calendar.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** Selected collectors that belong to other policies. */
+/** Collectors that this policy selects and that belong to other policies. */
 export interface Overlap {
-  /** namespace/name of the policy that owns most of them. */
+  /** Policy (namespace/name) that owns most of the overlapping collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
 
-/** Read-only part of the shared listing that a decision uses. */
+/** Read-only view of the account's collector listing, with the members that a decision needs. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -24,33 +24,38 @@ export type ListingFacts = Pick<
 
 export interface Observation {
   readonly listing: ListingFacts;
-  /** Reason why the target is not available, or undefined. */
+  /** Reason why the service does not offer the target version; undefined when the version is offered. */
   readonly notOffered: string | undefined;
-  /** Whether a build becomes the target as soon as it is old enough (`minAge`). */
+  /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
-  /** Outcomes of POSTs since the last written decision, by collector. */
+  /** Outcomes of upgrade POSTs since the last stored decision, by collector. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
-  /** Readings of tasks since the last written decision, by collector. */
+  /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, TaskReading>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Collectors with a POST of this process in flight. */
+  /** Collectors whose upgrade POST of this process is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
-  /** Number of attempts that were written ahead and not sent. They are withdrawn when nothing may start any more. */
+  /**
+   * Number of attempts that are stored in the ledger and not sent. These attempts are withdrawn when the policy may start nothing
+   * any more.
+   */
   readonly unsent: number;
-  /** Number of attempts that may be written ahead now. */
+  /** Number of attempts that this decision may start. */
   readonly room: number;
-  /** Text for what must happen before anything may start; undefined when nothing must. */
+  /** Condition that must be met before any attempt may start, as text for status; undefined when nothing prevents starts. */
   readonly heldBy: string | undefined;
-  /** Error that prevents the use of the service or its credentials. */
+  /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** Whether a ledger of this policy was ever written. From then on each change is written. */
+  /** Whether a ledger of this policy was ever stored. From then on, each change is stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;
-  /** Setting that pauses all policies of this operator; undefined when they are not paused. */
+  /** Name of the setting that pauses all policies of this operator; undefined when they are not paused. */
   readonly pausedForAll: string | undefined;
-  /** Reason why no policy may start an upgrade: an unusable manifest (D1). Absent when there is none. */
+  /**
+   * Reason why no policy may start an upgrade, for example an unusable manifest (D1). Absent when policies may start upgrades.
+   */
   readonly policiesHold?: string | undefined;
 }
 

@@ -1,15 +1,17 @@
 /**
- * The pure function at the centre of a policy. All knowledge goes in as data, and all actions come out as data.
+ * The pure function at the centre of a policy: from everything that is known about the policy to everything that must be done. It
+ * sends and stores nothing.
  *
  * The order of its steps:
- * - Settle open attempts by the new evidence (U3 to U7, U10, U11, `evidence.ts`).
+ * - Evaluate open upgrade attempts with the new evidence (U3 to U7, U10, U11, `evidence.ts`).
  * - Apply the annotations that people set (`annotation-actions.ts`).
  * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
- * - Admit new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
- * - Plan the next reads (U9, `read-plan.ts`).
- * - Find the verdict on health, and build the status.
+ * - Select new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
+ * - Plan the next reads from the service (U9, `read-plan.ts`).
+ * - Compute the health verdict, and build the status.
  *
- * `decide` does not change ledger, index of members and listing. The caller writes the changes to the ledger and then applies them.
+ * `decide` does not change the ledger, the index of members, or the listing. The caller stores the changes of the ledger and then
+ * applies them.
  */
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -44,37 +46,40 @@ import { countLeftAlone, describeFigures, type Figures } from './status/describe
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 import { measureThroughput } from './status/throughput.ts';
 
-/** Figures of the status, and the rollout with its estimated end when there is one. */
+/** Figures of the policy's status, with the rollout and its estimated end when a rollout exists. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether changes are written to the ledger. Until a policy needs a ledger, its status shows everything that must be remembered
-   * (U1).
+   * Whether the changes of this decision must be stored in a ledger. Until a policy needs a ledger, its status shows everything
+   * that must be remembered (U1).
    */
   readonly needsLedger: boolean;
-  /** Entries to post after `changes` have been written (U2). */
+  /** Ledger entries whose attempts are posted to the service after `changes` have been stored (U2). */
   readonly post: readonly Entry[];
-  /** Listings and tasks to read. */
+  /** Pages of the collector list and upgrade tasks that must be read next. */
   readonly watch: ReadPlan;
-  /** State of the rollout, with the header that is written. */
+  /** State of the rollout, with the ledger header that this decision stores. */
   readonly state: RolloutState;
-  /** Observed durations of upgrades. */
+  /** Durations of upgrades that have ended since the last decision. */
   readonly durations: readonly DurationSample[];
   readonly health: Health;
-  /** Status without its figures. */
+  /** Status of the policy without its figures. */
   readonly essentials: Essentials;
-  /** Counts of members, and their number, with the changes of this decision. */
+  /** Number of the policy's members and their counts by state, after the changes of this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of attempts in progress that are withdrawn because they were never sent. */
+  /** Number of attempts in progress that this decision withdraws because their POSTs were never sent. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
-  /** Whether only changes matter until `requeueAfterMs`. A sweep that shows nothing new then needs no decision. */
+  /**
+   * Whether the policy needs no further decision until `requeueAfterMs` or until something changes. A sweep of the collector list
+   * that shows nothing new then triggers no decision.
+   */
   readonly isAtRest: boolean;
 }
 
-/** Maximum interval between decisions of a policy with maintenance windows, because status shows the next window. */
+/** Maximum interval in ms between decisions of a policy with maintenance windows, because its status shows the next window. */
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
@@ -91,7 +96,7 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
-  // A stage has started, or a person has retried: the next decision goes on from there.
+  // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
   const isOver = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   return {
@@ -125,8 +130,8 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Counts, samples and the estimated end for the status. Called only when a status is due, because it walks over the whole ledger. The
- * result is the same before and after the decision was written.
+ * Computes the counts, the samples and the estimated end for the policy's status. Called only when a status is due, because the
+ * computation reads the whole ledger. The result is the same before and after the decision was stored.
  */
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
@@ -138,26 +143,26 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
 }
 
 /**
- * Whether the counts in the messages are still correct after the decision was written (H3). An end that was written may have given a
- * collector to another policy (U13).
+ * Whether the counts in status messages are still correct after the decision was stored (H3). An attempt that ended with the
+ * decision may have given a collector to another policy (U13).
  */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
 }
 
-/** Results of the decision so far, with the changes that they cause. */
+/** Results of the decision so far, with the changes of the ledger that they cause. */
 interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
 
-/** Applies new evidence and annotations to the ledger's entries and header. */
+/** Applies new evidence and people's annotations to the entries and the header of the ledger. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = settleAll(input, pending);
   settleByRows(input, pending);
-  // A retry also clears the failures that this decision has found.
+  // A person's retry also forgives the failures that this decision has just found.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -165,7 +170,7 @@ function applyEvidence(input: DecideInput) {
   return { pending, durations, applied };
 }
 
-/** Evaluates the rollout, then admits attempts and plans reads. */
+/** Evaluates the rollout, selects the attempts to start, and plans the next reads. */
 function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedAnnotations): Found {
   const { policy, ledger, observation, calendar, now } = input;
   const known = { observation, stop: undefined, calendar, now };
@@ -202,7 +207,7 @@ function healthInput(
   };
 }
 
-/** The header that is written: with attempt numbers, selection, and the completion of the rollout. */
+/** Ledger header that the decision stores, with the attempt numbers, the selection, and the completion of the rollout. */
 function headerOf(
   input: DecideInput,
   { state, admission, pending }: Found,
@@ -222,19 +227,24 @@ function headerOf(
   });
 }
 
-/** Ms until the next decision, when nothing changes before. */
+/** Milliseconds until the next decision of the policy, when no event triggers an earlier one. */
 function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
   const nextMs = Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs;
   if (!policy.spec.maintenance) return nextMs;
   return Math.min(nextMs, longestCalendarMs, (window?.endMs ?? Infinity) - now.wallMs);
 }
 
-/** Whether the next decision would leave the header unchanged. Each decision advances a stage by at most one step. */
+/**
+ * Whether the next decision would store the same ledger header. A decision advances a stage by at most one step, so a changed
+ * header of a policy with stages needs another decision.
+ */
 function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader): boolean {
   return header === ledger.header || (policy.spec.strategy.stages ?? []).length === 0;
 }
 
-/** Whether no attempt is in flight, none will start, and no page is awaited. */
+/**
+ * Whether the policy is quiet: no upgrade attempt is in flight, none will start, and no page of the collector list is awaited.
+ */
 function isQuiet(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
@@ -248,9 +258,9 @@ function isQuiet(
 }
 
 /**
- * Estimated wall time in ms at which the remaining collectors are upgraded, from the measured throughput.
- * Without a measured throughput, the estimate in status stays until its time has passed (H1). Undefined while the rollout waits for
- * a person.
+ * Estimated wall time in ms at which the remaining collectors are upgraded, derived from the measured throughput.
+ * Without a measured throughput, the estimate in status stays until its time has passed (H1). Undefined while the rollout waits
+ * for a person.
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
@@ -287,11 +297,12 @@ function admissionInput(input: DecideInput, pending: PendingChanges, state: Roll
   };
 }
 
-/** Whether nothing will change without a person. A directory run may then end. */
+/** Whether only a person can change the state of the policy. A directory run may then end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // Without the service, no evidence about attempts in flight can arrive.
+  // While the service cannot be used, no evidence about attempts in flight can arrive, so a directory run need not wait.
   if (observation.problem && health.stalled) return true;
-  // A build needs days to reach its minimum age. A directory run ends and continues at its next start.
+  // A build may need days to reach its minimum age (`minAge`). A directory run ends before then, and the next run continues to
+  // wait.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;

@@ -1,10 +1,9 @@
 /**
- * Collects the input of `decide` for one policy: service, listing, ledger, index of members, and the evidence since the last
- * decision. Missing data is requested from the service without waiting for the answer; the policy is enqueued again when the answer
- * arrives.
+ * Collects the input of `decide` for one policy: service, collector listing, ledger, index of members, and the evidence since the
+ * last decision. Missing data is requested from the service without waiting for the answer. The answer enqueues the policy again.
  *
- * The steps, in order: register the policy with ownership, read its ledger, note the available builds, begin a rollout when the
- * target changed (in memory, durable with the next write), and claim its collectors.
+ * The steps, in order: register the policy in the ownership table, read its ledger, record the available builds, begin a rollout
+ * when the target changed (in memory; the next write stores it), and claim the policy's collectors.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -25,31 +24,34 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result when no decision is possible yet. */
+/** Result for a policy about which no decision is possible yet, with the reason. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
-  /** Reason why the target is not available, or undefined. */
+  /** Reason why the service does not offer the target version; undefined when the version is offered. */
   readonly notOffered: string | undefined;
-  /** Set when all candidate builds are too young (`minAge`) and the policy never had a target. */
+  /** Next build of a policy that never had a target; set when all candidate builds are younger than `minAge`. */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** Partial knowledge; undefined when the Secret or the ledger cannot be used. */
+  /** Facts that are already known about the policy; undefined when its Secret or its ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
 export interface Ready {
   readonly kind: 'ready';
-  /** The next build, which becomes the target when it is old enough (`minAge`), or undefined. */
+  /** Build that becomes the target when it reaches `minAge`; undefined when there is none. */
   readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
   readonly ledger: Ledger;
   readonly memberIndex: PolicyMemberIndex;
-  /** Whether another rollout begins with this decision. */
+  /** Whether a new rollout of the policy begins with this decision. */
   readonly began: boolean;
-  /** Whether other policies of the service still have to claim their collectors, so that counts may be wrong (U13). */
+  /**
+   * Whether other policies of the service have not claimed their collectors yet. Counts of this policy's collectors may be wrong
+   * until then (U13).
+   */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Evidence that the decision uses. It is released after the decision was written. */
+  /** Evidence that the decision uses. The evidence is kept until the decision was stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, TaskReading>;
@@ -67,7 +69,10 @@ export class Gatherer {
   #seenSinceMs: ReadonlyMap<string, number> = noAges;
   #handledRequest: string | undefined;
 
-  /** @param policy the policy when the runtime began; its annotations at that time count as handled */
+  /**
+   * Creates the collector of knowledge for one policy.
+   * @param policy the policy when the runtime began; its annotations at that time count as applied
+   */
   constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
     this.#parts = parts;
     this.#seenBuilds = new SeenBuilds(parts.host.ledgers, parts.owner);
@@ -117,7 +122,7 @@ export class Gatherer {
   }
 
   /**
-   * Reads the ledger when that is due, and forgets readings of tasks that the ledger does not have open (U3).
+   * Reads the ledger when that is due, and forgets the task statuses of attempts that are not open in the ledger (U3).
    * @returns the problem that a person must solve before the ledger can be read, or undefined
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
@@ -129,7 +134,10 @@ export class Gatherer {
     return unreadable;
   }
 
-  /** Target by the spec, the known builds and their ages; undefined before the first list of builds. */
+  /**
+   * Chooses the policy's target version from its spec and the offered builds with their ages; undefined until the first list of
+   * builds arrives.
+   */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
     const { kept, clock } = this.#parts;
@@ -138,7 +146,10 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Records the offered builds when their age matters. Resolves to the problem that a person must solve first, or undefined. */
+  /**
+   * Records since when each build is offered, if the policy sets `minAge`. Resolves to the problem that a person must solve
+   * first, or undefined.
+   */
   async #lookAtBuilds({ spec }: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
     const { target } = spec;
     const builds = bound.listing.builds()?.list;
@@ -192,7 +203,7 @@ export class Gatherer {
     return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, received };
   }
 
-  /** Result while the fleet is not known. A rollback does not need the target to be offered (R7). */
+  /** Result for a policy whose collectors are not known yet. A rollback does not need the target to be offered (R7). */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,
@@ -215,7 +226,10 @@ export class Gatherer {
     return claims ?? binding.heldBy();
   }
 
-  /** Result for a policy that cannot claim collectors. Other policies do not wait for its claims. */
+  /**
+   * Result for a policy that cannot claim collectors because of a problem. Other policies of the service no longer wait for its
+   * claims.
+   */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { turns, owner } = this.#parts;
     turns.troubled(owner.uid);
@@ -223,7 +237,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Requests builds and fleet when they are not known, or when a person asked for a refresh. */
+  /** Requests the list of builds and the list of collectors when they are unknown, or when a person asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#parts.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -253,7 +267,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#parts;
     const before = kept.known;
-    // Counts of the rollout that ends here, also when this process has not evaluated it yet.
+    // Final counts of the rollout that ends here. They are computed even when this process has not evaluated that rollout yet.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -277,7 +291,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   }
 }
 
-/** Version that a policy without a target waits for. */
+/** Version for which a policy without a target waits. */
 function wantedBy(verdict: TargetVerdict): string | undefined {
   switch (verdict.kind) {
     case 'offered':
@@ -291,7 +305,9 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
   }
 }
 
-/** Outcomes that belong to the open attempts of the ledger. The ledger may have been read again since their POSTs. */
+/**
+ * Outcomes of POSTs whose attempts are still open in the ledger. The ledger may have been read again since these POSTs were sent.
+ */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

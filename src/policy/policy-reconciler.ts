@@ -1,6 +1,6 @@
 /**
- * Reconciler of CollectorVersionPolicy. Each policy has one runtime. The runtime is discarded when the resource was replaced or
- * leadership was lost in between.
+ * Reconciler of CollectorVersionPolicy resources. Each policy has one runtime in memory. The runtime is discarded when the
+ * resource was replaced or this process has lost leadership since.
  */
 
 import type { Accounts } from '../account/accounts.ts';
@@ -19,15 +19,18 @@ import { PolicyMetrics } from './status/policy-metrics.ts';
 
 export interface PolicyReconcilerOptions {
   readonly host: Host;
-  /** Accounts shared with all other users of services, so that all requests of one user share one budget. The owner closes them. */
+  /**
+   * Accounts of the service. All users of the service in this process share them, so that all requests of one user share one
+   * request budget. The caller closes the accounts.
+   */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Asks the controller for another reconcile of this key. */
+  /** Requests another reconcile of this policy from the controller. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** When set, decisions about policies are reported and not applied. */
+  /** Set to observe policies: what is known about a policy is reported, and no decision is applied. */
   readonly onlyLook?: OnlyLook;
 }
 
@@ -82,7 +85,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await runtime.reconcile(policy);
     } catch (error) {
-      // After an error, memory and host may differ.
+      // After an error, the data in memory may differ from the stored data, so the runtime reads it again.
       runtime.doubt();
       throw error;
     } finally {
@@ -90,13 +93,13 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
-  /** Stops new POSTs. Figures of a status are no longer held back. */
+  /** Prepares for the end of the process: no new POST is sent, and held-back status figures are written at once. */
   drain(): void {
     this.#draining = true;
     for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.key);
   }
 
-  /** Whether every POST was answered and its outcome is written. */
+  /** Whether every upgrade POST was answered and its outcome is stored. */
   drained(): boolean {
     return [...this.#runtimes.values()].every((runtime) => runtime.quiet());
   }
@@ -112,7 +115,9 @@ export class PolicyReconciler implements Reconciler {
     return this.#options.host.resources('CollectorVersionPolicy');
   }
 
-  /** Knowledge from an earlier term is stale, because another process may have acted since. */
+  /**
+   * Discards all runtimes after a change of leadership. Their data may be outdated, because another process may have acted since.
+   */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;

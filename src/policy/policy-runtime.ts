@@ -1,9 +1,9 @@
 /**
- * Runtime of one policy in this process, for one resource (by uid) and one term of leadership: `gather` the knowledge, `decide`,
- * `apply`.
+ * Runtime of one policy in this process, for one resource (by uid) and one term of leadership. For each decision it runs `gather`
+ * (collect the input), `decide` and `apply`.
  *
- * Invariant: memory has two kinds. Copies of data in the host (ledger and index of members) are read again when they may be stale
- * (`doubt`). Facts from the service (outcomes, durations of upgrades) stay.
+ * Invariant: the runtime keeps two kinds of data. Copies of stored data (the ledger and the index of members) are read again when
+ * they may be outdated (`doubt`). Facts from the service (outcomes of POSTs, durations of upgrades) are kept.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -40,17 +40,20 @@ export interface PolicyRuntimeOptions {
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
   readonly enqueue: (key: ResourceKey) => void;
-  /** Whether this process is about to end and starts nothing more. */
+  /** Whether this process is about to end and starts no new upgrades. */
   readonly draining: () => boolean;
   readonly onlyLook?: OnlyLook | undefined;
 }
 
-/** Receives the knowledge about a policy instead of the decisions being applied. Nothing is posted and nothing is written. */
+/** Receives what is known about a policy in place of a decision. The runtime then sends no POST and writes nothing. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** An observer writes nothing, so it gets fewer events. */
+/**
+ * Interval in ms between the reports of an observer. An observer writes nothing, so it receives fewer events that would trigger a
+ * report.
+ */
 const lookAgainMs = 1_000;
-/** Outcomes are written together, unless another step waits for them. */
+/** Time in ms for which outcomes of POSTs are collected before they are stored together, unless another step waits for them. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime {
@@ -120,7 +123,8 @@ export class PolicyRuntime {
   }
 
   /**
-   * Marks copies of host data as possibly stale, so that they are read again. Attempts that wait to be sent are withdrawn first.
+   * Marks copies of stored data as possibly outdated, so that they are read again. Attempts that wait to be sent are withdrawn
+   * first.
    */
   doubt(): void {
     const { kept, memberIndex } = this.#parts;
@@ -128,7 +132,7 @@ export class PolicyRuntime {
     memberIndex.forget();
   }
 
-  /** Whether every POST was answered and its outcome is written to ledger and status. */
+  /** Whether every upgrade POST was answered and its outcome is stored in the ledger and shown in status. */
   quiet(): boolean {
     const { posting, publisher } = this.#parts;
     return (
@@ -136,7 +140,9 @@ export class PolicyRuntime {
     );
   }
 
-  /** Stops the runtime. Ownership still knows its attempts in flight, and releases attempts that were never sent (U13). */
+  /**
+   * Stops the runtime. The ownership table keeps the policy's attempts in flight and drops attempts that were never sent (U13).
+   */
   close(): void {
     const { posting, tasks, binding, memberIndex } = this.#parts;
     this.#closed = true;
@@ -153,8 +159,8 @@ export class PolicyRuntime {
   }
 
   /**
-   * Check right before the socket write (U2). A newer version of the policy withdraws attempts that were written ahead for a former
-   * version.
+   * Checks immediately before a POST whether the policy still wants the attempt (U2). A newer version of the policy withdraws
+   * attempts that were stored for a former version.
    */
   #stillWanted(entry: Entry, generation: number): boolean {
     const { host, clock, settings, binding, kept, tasks, turns, draining } = this.#parts;
@@ -181,12 +187,12 @@ export class PolicyRuntime {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // A known failure is judged before anything more is started.
+      // A known failure must be evaluated by a decision before another upgrade starts.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // An attempt that was never sent is not in flight. A policy with precedence that has appeared meanwhile need not wait for it
-      // (U13).
+      // An attempt that was never sent is not in flight. A policy with higher precedence that has appeared since may take the
+      // collector at once (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === this.uid
     );
   }
@@ -198,8 +204,8 @@ export class PolicyRuntime {
   }
 
   /**
-   * Reports an accepted attempt to ownership at once. The policy may be deleted before the next decision while its attempt
-   * continues (U13).
+   * Reports an accepted attempt to the ownership table at once. The policy may be deleted before its next decision, while the
+   * upgrade continues (U13).
    */
   #accepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, clock } = this.#parts;
@@ -212,7 +218,9 @@ export class PolicyRuntime {
     bound.ownership.began(collectorId, { policy: this.uid, toVersion, taskId, sinceMs: clock.monotonic() });
   }
 
-  /** Schedules a decision soon, which covers all evidence that arrives until then. */
+  /**
+   * Schedules a decision about the policy after a short delay. The decision covers all evidence that arrives during the delay.
+   */
   #news(): void {
     if (this.#closed) return;
     const delayMs = this.#parts.draining() || this.#parts.tasks.hasFailures ? 0 : outcomeDelayMs;

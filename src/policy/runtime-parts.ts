@@ -1,4 +1,3 @@
-/** Parts of one policy's runtime that gathering and applying share. */
 import type { Clock } from '../base/clock.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import type { Posting } from './attempts/posting.ts';
@@ -12,7 +11,7 @@ import type { ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import type { StatusPublisher } from './status/status-publisher.ts';
 
-/** Shared parts of a runtime. */
+/** Parts of a policy's runtime that both `gather` and `apply` use. */
 export interface RuntimeParts {
   readonly owner: OwnerRef;
   readonly host: Host;

@@ -1,9 +1,9 @@
 /**
- * Binds a policy to the service of its Secret: the account, the shared listing and the table of ownership. Also tracks problems
- * that prevent the use of the service at the moment.
+ * Binds a policy to the service that its Secret names: the account, the shared collector listing, and the ownership table. The
+ * binding also records problems that currently prevent the use of the service.
  *
- * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, its claims at the former
- * one are released.
+ * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, the policy releases its
+ * claims at the former service.
  */
 import type { Account, Accounts } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -23,7 +23,7 @@ export interface Bound {
 }
 
 export interface ServiceBindingOptions {
-  /** uid of the policy. */
+  /** Kubernetes uid of the policy. */
   readonly policy: string;
   readonly accounts: Accounts;
   readonly fleets: Fleets;
@@ -33,16 +33,16 @@ export interface ServiceBindingOptions {
   readonly onNews: () => void;
 }
 
-/** Requests that a policy sends itself: POSTs of tasks, and reads of their status. */
+/** Kinds of requests that a policy sends itself: upgrade POSTs, and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
-/** A failure that does not concern one collector, and the time until which it prevents new requests. */
+/** Failure of the service that does not concern a single collector, and the time until which no new requests are sent. */
 interface Hold {
   readonly error: LogfleetError;
   readonly untilMs: number;
 }
 
-/** Number of consecutive failures that are not reported. */
+/** Number of consecutive failures that are tolerated before the failure is reported. */
 const toleratedFailures = 3;
 
 export class ServiceBinding {
@@ -51,7 +51,10 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
-  /** Consecutive failures by kind of request; each waits longer. A success of one kind does not reset the other. */
+  /**
+   * Number of consecutive failures of each kind of request; the delay grows with it. A success of one kind does not reset the
+   * other kind.
+   */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
   constructor(options: ServiceBindingOptions) {
@@ -63,8 +66,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Binds to the service that the Secret names now and makes the listing serve the policy. Returns an error of the Secret or its
-   * credentials.
+   * Binds the policy to the service that its Secret names now, and registers the policy as a user of the collector listing.
+   * Returns an error of the Secret or its credentials.
    */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
     const { accounts, policy, onNews } = this.#options;
@@ -101,7 +104,10 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Error that prevents the use of the service, or undefined. A short failure is not reported as a problem yet. */
+  /**
+   * Error that currently prevents the use of the service; undefined when there is none. A short failure is not reported as a
+   * problem.
+   */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
     if (failed) this.#noteRefusal(failed);
@@ -112,14 +118,14 @@ export class ServiceBinding {
     return lasting ? this.#hold?.error : undefined;
   }
 
-  /** Text for the reason why nothing new is started at the moment; undefined when there is none. */
+  /** Reason why the policy currently starts nothing new, as text for status; undefined when there is none. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, since the service refused the one that is wanted';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /** Prevents new requests for a while after a failure that does not concern one collector. */
+  /** Stops new requests for a while after a failure that does not concern a single collector. */
   holdFor(error: LogfleetError, asked: Asked): void {
     const { clock, log, onNews } = this.#options;
     if (!this.#bound) return;
@@ -132,23 +138,23 @@ export class ServiceBinding {
     onNews();
   }
 
-  /** The service refused the requested build (U11), so the list of builds must be read first. */
+  /** Requests a new list of builds, because the service refused the requested build (U11). */
   doubtBuilds(): void {
     this.#buildsDoubtedMs = this.#options.clock.monotonic();
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** The service executed the request. */
+  /** Records that the service has executed a request of this kind. */
   succeeded(asked: Asked): void {
     this.#failures[asked] = 0;
   }
 
-  /** Remaining ms of the present hold; Infinity when there is none. */
+  /** Remaining ms during which a failure prevents new requests; Infinity when no failure does. */
   heldForMs(): number {
     return this.#hold ? this.#hold.untilMs - this.#options.clock.monotonic() : Number.POSITIVE_INFINITY;
   }
 
-  /** Releases every claim. Ownership still knows the attempts in flight. */
+  /** Releases all collectors that the policy claims. The ownership table keeps the policy's attempts in flight. */
   retire(): void {
     this.#bound?.ownership.retire(this.#options.policy);
   }
@@ -164,7 +170,7 @@ export class ServiceBinding {
     this.#bound = undefined;
   }
 
-  /** A refused key is not used again before its Secret was read again. */
+  /** Records that the service rejected the credentials. A rejected key is not used again until its Secret was read again. */
   #noteRefusal(error: LogfleetError): void {
     if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
     this.#options.accounts.unauthorized(this.#secret, this.#bound.account);

@@ -1,23 +1,31 @@
-/** Times and limits of the upgrade protocol (U), in one object so that tests and demos can change them together. */
+/**
+ * Time limits and size limits of the upgrade protocol (rules U1 to U14), collected in one object so that tests and demos can
+ * change them together.
+ */
 
 export interface PolicySettings {
-  /** G: the time that the service may need until an effect shows in every listing. */
+  /**
+   * Grace period G in ms: the maximum time until an effect, such as a completed upgrade, shows in every listing of the service.
+   */
   readonly graceMs: number;
-  /** Age of an attempt after acceptance, adoption or takeover at which a new listing decides its end (U5). */
+  /** Age in ms, since acceptance, adoption or takeover, at which a new listing decides how an open attempt has ended (U5). */
   readonly openLimitMs: number;
-  /** Minimum interval between the two listings that confirm a drift (U8). */
+  /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** Age at which a written-ahead attempt is no longer posted (U2). */
+  /** Age in ms at which an attempt that is stored in the ledger and not sent yet is no longer posted (U2). */
   readonly intentLifeMs: number;
-  /** Maximum number of attempts in one written-ahead batch (U2). */
+  /** Maximum number of attempts that are stored in the ledger together before they are posted (U2). */
   readonly batchSize: number;
-  /** Maximum number of open attempts of one policy (U1). */
+  /** Maximum number of open upgrade attempts of one policy (U1). */
   readonly maxOpen: number;
-  /** Minimum interval between writes of the figures in status. */
+  /** Minimum interval in ms between writes of the figures in a policy's status. */
   readonly statusIntervalMs: number;
-  /** Delay of the first read of a task's status after its acceptance, while durations of upgrades are not known. */
+  /**
+   * Delay in ms between the acceptance of an upgrade task and the first read of its status, while usual durations of upgrades are
+   * unknown.
+   */
   readonly firstReadMs: number;
-  /** Maximum time that a finished task waits for others of its page to finish. */
+  /** Maximum time in ms for which a finished upgrade waits until other upgrades on its page of the collector list finish. */
   readonly pageWaitMs: number;
 }
 

@@ -1,8 +1,10 @@
 /**
- * Selects the attempts that may be written ahead now. Order: probes of unknown outcomes, retries, drifted collectors, then pending
- * collectors in the order of the strategy.
- * A collector that may not start yet is reported as a wait. The wait names its reason, the next check, and the listing that the
- * collector needs first (`start-rules.ts`).
+ * Selects the upgrade attempts that a policy may start now. The selected attempts are first stored in the ledger and then posted
+ * to the service.
+ * The order is: repeated POSTs for attempts with an unknown outcome (probes), retries, collectors that drifted off the target,
+ * then pending collectors in the order of the strategy.
+ * A collector that may not start yet is reported as a wait. The wait names the reason, the time of the next check, and the
+ * listing that the collector needs first (`start-rules.ts`).
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
@@ -22,36 +24,39 @@ import {
   stageNotReached,
 } from './start-rules.ts';
 
-/** Collectors that wait for the same reason. */
+/** Collectors that cannot start an upgrade yet, all for the same reason. */
 export interface Wait {
-  /** Completes the sentence "waiting for …". */
+  /** Reason for the wait, as text that completes the status message "waiting for …". */
   readonly waitsFor: string;
-  /** Reason of the condition; undefined for the default reason. */
+  /** Reason of the `Ready` condition during the wait; undefined for the default reason. */
   readonly reason: string | undefined;
   readonly collectors: number;
-  /** Monotonic ms at which the first of these collectors may start; undefined when not known. */
+  /** Earliest monotonic time in ms at which one of these collectors may start; undefined when the time is unknown. */
   readonly untilMs: number | undefined;
-  /** Whether all later candidates wait, too. */
+  /** Whether the wait also applies to all candidates that come later in the order. */
   readonly forAll: boolean;
 }
 
 export interface Admission {
-  /** Whether the policy may start attempts at all. */
+  /** Whether the policy may start upgrade attempts at all. */
   readonly mayStart: boolean;
-  /** Entries whose open attempt is written ahead, then posted. */
+  /** Ledger entries whose open attempts are stored in the ledger and then posted to the service. */
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors that need a listing before they may start, each with the earliest monotonic time at which that listing may be sent.
+   * Collectors that a new listing must show before they may start, each with the earliest monotonic ms at which that listing may
+   * be requested.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
-  /** Monotonic ms of the next evaluation. */
+  /** Monotonic time in ms of the next check for collectors that may start. */
   readonly nextMs: number;
-  /** Whether a collector waits because a limit of attempts in flight is reached. */
+  /** Whether a collector waits because the maximum number of attempts in flight is reached. */
   readonly pressed: boolean;
-  /** Whether a collector waits for a condition that ends within moments, such as a full batch. */
+  /**
+   * Whether a collector waits for a condition that ends within moments, for example until the current batch of POSTs was sent.
+   */
   readonly isBrisk: boolean;
-  /** Reasons why candidates wait, in the order of the candidates. */
+  /** Reasons why candidate collectors wait, in the order of the candidates. */
   readonly waits: readonly Wait[];
 }
 
@@ -69,7 +74,7 @@ export function admit(input: AdmissionInput): Admission {
   return batch.result();
 }
 
-/** Result for a policy that may start nothing. */
+/** Admission result for a policy that may not start any attempt. */
 export function noAdmission(attempts: number): Admission {
   const nextMs = Number.POSITIVE_INFINITY;
   return {
@@ -112,7 +117,10 @@ class Batch {
     };
   }
 
-  /** Adopts attempts in flight that a deleted policy left behind, instead of posting new attempts (U13). */
+  /**
+   * Takes over attempts in flight of deleted policies for collectors that this policy owns now, so that no collector gets two
+   * upgrades at once (U13).
+   */
   adoptOrphans(): void {
     const { memberIndex, pending, now } = this.#input;
     if (memberIndex.members('inProgress').size <= pending.openCount) return;
@@ -120,18 +128,20 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // This attempt may never have been sent. A probe would then start the upgrade before the stage of the collector starts (R2).
+      // The POST of this attempt may never have been sent. A probe (a repeated POST) would then start the upgrade before the
+      // stage of the collector starts, so the attempt is not probed (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
       const open: Attempt = {
         number: ++this.#attempts,
         toVersion: orphan.toVersion,
-        // Without a task id, only a probe shows whether the service accepted the attempt (U3).
+        // An attempt without a task id has an unknown outcome. Only a probe (a repeated POST) shows whether the service accepted
+        // the attempt (U3).
         state: orphan.taskId === undefined ? 'unknown' : 'accepted',
         taskId: orphan.taskId,
         ours: true,
         probe: false,
         startedAtMs: now.wallMs,
-        // The POST may have been sent only a moment ago.
+        // The age of an attempt without a task id counts from now, because its POST may have been sent only a moment ago.
         sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
         needsGrace: true,
       };
@@ -141,8 +151,9 @@ class Batch {
   }
 
   /**
-   * Posts attempts with an unknown outcome again, as probes. A probe needs a listing that was sent G later and shows another
-   * version. It also needs an attempt that is still wanted, because the original may never have been sent (U3).
+   * Repeats the POST of attempts with an unknown outcome (a probe). A probe requires a listing that was requested a grace period
+   * (`graceMs`) later and still shows another version. The policy must also still want the attempt, because the original POST may
+   * never have been sent (U3).
    */
   probe(): void {
     const { pending, memberIndex, settings, inFlight } = this.#input;
@@ -150,7 +161,7 @@ class Batch {
       const { open, collectorId } = entry;
       if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || inFlight.has(collectorId))
         continue;
-      // During a rollback no attempt towards the target is posted, not even as a probe.
+      // During a rollback, no attempt towards the target version is posted, not even as a probe (a repeated POST).
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (
         !memberIndex.selects(collectorId) ||
@@ -158,8 +169,8 @@ class Batch {
         !probeIsDue(open, memberIndex.row(collectorId), settings)
       )
         continue;
-      // The original may never have been sent. The probe would then start the upgrade before its stage starts (R2), or outside the
-      // maintenance window (R8).
+      // The original POST may never have been sent. A probe (a repeated POST) could then start the upgrade before the stage of
+      // the collector starts (R2), or outside its maintenance window (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= this.#input.room) return;
@@ -167,7 +178,7 @@ class Batch {
     }
   }
 
-  /** Considers failed collectors that have attempts left. */
+  /** Starts new attempts for failed collectors that have retries left. */
   retry(): void {
     const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('retrying')) {
@@ -195,7 +206,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Adds one wait for all pending collectors that no started stage has. */
+  /** Adds one common wait for all pending collectors of stages that have not started. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -204,7 +215,9 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
   }
 
-  /** Rolls back the collectors that this rollout upgraded, under the limits that hold for upgrades. */
+  /**
+   * Starts rollback attempts for the collectors that this rollout upgraded. The limits for upgrades apply to these attempts, too.
+   */
   rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -223,7 +236,7 @@ class Batch {
     }
   }
 
-  /** Starts an attempt for the collector, or returns why the collector may not start. */
+  /** Starts an attempt for the candidate collector, or returns the reason why the collector may not start. */
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);
@@ -235,7 +248,10 @@ class Batch {
     return { ...this.#input, batched: this.#post.length, stagePlaces: (stage) => this.#stagePlaces(stage) };
   }
 
-  /** Attempts in flight of a stage and their maximum, recounted after each start in the stage. */
+  /**
+   * Number of attempts in flight in a stage and the maximum of the stage (`maxInProgress`), computed again after each start in
+   * the stage.
+   */
   #stagePlaces(stage: number): StagePlaces | undefined {
     if (!this.#places.has(stage)) this.#places.set(stage, this.#countPlaces(stage));
     return this.#places.get(stage);
@@ -244,7 +260,7 @@ class Batch {
   #countPlaces(stage: number): StagePlaces | undefined {
     const { pending, state } = this.#input;
     const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
-    // Late joiners of an ended stage are limited by the policy alone.
+    // Late joiners of an ended stage are limited by `maxInProgress` of the policy only.
     if (name === undefined || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
     const counts = pending.stageCounts(stage);
     return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
@@ -271,7 +287,8 @@ class Batch {
     const { memberIndex, targetVersion } = this.#input;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // A delayed listing may still show the target for a collector that was at the target recently.
+    // The listing of the service may lag behind. It may still show the target version for a collector that ran the target
+    // recently.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === targetVersion;
     this.#write({
       ...entry,
@@ -284,7 +301,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // A delayed listing may still show the former version from before the upgrade.
+    // The listing of the service may lag behind. It may still show the former version of a collector that was upgraded recently.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }
@@ -304,7 +321,7 @@ class Batch {
     };
   }
 
-  /** Ledger entry for an attempt that starts now. */
+  /** Ledger entry of a collector whose attempt starts now. */
   #started(id: string): Entry {
     const { forgiven: _, ...entry } = this.#input.pending.entry(id) ?? this.#newEntry(id);
     return entry;

@@ -15,28 +15,33 @@ import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { Attempt, Ending, EndingKind, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 
-/** Outcome of a POST. */
+/** Outcome of the POST that requests an upgrade. */
 export type PostOutcome =
   | { readonly kind: 'accepted'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Result of a read of a task's status. */
+/** Result of reading the status of an upgrade task from the service. */
 export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
 
-/** Everything known about one collector when its attempt is judged. */
+/** Everything known about one collector when its upgrade attempt is evaluated. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
   readonly task: TaskReading | undefined;
-  /** Whether a POST of this process is in flight. */
+  /** Whether this process has sent a POST for the collector and has not received the answer yet. */
   readonly inFlight: boolean;
-  /** Whether listings show collectors that run the attempt's version (U7). */
+  /** Whether listings of the service show collectors that run the version of this attempt (U7). */
   readonly observable: boolean;
-  /** Whether listings show collectors that still run the version before the attempt. Then a collector without a row is gone. */
+  /**
+   * Whether listings show collectors that still run the version from before the attempt. If they do, a collector without a row no
+   * longer exists.
+   */
   readonly showsOrigin: boolean;
-  /** Monotonic ms at which the first request of the newest complete sweep was sent. */
+  /**
+   * Monotonic time in ms at which the first request of the newest complete sweep (a read of the whole collector list) was sent.
+   */
   readonly sweptSinceMs: number | undefined;
 }
 
@@ -52,7 +57,10 @@ export function monotonicOf(wallMs: number | undefined, now: Instant): number | 
   return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
-/** Returns the entry after this evidence: the same object when nothing changed, undefined when the entry can be forgotten. */
+/**
+ * Evaluates the open attempt of a ledger entry against new evidence. Returns the same object when nothing changed, and undefined
+ * when the entry can be deleted.
+ */
 export function settleEntry(
   entry: Entry,
   evidence: Evidence,
@@ -72,7 +80,10 @@ export function settleEntry(
   }
 }
 
-/** Whether a probe may be posted: the outcome is unknown, and a listing sent at least G later shows another version (U3). */
+/**
+ * Whether the POST of an attempt may be repeated (a probe): its outcome is unknown, and a listing requested at least a grace
+ * period (`graceMs`) later still shows another version (U3).
+ */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
   const { collectorVersion, lastSeenAliveMs = 0 } = row.collector;
@@ -80,7 +91,7 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/** Monotonic ms from which a sent listing is evidence for this attempt (U3, U7). */
+/** Monotonic time in ms: only a listing requested at or after this time is evidence about the attempt (U3, U7). */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
@@ -89,7 +100,8 @@ export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): numb
 function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
   const { posted } = evidence;
   if (!posted) {
-    // A former process wrote this attempt ahead. It may or may not have sent the POST.
+    // A former process stored this attempt in the ledger. That process may or may not have sent the POST, so the outcome is
+    // unknown.
     return evidence.inFlight ? entry : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
   }
   switch (posted.kind) {
@@ -106,7 +118,10 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: In
   }
 }
 
-/** Applies a refusal by U11. The refusal of a probe also shows the state of the original attempt. */
+/**
+ * Evaluates a refused POST by rule U11. When the POST was a probe (a repeated POST), the refusal also shows the state of the
+ * original attempt.
+ */
 function settleRefused(
   entry: Entry,
   open: Attempt,
@@ -127,7 +142,8 @@ function settleRefused(
     case 'collectorInvalid':
       return end('invalid');
     case 'versionInvalid':
-      // The service may refuse a POST towards the version that already runs, so the original attempt may have succeeded.
+      // The service may refuse an upgrade to the version that already runs. So the refused probe may mean that the original
+      // attempt has succeeded.
       return open.probe ? unprobed(entry, open, now) : end('refused');
     case 'typeInvalid':
     case 'other':
@@ -154,7 +170,10 @@ function refusalOf(serviceCode: string): Refusal {
   }
 }
 
-/** Applies a task's status. Undefined when the status is not final or belongs to another attempt (U4). */
+/**
+ * Evaluates the status of an upgrade task. Returns undefined when the status is not final or the task belongs to another attempt
+ * (U4).
+ */
 function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
   if (evidence.task?.kind !== 'task') return undefined;
   const { task } = evidence.task;
@@ -173,8 +192,8 @@ function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Inst
 }
 
 /**
- * Whether a task belongs to this attempt. An earlier attempt may have had the same version (U4). Ids are compared only when both
- * are numbers (2.9, 2.10).
+ * Whether an upgrade task belongs to this attempt. An earlier attempt of the collector may have had the same version (U4). The
+ * order of task ids counts only when both ids are numbers (2.9, 2.10).
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -196,7 +215,7 @@ function settleByListing(
   const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
   if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
   const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
-  // An upgrade that logfleet did not start has changed the version, so it has ended. The collector has no open attempt any more.
+  // The version changed, so an upgrade that logfleet did not start has ended. The collector has no open attempt any more.
   if (!open.ours && changed) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -205,7 +224,8 @@ function settleByListing(
   if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
   if (row !== undefined) return entry;
-  // Two complete sweeps no longer show the collector. It is gone, unless no listing shows collectors of its former build.
+  // Two complete sweeps no longer show the collector, so the collector no longer exists. This conclusion needs a listing that
+  // shows collectors of its former build.
   return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
 }
 
@@ -219,7 +239,10 @@ function notObservable(open: Attempt): string {
   return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
 }
 
-/** Entry after a probe without effect or without answer. The outcome stays unknown, and its age stays the same (U5). */
+/**
+ * Ledger entry after a probe (a repeated POST) that had no effect or got no answer. The outcome of the attempt stays unknown, and
+ * its age continues to count (U5).
+ */
 function unprobed(entry: Entry, open: Attempt, now: Instant, silentSinceMs?: number): Entry {
   const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
   return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
@@ -230,7 +253,8 @@ function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
 }
 
 /**
- * Entry without an attempt that was never sent or was refused before it started. It counts neither as an attempt nor as a drift.
+ * Ledger entry without its open attempt, which was never sent or was refused before it started. Such an attempt counts neither
+ * against the retries nor as a drift.
  */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;

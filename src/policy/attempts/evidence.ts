@@ -1,6 +1,6 @@
 /**
- * Applies new evidence to open attempts, and learns durations of upgrades from it. The state machine of a single attempt is in
- * `attempt.ts`.
+ * Applies new evidence (answers to POSTs, task statuses, listing rows) to the open attempts of a policy, and derives observed
+ * durations of upgrades. The state machine of a single attempt is in `attempt.ts`.
  */
 
 import type { DecideInput } from '../decide-input.ts';
@@ -20,7 +20,7 @@ import { type Instant, settleEntry } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Applies new evidence to all open attempts. Returns the observed durations of upgrades. */
+/** Applies new evidence to all open attempts of the policy. Returns the durations of the upgrades that have ended. */
 export function settleAll(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -45,8 +45,8 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
     const settled = settleEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // An attempt towards an earlier target or for an earlier selection is forgotten after its end. It does not make the collector a
-    // member (U12).
+    // An attempt is forgotten after its end when it was made for an earlier target or an earlier selection. The attempt does not
+    // make the collector a member of the policy (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
     if (stale && !settled?.open) pending.set(collectorId, undefined);
     else if (settled !== entry)
@@ -58,7 +58,10 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
   return samples;
 }
 
-/** Counts an attempt that has just ended (R5). Rollback attempts, refusals and upgrades that logfleet did not start do not count. */
+/**
+ * Adds an attempt that has just ended to the tallies (counters of ended and failed attempts) of its rollout and stage. Rollback
+ * attempts, refused attempts and upgrades that logfleet did not start are not counted (R5).
+ */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
   if (!ending || back || used === 0 || !before.open?.ours) return entry;
@@ -73,7 +76,10 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
   return { tally: header.tally.number, stage };
 }
 
-/** Index of the stage whose tally has the attempts of a collector: its own, or for a late joiner the last one, until that has ended. */
+/**
+ * Index of the stage whose tally counts the attempts of a collector. A late joiner (a collector that its stage did not upgrade in
+ * time) counts in the last stage until the last stage has ended.
+ */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
   const own = memberIndex.stageOf(id);
@@ -83,7 +89,7 @@ function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, 
   return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
-/** Observed duration of a successful upgrade. Failed and stuck upgrades give no duration. */
+/** Observed duration of a successful upgrade; undefined for failed and timed-out upgrades. */
 function sampleOf(
   { open }: Entry,
   after: Entry | undefined,
@@ -100,8 +106,8 @@ function sampleOf(
 }
 
 /**
- * Applies listing rows to ended attempts. A collector that reached the target after a failure is no longer failed (U6). A collector
- * that died or left the target before its stage ended becomes a failure.
+ * Applies listing rows to ended attempts. A collector that reached the target after a failed attempt is no longer failed (U6). A
+ * collector that died or left the target version before its stage ended becomes a failure.
  */
 export function settleByRows(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -110,7 +116,8 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The death was the only record of a collector that ran the target before this rollout.
+    // This entry records only the death of a collector that ran the target version before this rollout. The collector is alive
+    // again, so the entry is deleted.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -119,7 +126,8 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
     const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have cleared the attempt that brought it there.
+    // A person's retry may have reset the number of attempts that brought the collector to the target version. The rollout
+    // upgraded the collector, so the number is at least 1.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.silent) fall(input, pending, id, 'died', silentInSoak);
@@ -134,20 +142,23 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
   }
 }
 
-/** Whether the present tally has the last ended attempt as a failure. */
+/** Whether the current tally of the rollout counts the last ended attempt of this collector as a failure. */
 function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
   return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
-/** A collector that this rollout upgraded died or left the target before its stage ended: its success becomes a failure. */
+/**
+ * Turns a success into a failure: the collector, upgraded by this rollout, died or left the target version before its stage
+ * ended.
+ */
 function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
   const entry = pending.entry(id);
-  // An upgrade that logfleet did not start says nothing about this rollout (U10).
+  // An upgrade that logfleet did not start is no evidence about this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // A late joiner was upgraded in the last stage.
+  // A late joiner was upgraded together with the last stage, so its death counts in that stage.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -157,8 +168,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Members of an unproven rollout that were at the target before it began, gave a sign of life after their stage started, and have died
- * since. In any other rollout the death of such a collector says nothing about the target.
+ * Members that ran the target version before an unproven rollout began, were alive after their stage started, and have died
+ * since. In any other rollout, the death of such a collector is no evidence against the target version.
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -184,8 +195,8 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
 const silentInSoak = 'fell silent within the soak of its stage';
 
 /**
- * Applies a person's retry: failures are forgiven. Collectors that were rolled back, not rolled back, or left alone are treated
- * like all others again.
+ * Applies a person's retry of the rollout: all failures are forgiven. Collectors that were rolled back, could not be rolled back,
+ * or were left alone become candidates again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -203,14 +214,17 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
   }
 }
 
-/** The collector counts as updated. The same death is not counted again. */
+/**
+ * Ledger entry of a dead collector after a person's retry: the collector counts as updated, and its death is not counted as a
+ * failure again.
+ */
 function forgivenDeath(entry: Entry, ending: Ending): Entry {
   return { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } };
 }
 
 /**
- * Forgets a collector that was rolled back. A collector that could not be rolled back keeps its record, because a later rollback
- * may include it (U14).
+ * Forgets a collector that was rolled back. A collector that could not be rolled back keeps its ledger entry, because a later
+ * rollback may include the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -219,24 +233,27 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Whether the service refused the upgrade so that nothing was tried. */
+/** Whether the service refused the upgrade before it was tried. */
 function wasRefused(ending: Ending | undefined): boolean {
   return ending?.kind === 'refused' || ending?.kind === 'invalid';
 }
 
-/** The entry without its refusal; undefined when the entry can be forgotten. */
+/** Ledger entry without the recorded refusal; undefined when the entry can be deleted. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
-/** A collector that this rollout upgraded is still rolled back if a rollback comes. */
+/** Ledger entry with its failure forgiven. A later rollback still includes a collector that this rollout upgraded. */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
   return { ...entry, used: arrived ? Math.min(1, used) : 0 };
 }
 
-/** Forgets ended attempts of collectors that a changed selection excludes, also for later processes (U12). */
+/**
+ * Forgets the ended attempts of collectors that a changed selector no longer matches. The deletion is stored in the ledger, so
+ * later processes forget these attempts, too (U12).
+ */
 export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: PendingChanges): void {
   if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
   for (const { collectorId, open } of ledger.entries()) {
@@ -244,7 +261,7 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
   }
 }
 
-/** Selection to record in the ledger: the present one, when no attempt is in flight for the former selection only. */
+/** Selection to record in the ledger: the current one, unless an attempt for the former selection is still in flight. */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
   if (before === memberIndex.selection) return before;
@@ -253,7 +270,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Forgets refusals of a withdrawn build. They say nothing about the collectors, which are tried again when the build is back (U11).
+ * Forgets refusals of a build that the service has withdrawn. These refusals are no evidence about the collectors, which are
+ * tried again when the service offers the build again (U11).
  */
 export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

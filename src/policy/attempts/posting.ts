@@ -1,8 +1,8 @@
 /**
- * Sends the POSTs of attempts. A POST is sent only while all conditions of its attempt still hold (U2). Its outcome is kept here
- * until a written decision contains it.
+ * Sends the POSTs that request upgrades. A POST is sent only while all conditions of its attempt still hold (U2). The outcome of
+ * a POST is kept here until a decision that contains the outcome was written.
  *
- * Invariant: a collector has at most one POST of this process in flight.
+ * Invariant: a collector has at most one unanswered POST of this process.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -19,37 +19,40 @@ export interface PostingOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   /**
-   * Whether the newest known version of the policy still wants this attempt, which was written ahead for this generation. Called
-   * right before the socket write.
+   * Whether the newest known version of the policy still wants this attempt, which was stored in the ledger for this generation
+   * of the policy. Called immediately before the POST is written to the socket.
    */
   readonly stillWanted: (entry: Entry, generation: number) => boolean;
-  /** An outcome arrived. */
+  /** Called when the outcome of a POST has arrived. */
   readonly onNews: () => void;
-  /** There is room for more attempts, after a batch that left some waiting. */
+  /** Called when more attempts can be sent, after a full batch made other attempts wait. */
   readonly onRoom: () => void;
-  /** A POST failed for a reason that does not concern its collector. Nothing more should be posted for a while. */
+  /**
+   * Called when a POST failed for a reason that does not concern its collector, such as an unreachable service. The caller should
+   * post nothing for a while.
+   */
   readonly onProblem: (error: LogfleetError) => void;
   readonly onAccepted: (entry: Entry, taskId: string) => void;
-  /** The service refused a collector, so the service itself works. */
+  /** Called when the service refused the upgrade of one collector. Such an answer shows that the service itself works. */
   readonly onRefused: () => void;
-  /** The service refused the requested build (U11). */
+  /** Called when the service refused the requested build for every collector (U11). */
   readonly onBuildRefused: () => void;
 }
 
-/** Attempts that were written ahead together. */
+/** Attempts that were stored in the ledger together and wait to be sent. */
 export interface Batch {
   readonly entries: readonly Entry[];
-  /** Generation of the policy that wanted them. */
+  /** Generation of the policy for which these attempts were decided. */
   readonly generation: number;
-  /** Time of the decision, in monotonic ms. */
+  /** Monotonic time in ms of the decision that started these attempts. */
   readonly decidedAtMs: number;
-  /** Whether more attempts would have been admitted with more room. */
+  /** Whether a larger batch would have started more attempts. */
   readonly moreWait: boolean;
 }
 
-/** Outcome of the POST of one attempt. */
+/** Outcome of the POST of one upgrade attempt. */
 export interface ReceivedOutcome {
-  /** Entry as it was written ahead. */
+  /** Ledger entry with the attempt as it was stored before the POST. */
   readonly entry: Entry;
   readonly outcome: PostOutcome;
 }
@@ -59,11 +62,11 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Entries that were written ahead and not sent yet, by collector. */
+  /** Ledger entries whose attempts are stored and not sent yet, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Number of attempts that are written ahead together. Smaller while other clients use the budget, so that no attempt expires in
-   * the queue.
+   * Number of attempts that may be stored in the ledger together. The number shrinks while other clients use the request budget,
+   * so that no attempt expires in the queue.
    */
   #batch: number;
   #moreWait = false;
@@ -73,27 +76,30 @@ export class Posting {
     this.#batch = options.settings.batchSize;
   }
 
-  /** Collectors with an unanswered POST. */
+  /** Collectors whose upgrade POST was sent and is not answered yet. */
   get inFlight(): SetView<string> {
     return this.#inFlight;
   }
 
-  /** Number of attempts written ahead and not sent, without probes, whose attempts are already running. */
+  /**
+   * Number of attempts that are stored in the ledger and not sent. Probes (repeated POSTs) are left out, because their attempts
+   * may already run.
+   */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes that no written decision contains yet, by collector. */
+  /** Outcomes of POSTs that no stored decision contains yet, by collector. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
 
-  /** Number of attempts that may be written ahead now: 0 until most of the last batch was sent. */
+  /** Number of attempts that may be stored in the ledger now. The number is 0 until most of the last batch was sent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
 
-  /** Drops outcomes that a written decision contains. */
+  /** Removes outcomes of POSTs that are now contained in a stored decision. */
   acknowledge(taken: ReadonlyMap<string, ReceivedOutcome>): void {
     for (const [id, received] of taken) if (this.#received.get(id) === received) this.#received.delete(id);
   }
@@ -108,12 +114,12 @@ export class Posting {
     }
   }
 
-  /** Withdraws entries, also those that were already written ahead. */
+  /** Withdraws attempts before they are sent, including attempts that are already stored in the ledger. */
   withdraw(entries: readonly Entry[]): void {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose attempt was written ahead and was not sent or had no effect. */
+  /** Collectors whose attempt was stored in the ledger, and was then not sent or had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -129,14 +135,15 @@ export class Posting {
     const { clock, settings, stillWanted } = this.#options;
     const expiry = new AbortController();
     let sent = false;
-    // The lifetime counts from the decision (U2), because the write may take a while.
+    // An attempt expires a fixed time after its decision (U2). The time counts from the decision, because the ledger write may
+    // take a while.
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
       if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected POST is written to a socket twice.
+      // A redirected POST is written to a socket twice but counts once.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -169,12 +176,16 @@ export class Posting {
       if (error.serviceCode === 'collector.version.invalid') this.#options.onBuildRefused();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // Without this, a service that answers no request would leave the whole fleet with unknown outcomes.
+    // Posting stops after such a failure. Otherwise a service that answers no request would leave all collectors with unknown
+    // outcomes.
     this.#options.onProblem(error);
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /** Counts an attempt that left the queue. After a timely send the batch may grow again; after an expiry it shrinks. */
+  /**
+   * Adapts the batch size to an attempt that left the queue: an attempt sent in time lets the batch grow, an expired attempt
+   * shrinks it.
+   */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#options.settings;
@@ -187,7 +198,10 @@ export class Posting {
 
 const withdrawnCode = 'attempt.withdrawn';
 
-/** Whether the refusal concerns this collector (7.5). A 400 without a code may come from a proxy and concerns no collector. */
+/**
+ * Whether a refused POST concerns only its collector (7.5). A response 400 without an error code may come from a proxy, so it
+ * concerns no collector.
+ */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;
   return status === 400 || taskRefusals.some((code) => code === serviceCode);

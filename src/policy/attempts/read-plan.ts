@@ -1,7 +1,8 @@
 /**
- * Plans the pages, tasks and sweeps that a policy reads next (U9). Reads serve open attempts (`watch-plan.ts`), collectors that
- * need a listing before they start, and collectors upgraded by attempts that the ledger does not have. The listing itself resyncs
- * the fleet when its rows are too old.
+ * Plans the reads that a policy needs next: pages of the collector list, upgrade tasks, and sweeps (reads of the whole list)
+ * (U9). A read serves an open attempt (`watch-plan.ts`), a collector that needs a listing before it may start, or a collector
+ * that was upgraded by an attempt missing in the ledger. The shared listing itself reads all collectors again when its rows are
+ * too old.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import type { DecideInput } from '../decide-input.ts';
@@ -10,15 +11,21 @@ import type { Admission } from './admission.ts';
 import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
-/** Share of the budget for sweeps while POSTs wait: one fiftieth, otherwise one tenth (U9). */
+/**
+ * Divisor for the share of sweeps (reads of the whole list) in the request budget while upgrades wait: sweeps get one fiftieth,
+ * otherwise one tenth (U9).
+ */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** Minimum interval between sweeps, as a multiple of the duration of a sweep. */
+  /** Minimum interval between sweeps, as a multiple of the duration of one sweep. */
   readonly sweepShare: number;
 }
 
-/** @param sweepFromMs wall time from which a sweep is needed before a soak can end */
+/**
+ * Plans the next reads of a policy.
+ * @param sweepFromMs wall time in ms; a sweep sent at or after this time is needed before a soak can end
+ */
 export function planReads(
   input: DecideInput,
   pending: PendingChanges,
@@ -61,8 +68,9 @@ export function planReads(
 }
 
 /**
- * Pages to read for collectors with an upgrade that this ledger does not have, such as one towards a former target. No other read
- * covers these collectors before the next resync, which is rare for long lists. Each waits for others of its page (U9).
+ * Pages to read for collectors that were upgraded by an attempt missing in this ledger, such as an attempt towards a former
+ * target. Only a resync would read these collectors otherwise, and long lists are resynced rarely. Collectors on the same page
+ * share one read (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
@@ -80,7 +88,10 @@ function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: Pen
 
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
 
-/** Sweep for a collector whose page is not known, or the time at which this sweep may be requested (U9). */
+/**
+ * Plan of a sweep (a read of the whole collector list) for a collector whose page is unknown, or the time at which this sweep may
+ * be requested (U9).
+ */
 function planSweep({ now, observation }: DecideInput, wanted: SweepPlan): SweepPlan {
   if (wanted.sweepAfterMs === undefined) return wanted;
   const completeSinceMs = observation.listing.completeSinceMs() ?? 0;

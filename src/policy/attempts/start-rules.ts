@@ -1,9 +1,11 @@
 /**
- * Start rules: each is a named function that returns a refusal with a reason for display, or undefined.
+ * Rules that decide whether an upgrade attempt may start. Each rule is a named function that returns undefined, or a refusal with
+ * a reason for display.
  *
- * The order of the two lists is the order in which reasons are reported. Rules for all are evaluated once per decision; when one
- * refuses, no collector of the policy starts. Rules for one are evaluated for each candidate, in the order of the strategy. The
- * state of a collector (`member-state.ts`) decides whether it is a candidate.
+ * Two lists contain the rules in the order in which reasons are reported. The rules of the first list are evaluated once per
+ * decision, and a refusal by one of them keeps every collector of the policy from starting. The rules of the second list are
+ * evaluated for each candidate collector, in the order of the strategy. `member-state.ts` computes which collectors are
+ * candidates.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -22,24 +24,27 @@ import type { PolicySettings } from '../settings.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
-  /** Completes the sentence "waiting for …"; undefined for a wait that ends within moments. */
+  /**
+   * Reason for the wait, as text that completes the status message "waiting for …"; undefined for a wait that ends within
+   * moments.
+   */
   readonly waitsFor: string | undefined;
-  /** Reason of the condition while nothing else happens; absent for the default reason. */
+  /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string;
-  /** Monotonic ms before which nothing changes; undefined when an event ends the wait. */
+  /** Monotonic time in ms before which the refusal cannot change; undefined when an event ends the wait. */
   readonly untilMs?: number;
-  /** The collector needs a listing that was sent at or after this monotonic time. */
+  /** Monotonic time in ms: the collector may start after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
-  /** Set when no later candidate can start either. */
+  /** Set when the same reason also refuses all later candidates. */
   readonly forAll?: true;
 }
 
 type RuleForAll = (policy: CollectorVersionPolicy, known: KnownOfAll) => Refusal | undefined;
 
-/** Inputs of the rules for all. */
+/** Inputs of the rules that are evaluated once for all collectors of a policy. */
 export interface KnownOfAll {
   readonly observation: Observation;
-  /** Absent while the rollout continues. */
+  /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop: RolloutStop | undefined;
   readonly calendar: MaintenanceCalendar;
   readonly now: Instant;
@@ -59,13 +64,13 @@ const rulesForAll: readonly RuleForAll[] = [
   windowClosed,
 ];
 
-/** A collector that may be started, and the reason for its attempt. */
+/** Collector that may need an upgrade attempt, with the reason for the attempt. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
-  /** Rollback to the former version. */
+  /** The collector returns to its former version because the rollout is rolled back. */
   | { readonly because: 'rollback' }
   | { readonly because: 'failed'; readonly ending: Ending; readonly used: number }
-  /** Monotonic ms at which the collector was first seen off the target. */
+  /** Monotonic time in ms of the first listing that shows the collector at another version than the target. */
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
@@ -74,11 +79,11 @@ export interface AdmissionInput {
   readonly targetVersion: string;
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Highest number of an attempt so far. */
+  /** Highest number that an attempt in this ledger has had so far. */
   readonly attempts: number;
-  /** Maximum number of attempts in this batch. */
+  /** Maximum number of attempts that this decision may start. */
   readonly room: number;
-  /** Collectors with an unanswered POST of this process. */
+  /** Collectors with an upgrade POST of this process that is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   readonly now: Instant;
   readonly settings: PolicySettings;
@@ -92,11 +97,11 @@ export interface StagePlaces {
   readonly most: number;
 }
 
-/** Attempts admitted so far, and the inputs of the rules for one. */
+/** Attempts that this decision has started so far, and the other inputs of the rules for a single candidate. */
 export interface AdmissionState extends AdmissionInput {
-  /** Attempts in flight of a stage and their maximum; undefined when the stage sets none. */
+  /** Number of attempts in flight in a stage and its `maxInProgress`; undefined when the stage sets no maximum. */
   readonly stagePlaces: (stage: number) => StagePlaces | undefined;
-  /** Number of attempts written ahead in this batch. */
+  /** Number of attempts that this decision has started so far. */
   readonly batched: number;
 }
 
@@ -116,7 +121,7 @@ const rulesForOne: readonly RuleForOne[] = [
   batchFull,
 ];
 
-/** Reason why the policy may start nothing; undefined when it may start attempts. */
+/** Reason why the policy may not start any attempt; undefined when the policy may start attempts. */
 export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll): Refusal | undefined {
   for (const rule of rulesForAll) {
     const refusal = rule(policy, known);
@@ -125,7 +130,7 @@ export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll):
   return undefined;
 }
 
-/** Reason why this collector may not start now; undefined when it may. */
+/** Reason why this candidate collector may not start now; undefined when the collector may start. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);
@@ -134,12 +139,12 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
   return undefined;
 }
 
-/** Refuses while a directory has an unusable manifest without a former version (D1). */
+/** Refuses all starts while a directory contains an unusable manifest of which no former version is known (D1). */
 function heldByManifest(_: CollectorVersionPolicy, { observation: { policiesHold } }: KnownOfAll): Refusal | undefined {
   return policiesHold === undefined ? undefined : { waitsFor: 'a person to correct or delete an unusable manifest' };
 }
 
-/** Refuses while the operator's kill switch is set (R10). */
+/** Refuses all starts while the operator is paused for all policies by its kill switch (R10). */
 function allPaused(_: CollectorVersionPolicy, { observation: { pausedForAll: by } }: KnownOfAll): Refusal | undefined {
   return by === undefined ? undefined : { waitsFor: `the end of the pause of all policies by ${by}` };
 }
@@ -159,7 +164,7 @@ function observing({ spec }: CollectorVersionPolicy): Refusal | undefined {
   return spec.mode === 'Enforce' ? undefined : { waitsFor: 'spec.mode to be Enforce' };
 }
 
-/** Refuses after a stop. A rollback continues although no upgrade begins. */
+/** Refuses upgrades after the rollout was stopped. Rollback attempts still start. */
 function stopped(_: CollectorVersionPolicy, { stop }: KnownOfAll): Refusal | undefined {
   return stop === undefined || stop.kind === 'rollback'
     ? undefined
@@ -170,7 +175,7 @@ function targetNotOffered(
   _: CollectorVersionPolicy,
   { observation: { notOffered }, stop }: KnownOfAll,
 ): Refusal | undefined {
-  // A rollback does not need the target.
+  // A rollback continues without the target version, because it returns collectors to their former versions.
   return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the target build' };
 }
 
@@ -182,7 +187,7 @@ function held(_: CollectorVersionPolicy, { observation: { heldBy } }: KnownOfAll
   return heldBy === undefined ? undefined : { waitsFor: heldBy };
 }
 
-/** Refuses when the attempt could not be recorded (U1). */
+/** Refuses all starts while the ledger is full, because a new attempt could not be recorded (U1). */
 function ledgerFull(_: CollectorVersionPolicy, { observation }: KnownOfAll): Refusal | undefined {
   return observation.ledgerFull ? { waitsFor: 'free space in the ledger' } : undefined;
 }
@@ -191,7 +196,7 @@ function windowClosed(_: CollectorVersionPolicy, { calendar, now }: KnownOfAll):
   return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
 }
 
-/** Refuses while the window of the collector's own time zone is closed (R8). */
+/** Refuses a collector while the maintenance window in its own time zone is closed (R8). */
 export function ownWindowClosed(
   { id }: Candidate,
   { calendar, memberIndex, now }: AdmissionState,
@@ -215,8 +220,9 @@ function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | un
 }
 
 /**
- * Stages run one after the other (R2). A collector that its stage has not upgraded when the soak starts is a late joiner: it waits for
- * the last stage. Retries, corrections of drift and rollbacks do not wait.
+ * Refuses a collector until its stage has started, because stages run one after the other (R2). A late joiner (a collector that
+ * its stage has not upgraded when the soak starts) waits for the last stage. Retries, corrections of drift and rollbacks do not
+ * wait.
  */
 export function stageNotReached(
   { id, because }: Candidate,
@@ -226,7 +232,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // A stage that starts with this decision upgrades its members from the next decision on.
+  // The stage starts with this decision. Its members are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
   const untilMs = monotonicOf(gate.untilMs, now);
   return {
@@ -242,20 +248,23 @@ function postUnanswered({ id }: Candidate, { inFlight }: AdmissionState): Refusa
 
 function backingOff(candidate: Candidate, { now, spec }: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
-  // After a person's retry there is no back-off.
+  // The first attempt after a person's retry starts without a back-off delay.
   if (candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/** Requires a listing sent G after the failure that still shows the old version (U6). */
+/**
+ * Refuses a retry until a listing confirms the failure: the listing was requested a grace period (`graceMs`) later and still
+ * shows the old version (U6).
+ */
 function failedUnseen(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
   const sentAfterMs = candidate.ending.sinceMs + known.settings.graceMs;
   return unseen(candidate, sentAfterMs, 'a listing that confirms the version after the failed upgrade', known);
 }
 
-/** Requires a second listing that confirms the drift (U8). */
+/** Refuses the correction of a collector that left the target version until a second listing confirms the change (U8). */
 function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'drifted') return undefined;
   const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;
@@ -263,8 +272,8 @@ function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal 
 }
 
 /**
- * A list that shows the former version may be older than the upgrade. It may also be newer than a rollback that a restored ledger
- * does not know.
+ * Refuses a rollback attempt while the listing row of the collector is too old. A row that shows the former version may be older
+ * than the upgrade, or newer than a rollback that a restored ledger does not contain.
  */
 function perhapsBack(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'rollback') return undefined;
@@ -290,7 +299,7 @@ function noPlaceInStage({ id }: Candidate, { stagePlaces, memberIndex, state }: 
   const places = stagePlaces(stage);
   if (places === undefined || places.open < places.most) return undefined;
   const waitsFor = `an upgrade to end: stage ${places.name} allows at most ${places.most} at once`;
-  // The following candidates belong to the same stage.
+  // The refusal applies to all remaining candidates when they belong to the same stage.
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
@@ -300,23 +309,29 @@ function noPlace(_: Candidate, { pending, spec, memberIndex }: AdmissionState): 
   return { waitsFor: `an upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** Limits the number of open attempts, because a ledger has a limited size (U1). */
+/** Refuses a start when the policy has too many open attempts, because the size of the ledger is limited (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return { waitsFor: `an upgrade to end: a policy has at most ${settings.maxOpen} in flight`, forAll: true };
 }
 
-/** Limits the batch, so that no written-ahead attempt expires before its POST (U2). */
+/** Refuses a start when the batch of attempts is full, so that no stored attempt expires before its POST is sent (U2). */
 function batchFull(_: Candidate, { batched, room }: AdmissionState): Refusal | undefined {
   return batched < room ? undefined : { waitsFor: undefined, forAll: true };
 }
 
-/** `maxInProgress` as a number. A percentage refers to the matched collectors, rounded up and at least 1. */
+/**
+ * `maxInProgress` as a number. A percentage refers to the collectors that the selector matches, is rounded up, and gives at least
+ * 1.
+ */
 export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
   return shareOf(spec.strategy.maxInProgress, matched);
 }
 
-/** Delay before the attempt that follows `used` attempts. Grows by the factor with each attempt, up to the cap. */
+/**
+ * Delay in ms before the next attempt of a collector that failed in `used` attempts. The delay grows by the back-off factor with
+ * each attempt, up to its maximum.
+ */
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;
   const firstMs = parseDuration(duration) ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Reads the status of tasks in the background (4.8), with a limited number of concurrent requests. Readings are kept until a
- * decision has used them.
+ * Reads the status of upgrade tasks in the background (4.8), with a limited number of concurrent requests. The results are kept
+ * until a decision has used them.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -11,13 +11,13 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import type { TaskReading } from './attempt.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Concurrent reads. The budget allows no more. */
+/** Maximum number of task statuses that are read concurrently. The request budget allows no more. */
 const maxAtOnce = 8;
 
 export interface TaskReadingsOptions {
   readonly clock: Clock;
   readonly onNews: () => void;
-  /** The service answered a request. */
+  /** Called when the service answered a read of a task. */
   readonly onRead: () => void;
   readonly onProblem: (error: LogfleetError) => void;
 }
@@ -25,11 +25,11 @@ export interface TaskReadingsOptions {
 export class TaskReadings {
   readonly #options: TaskReadingsOptions;
   readonly #abort = new AbortController();
-  /** Collectors with a read in progress, with the task's id. */
+  /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
   readonly #readings = new SparseMap<string, TaskReading>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Task id that each collector's reading and read counts belong to. */
+  /** Task id that the kept result and the read count of each collector belong to. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(options: TaskReadingsOptions) {
@@ -40,7 +40,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a failed upgrade is known that no decision has used yet. */
+  /** Whether a task is known to have failed and no decision has used this result yet. */
   get hasFailures(): boolean {
     for (const reading of this.#readings.values()) {
       if (reading.kind === 'task' && reading.task.status === 'failed') return true;
@@ -48,7 +48,7 @@ export class TaskReadings {
     return false;
   }
 
-  /** Number and times of the reads of each collector's open task. */
+  /** Number and times of the reads of each collector's open upgrade task. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }
@@ -58,8 +58,8 @@ export class TaskReadings {
   }
 
   /**
-   * Forgets an ended attempt. The reads of the collector's next attempt are counted from zero, and late answers for this attempt
-   * are ignored.
+   * Forgets an upgrade attempt that has ended. The reads of the collector's next attempt are counted from zero, and late answers
+   * about the ended attempt are ignored.
    */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
@@ -68,7 +68,7 @@ export class TaskReadings {
     this.#taskIds.delete(collectorId);
   }
 
-  /** Called after the ledger was read again. Keeps readings of tasks that the ledger has open, and forgets all others. */
+  /** Keeps only the results for tasks that are open in the ledger. Called after the ledger was read again. */
   keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
     for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }

@@ -1,18 +1,18 @@
 /**
- * Estimates the duration of an upgrade from observations. Tasks have a time of request and no end time, so each observation gives
- * only bounds: an age at which the upgrade had ended, and perhaps one at which it had not. The estimate follows the age by which
- * nearly all upgrades have ended. Failed and stuck upgrades do not count.
+ * Estimates the duration of an upgrade from past upgrades. A task of the service has no end time, so each past upgrade gives only
+ * bounds: an age at which the upgrade had ended, and sometimes an age at which it was still running. The estimate is the age by
+ * which nearly all upgrades have ended. Failed and timed-out upgrades are not used.
  */
 
-/** Observation of one successful upgrade; ages in ms from its acceptance. */
+/** Bounds for the duration of one successful upgrade, as ages in ms since its acceptance. */
 export interface DurationSample {
-  /** Age at which the upgrade had ended. */
+  /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;
-  /** Age at which the upgrade had not ended; 0 without an earlier read. */
+  /** Age in ms at which the upgrade was still running; 0 when no earlier read exists. */
   readonly unendedAtMs: number;
 }
 
-/** Ratio by which one observation moves the estimate: small for shorter upgrades, larger for longer ones. */
+/** Ratios by which one observed upgrade moves the estimate: small for a shorter upgrade, larger for a longer one. */
 const downShare = 0.02;
 const upShare = 0.1;
 /** Upgrades time out after 30 minutes (section 8). */
@@ -21,7 +21,7 @@ const longestMs = 30 * 60_000;
 export class UpgradeDuration {
   #typicalMs: number | undefined;
 
-  /** Age in ms by which nearly all upgrades have ended; undefined before the first has ended. */
+  /** Age in ms by which nearly all upgrades have ended; undefined until the first upgrade has ended. */
   get typicalMs(): number | undefined {
     return this.#typicalMs;
   }

@@ -1,9 +1,9 @@
 /**
- * Plans the reads that bring every open attempt to its end with few requests (U9). One page shows all attempts with collectors on
- * it, so a page is read when several of them should have ended. A single task status is read when that costs less, or when the page
- * cannot show the end.
+ * Plans the reads that show the end of every open upgrade attempt with few requests (U9). A page of the collector list shows all
+ * attempts on that page, so a page is read when several of them should have ended. The status of a single task is read when that
+ * needs fewer requests, or when the page cannot show the end.
  *
- * The plan contains the reads that are due and the time of the next check. It sends nothing.
+ * The plan contains the due reads and the time of the next check. This file sends no requests.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -11,66 +11,66 @@ import type { Attempt, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 import { evidenceFromMs } from './attempt.ts';
 
-/** Reads of an attempt's task by this process. */
+/** Reads that this process has made of one attempt's upgrade task. */
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic ms of the second to last read; undefined when there was none. */
+  /** Monotonic time in ms of the second to last read of the task; undefined when there was none. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
   readonly row: (collectorId: string) => Row | undefined;
-  /** The page that shows a collector, or undefined when its place is not known. */
+  /** Page of the collector list that shows a collector; undefined when the position of the collector is unknown. */
   readonly pageOf: (collectorId: string) => number | undefined;
-  /** Send time of the last read of a page, in monotonic ms. */
+  /** Monotonic time in ms at which the last read of a page was sent. */
   readonly pageReadMs: (page: number) => number | undefined;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Whether listings show collectors that run this version (U7). */
+  /** Whether listings of the service show collectors that run this version (U7). */
   readonly observes: (version: string) => boolean;
   readonly typicalMs: number | undefined;
-  /** Whether collectors wait for attempts to end. Then ended attempts are looked for sooner. */
+  /** Whether other collectors wait until attempts end. The ends of attempts are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Pages to read, with the earliest send time of each request. */
+  /** Pages of the collector list to read, each with the earliest send time of its request in monotonic ms. */
   readonly pages: ReadonlyMap<number, number>;
-  /** Collectors whose open task is to be read. */
+  /** Collectors whose open upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** Earliest send time of a needed sweep, or undefined. */
+  /** Earliest send time of a needed sweep (a read of the whole list), in monotonic ms; undefined when no sweep is needed. */
   readonly sweepAfterMs: number | undefined;
-  /** Monotonic ms of the next check. */
+  /** Monotonic time in ms of the next check of the plan. */
   readonly nextMs: number;
 }
 
-/** Number of attempts that are read often while durations of upgrades are not known. */
+/** Number of attempts whose tasks are read often while the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/** Number of reads of a sample before the next sample takes its turn. */
+/** Number of task reads after which another attempt is read often instead. */
 const readsPerTurn = 20;
-/** Minimum number of due attempts for which a page read costs less than task reads. */
+/** Minimum number of due attempts on a page for which one page read costs less than reading their tasks. */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/** Maximum time that an ended attempt waits for others on its page, as a ratio of the duration of an upgrade. */
+/** Maximum time for which an ended attempt waits for other attempts on its page, as a ratio of the duration of an upgrade. */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Accepted attempts on this page that become due within the wait. */
+  /** Number of accepted attempts on this page that become due while the page read may still wait. */
   soon: number;
   oldestDueMs: number;
-  /** Latest due time: a page sent from then on shows all due attempts. */
+  /** Latest due time of the attempts on this page, in monotonic ms. A read sent at or after this time shows all of them. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Maximum time in ms that an ended attempt waits for others of its page. */
+/** Maximum time in ms for which an ended attempt waits for other attempts on its page. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -146,10 +146,10 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = observes(open.toVersion) ? pageOf(id) : undefined;
-    // On a page that hides collectors of the old version, absence shows that the upgrade has not ended.
+    // On a page that hides collectors of the old version, a missing collector shows that its upgrade has not ended.
     const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The upgrade should have ended and has not. Its task is read, at growing intervals.
+      // The upgrade takes longer than usual. Its task is read at growing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -172,7 +172,10 @@ class PlanBuilder {
     }
   }
 
-  /** Reads a page when no more of its attempts become due soon, or when the oldest has waited long enough. */
+  /**
+   * Plans the read of a page as soon as no other attempt on the page becomes due shortly, or when the oldest due attempt has
+   * waited for the maximum time.
+   */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
     const { nowMs } = this.#input;
@@ -187,8 +190,8 @@ class PlanBuilder {
   }
 
   /**
-   * Samples a few of the oldest attempts often until durations are known; all others wait. A sample that gives no result for long,
-   * such as a stuck upgrade, is replaced by the next attempt.
+   * Reads the tasks of a few of the oldest attempts often, until the usual duration of an upgrade is known; all other attempts
+   * wait. An attempt without a result for a long time, such as a stuck upgrade, is replaced by the next attempt.
    */
   #sample(): void {
     const { reads, settings } = this.#input;
@@ -212,7 +215,8 @@ class PlanBuilder {
     }
     const { pageOf, pageReadMs } = this.#input;
     const page = pageOf(id);
-    // The page was read since and does not show the collector, so only a sweep can find it.
+    // The page was read after the attempt and does not show the collector, so only a sweep (a read of the whole list) can find
+    // the collector.
     const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

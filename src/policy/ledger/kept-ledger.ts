@@ -1,8 +1,10 @@
 /**
- * The ledger of one policy in this process: read once, restarted with each target, written with each decision. Ownership learns of
- * open attempts before the write begins, because other policies decide at the same time (U13).
+ * The ledger of one policy in this process. The ledger is read once, begins again with each rollout, and is stored with each
+ * decision. The ownership table learns of new attempts before the write begins, because other policies decide at the same time
+ * (U13).
  *
- * Invariant: after a failed write, memory and host may differ. The caller that sees the failure calls `forget`.
+ * Invariant: after a failed write, the ledger in memory may differ from the stored one. The caller that sees the failure calls
+ * `forget`.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
@@ -27,9 +29,9 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
-  /** Header that this process wrote last. The host may have a newer one. */
+  /** Ledger header that this process stored last. Another process may have stored a newer header since. */
   #written: LedgerHeader | undefined;
-  /** State of the stored ledger. `missing`: the host had no ledger, so only status shows running upgrades (U1). */
+  /** State of the stored ledger. `missing`: no ledger was stored, so only the policy's status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {
@@ -37,14 +39,14 @@ export class KeptLedger {
     this.#file = new LedgerFile(options.store, options.owner);
   }
 
-  /** The ledger in memory; undefined until a ledger was read or begun. */
+  /** The ledger in memory; undefined until a stored ledger was read or a rollout began. */
   get known(): Ledger | undefined {
     return this.#ledger;
   }
 
   /**
-   * Whether a rollout towards this target must begin: the ledger has another target, or status shows a later rollout than the
-   * ledger knows. The second means an old ledger, and the outcome of that later rollout is lost.
+   * Whether a new rollout towards this target must begin, because the ledger has another target, or because status shows a later
+   * rollout than the ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
@@ -56,26 +58,28 @@ export class KeptLedger {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 
-  /** Whether the ledger has no room for another batch (U1). */
+  /** Whether the ledger is too full for another batch of attempts (U1). */
   get full(): boolean {
     return this.#file.full;
   }
 
-  /** Whether the host has a ledger of this policy, as far as this process knows. */
+  /** Whether a ledger of this policy is stored, as far as this process knows. */
   get isWritten(): boolean {
     return this.#file.isWritten;
   }
 
-  /** Makes the next `load` read the ledger again. */
+  /** Makes the next `load` read the stored ledger again. */
   forget(): void {
     this.#file = new LedgerFile(this.#options.store, this.#options.owner);
     this.#ledger = undefined;
     this.#stored = 'unread';
   }
 
-  /** Reads the ledger unless it is in memory. Resolves to the problem that a person must solve first, or undefined. */
+  /**
+   * Reads the stored ledger unless it is already in memory. Resolves to the problem that a person must solve first, or undefined.
+   */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<LogfleetError | undefined> {
-    // Ids of another service are void (U1).
+    // Task ids of another service are meaningless, so a ledger of another service is dropped (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return undefined;
     const { clock, owner } = this.#options;
@@ -98,15 +102,18 @@ export class KeptLedger {
     return undefined;
   }
 
-  /** Ledger of a policy that has needed none so far; undefined when a ledger was written, or nothing is known of the policy. */
+  /**
+   * Ledger of a policy that has not needed a stored ledger so far, built from its status; undefined when a ledger was stored or
+   * the policy has no usable status.
+   */
   #neverWritten(policy: CollectorVersionPolicy): Ledger | undefined {
     const header = headerFromStatus(policy, this.#options.clock.now());
     return header && new Ledger(header);
   }
 
   /**
-   * Begins the rollout towards this target.
-   * @param counts counts of the rollout that ends now
+   * Begins a rollout towards this target version in the ledger.
+   * @param counts final counts of the rollout that ends now
    */
   begin(
     policy: CollectorVersionPolicy,
@@ -116,7 +123,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // A ledger of another service gives no information, and status may show that service, too.
+    // The previous ledger is useless when it belongs to another service, because status may describe that service, too.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -132,12 +139,15 @@ export class KeptLedger {
     return ledger;
   }
 
-  /** Keeps a decision in memory only, because status shows everything that must be remembered (U1). */
+  /**
+   * Takes over the header of a decision in memory only. Nothing is stored, because status shows everything that must be
+   * remembered (U1).
+   */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }
 
-  /** Makes a decision durable. */
+  /** Stores the changes of a decision in the ledger. */
   async write({ header, changes, started }: LedgerChange, ownership: Ownership): Promise<void> {
     const ledger = this.#ledger;
     assert(ledger !== undefined, 'only a decision about a ledger changes it');
@@ -148,14 +158,15 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // An adoption that may not have been written leaves its attempt in flight as before.
+      // The write failed, so the takeover of these attempts may not be stored. The attempts count as in flight for their former
+      // policies again.
       for (const [id, flight] of adopted) ownership.began(id, flight);
       throw error;
     }
     this.#written = header;
   }
 
-  /** Attempts in flight that deleted policies left behind for these collectors. */
+  /** Attempts in flight that deleted policies left behind for the collectors of these changes. */
   #orphansAmong(changes: readonly EntryChange[], ownership: Ownership): readonly (readonly [string, Flight])[] {
     return changes.flatMap(({ collectorId }) => {
       const orphan = ownership.orphan(collectorId);

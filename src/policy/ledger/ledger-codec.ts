@@ -1,10 +1,11 @@
 /**
- * Text format of the ledger. The `head` shard holds the header, all open attempts and recently ended attempts. `log` shards hold
- * older ended attempts. `members` shards hold the members of started stages. Log and member shards are written once and stay unchanged
- * until the next rollout. Entries are packed arrays, because a large fleet may have one entry per collector.
+ * Text format of a policy's ledger, which is stored in shards (separate files or Kubernetes objects). The `head` shard holds the
+ * header, all open upgrade attempts and recently ended attempts. `log` shards hold older ended attempts. `members` shards hold
+ * the members of started stages. Log and member shards are written once and stay unchanged until the next rollout. Ledger entries
+ * are packed into arrays, because a large fleet may have one entry per collector.
  *
- * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5), and treats written-ahead
- * attempts as sent with an unknown outcome.
+ * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5). It treats attempts whose
+ * POST may not have been sent as sent with an unknown outcome.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -25,28 +26,40 @@ const endingKinds = [
 ] as const;
 const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
-// Compile error when the lists omit a kind or a state.
+// This type causes a compile error when one of the lists above lacks an ending kind or an attempt state.
 type Missing =
   | Exclude<EndingKind, (typeof endingKinds)[number]>
   | Exclude<AttemptState, (typeof attemptStates)[number]>;
 const nothingMissing: Missing extends never ? true : never = true;
 void nothingMissing;
 
-/** kind, end (s); then, unless `updated`: task id, message, start (s), last sign of life (ms), target */
+/**
+ * Packed end of an attempt: kind, end time (s); then, unless the kind is `updated`: task id, message, start time (s), last sign
+ * of life (ms), target version.
+ */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
-/** number of the tally that counts it, index of the stage that counts it, rollback flag, flag of a forgiven death */
+/**
+ * Packed rare fields of an entry: number of the tally and index of the stage that count the last attempt, rollback flag, flag of
+ * a forgiven death.
+ */
 type PackedRest = [number | null, (number | null)?, (0 | 1)?, (0 | 1)?];
-/** collector, version before, attempts used, drifts, ending; then the remaining fields when not empty */
+/**
+ * Packed ledger entry: collector id, version before the rollout, attempts used, drifts, end of the last attempt; then the
+ * remaining fields when they are set.
+ */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
-/** number, target, state, task id, ours, probe, start (ms) */
+/**
+ * Packed open attempt: number, target version, state, task id, whether logfleet started it, whether it is a probe, start time
+ * (ms).
+ */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 interface Head {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Number of log shards of this rollout. */
+  /** Number of log shards (older ended attempts) that this rollout has written. */
   readonly logs: number;
-  /** Collectors with an entry in a log shard that were forgotten later. */
+  /** Collectors whose entry in a log shard is void, because the entry was deleted later. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -72,13 +85,16 @@ export interface DecodedHead {
   readonly forgotten: readonly string[];
 }
 
-/** One entry as text. Each change is encoded once, however often its shard is written. */
+/** Encodes one ledger entry as text. An entry is encoded once per change, however often its shard is written. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/** @param open, ended texts of `encodeEntry` */
+/**
+ * Encodes the head shard of the ledger.
+ * @param open, ended texts of `encodeEntry` for open and for ended attempts
+ */
 export function encodeHead(
   header: LedgerHeader,
   logs: number,
@@ -90,16 +106,19 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/** @param ended texts of `encodeEntry` */
+/**
+ * Encodes a log shard, which holds older ended attempts.
+ * @param ended texts of `encodeEntry`
+ */
 export function encodeLog({ rolloutId, target }: LedgerHeader, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Bytes of a member shard that are kept free for its other fields. */
+/** Number of bytes of a member shard that are reserved for fields other than the member ids. */
 const spareBytes = 1024;
 
-/** Divides the members of a stage among shards. */
+/** Splits the members of a stage into groups, each small enough for one shard of the ledger. */
 export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -119,13 +138,19 @@ export function encodeMembers({ rolloutId }: LedgerHeader, members: readonly str
   return JSON.stringify({ format: formatVersion, rolloutId, members } satisfies Members);
 }
 
-/** Members in a shard that the head counts. Without them a stage would upgrade other collectors after a restart. */
+/**
+ * Decodes a member shard (the stored members of a started stage) to which the ledger's head shard refers. A missing member shard
+ * is an error, because without its list the stage would upgrade other collectors after a restart.
+ */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
   return unpacked(() => members.map(String));
 }
 
-/** @param takeoverMs monotonic time from which all ages of this process count */
+/**
+ * Decodes the head shard of the ledger.
+ * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
+ */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { header, logs, forgotten, ...head } = parse<Head>(text);
   return unpacked(() => {
@@ -139,9 +164,9 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
 }
 
 /**
- * Entries of a log shard that the head counts. Its content cannot be observed again, so without it collectors with exhausted
- * retries would be tried again.
- * @param text undefined when the host has no such shard
+ * Decodes a log shard (older ended attempts) to which the ledger's head shard refers. A missing log shard is an error: its
+ * content cannot be observed again, and collectors with exhausted retries would be tried again.
+ * @param text undefined when the shard does not exist
  */
 export function decodeLog(
   name: string,
@@ -153,7 +178,10 @@ export function decodeLog(
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 
-/** A shard that the head counts. It must exist, and belong to the same rollout. */
+/**
+ * Parses a log or member shard to which the ledger's head shard refers. Fails when the shard does not exist or belongs to another
+ * rollout.
+ */
 function counted<T extends Log | Members>(name: string, text: string | undefined, rolloutId: string): T {
   if (text === undefined) throw unreadable(`its part ${name} is missing`);
   const shard = parse<T>(text);
@@ -161,7 +189,10 @@ function counted<T extends Log | Members>(name: string, text: string | undefined
   throw unreadable(`its part ${name} is of rollout ${shard.rolloutId}, not of ${rolloutId}`);
 }
 
-/** Decodes a shard. A shard that is valid JSON in an unexpected form was changed by another program. */
+/**
+ * Runs the decoding of a shard and reports unexpected content as an unreadable ledger. Valid JSON in an unexpected form means
+ * that another program changed the shard.
+ */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();

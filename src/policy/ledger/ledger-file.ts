@@ -1,12 +1,13 @@
 /**
- * Keeps a policy's ledger in the host's shards (U1). The head is written with every change. Before the head grows too large,
- * its ended entries move to write-once log shards, so that a write costs the same in the last hour of a rollout as in the first.
+ * Stores a policy's ledger in shards of the host, which is the Kubernetes API or a directory (U1). The head shard (header and
+ * open attempts) is written with every change. Before the head shard grows too large, its ended entries move to log shards, which
+ * are written once. So a write costs the same in the last hour of a rollout as in the first.
  *
- * The members of a stage are in shards of their own, which are written once, when the stage starts.
+ * The members of a stage are in separate shards, which are written once when the stage starts.
  *
- * Invariant: the head is written last, and names the log and member shards that count. A process that stops between the two writes
- * leaves a shard that is not read. When a counted shard is missing, a person removed it: the ledger is then unreadable, and a person
- * decides.
+ * Invariant: the head shard is written last and names the valid log and member shards. A process that stops between two writes
+ * leaves a shard that is never read. When a named shard is missing, a person removed it. The ledger is then unreadable, and a
+ * person must decide how to continue.
  */
 
 import { LogfleetError } from '../../base/errors.ts';
@@ -24,23 +25,23 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** Size of the head in bytes from which ended entries move to a log shard. */
+/** Size of the head shard in bytes at which its ended entries move to a log shard. */
 const flushBytes = maxShardBytes / 2;
 const maxLogs = 64;
-/** Size of the head in bytes at which there is no room for another batch. */
+/** Size of the head shard in bytes at which the ledger has no room for another batch of attempts. */
 const fullBytes = 1.5 * flushBytes;
 
 export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new Map<string, string>();
-  /** Encoded lines of the head: open entries, and ended entries that no log shard holds in this form. */
+  /** Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains in the same form. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Rollout id of the head that is stored in the host. */
+  /** Id of the rollout in the stored head shard. */
   #writtenRollout: string | undefined;
   #full = false;
 
@@ -49,19 +50,19 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the last read or write left no room for another batch (U1). */
+  /** Whether the last read or write left no room in the ledger for another batch of attempts (U1). */
   get full(): boolean {
     return this.#full;
   }
 
-  /** Whether the host has this ledger: its head was read or written. */
+  /** Whether a head shard of this ledger is stored: this process has read or written it. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
 
   /**
-   * The stored ledger, or undefined when there is none.
-   * @param takeoverMs monotonic time from which all ages of this process count
+   * Reads the stored ledger; resolves to undefined when none is stored.
+   * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
     const head = await this.#read('head');
@@ -91,7 +92,9 @@ export class LedgerFile {
   }
 
   /**
-   * Makes `changes` durable; `ledger` already contains them. Throws `host.conflict` when another process wrote.
+   * Stores the changes of the ledger. `ledger` already contains them. Throws `host.conflict` when another process has changed the
+   * stored ledger.
+   * @param changes entries that differ from the stored ledger
    * @param started members of a stage that starts with this write
    */
   async save(ledger: Ledger, changes: readonly EntryChange[], started: readonly string[] = []): Promise<void> {
@@ -107,7 +110,7 @@ export class LedgerFile {
     await this.#writeHead(header, head);
   }
 
-  /** Another rollout begins with this ledger. The lines of the former rollout no longer count. */
+  /** Begins another rollout in this ledger. The stored entries of the former rollout are no longer used. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -118,8 +121,8 @@ export class LedgerFile {
   }
 
   /**
-   * Whether ended entries move to a log shard with this write. Never before the stored head belongs to this rollout, because the
-   * stored head may count the log shard that would be overwritten.
+   * Whether ended entries move from the head shard to a log shard with this write. They never move while the stored head shard
+   * belongs to a former rollout, because that head shard may still refer to the log shard that would be overwritten.
    */
   #isFlushDue(head: string, { rolloutId }: LedgerHeader): boolean {
     if (Buffer.byteLength(head) <= flushBytes || this.#writtenRollout !== rolloutId) return false;
@@ -148,14 +151,14 @@ export class LedgerFile {
     return stored;
   }
 
-  /** Entries of the log shards that the head counts. */
+  /** Reads the entries of all log shards to which the head shard refers. */
   async #readLogs(logs: number, rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
     const names = Array.from({ length: logs }, (_, log) => logName(log));
     const shards = await Promise.all(names.map((name) => this.#read(name)));
     return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
   }
 
-  /** Listed members of the started stages, with the index of their stage. */
+  /** Reads the members of the started stages, each with the index of its stage. */
   async #readMembers({ rolloutId, stages = [] }: LedgerHeader): Promise<readonly (readonly [string, number])[]> {
     const read = stages.flatMap(({ shards: [first, end] = [0, 0] }, stage) =>
       Array.from({ length: end - first }, async (_, part) => {
@@ -167,7 +170,10 @@ export class LedgerFile {
     return (await Promise.all(read)).flat();
   }
 
-  /** Reads shards that the head counts. A former leader may replace the head and these shards meanwhile. */
+  /**
+   * Reads shards to which the head shard refers. When the read fails, another process (a former leader) may have replaced the
+   * head shard and these shards meanwhile.
+   */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -178,8 +184,8 @@ export class LedgerFile {
   }
 
   /**
-   * Writes the members of the newest stage. The stored head may still belong to a former rollout, and count shards of the same names.
-   * A head of this rollout without the stage then comes first.
+   * Writes the members of the newest stage to member shards. When the stored head shard belongs to a former rollout, it may refer
+   * to shards with the same names. A head shard of this rollout without the new stage is then written first.
    */
   async #writeMembers(header: LedgerHeader, members: readonly string[]): Promise<void> {
     const { stages = [], rolloutId } = header;
@@ -206,7 +212,10 @@ export class LedgerFile {
     this.#writtenRollout = header.rolloutId;
   }
 
-  /** The name may be taken by a shard of an earlier rollout, or of a process that stopped before it wrote the head. */
+  /**
+   * Writes a shard that does not change afterwards. A shard of the same name may exist from an earlier rollout, or from a process
+   * that stopped before it wrote the head shard. Such a shard is overwritten.
+   */
   async #writeOnce(shard: string, content: string, summary: string): Promise<void> {
     if (!this.#versions.has(shard)) await this.#read(shard);
     await this.#write(shard, content, summary);

@@ -1,23 +1,26 @@
 /**
- * Whether a policy needs a ledger yet (U1), and the header of a policy that has none.
+ * Decides whether a policy needs a stored ledger yet (U1), and builds the ledger header of a policy without one.
  *
- * A policy without an upgrade attempt, a stage, a stop or an action of a person has nothing in its ledger that status does not show. Such
- * a ledger is not written. `status.noLedgerFor` says so, which tells a ledger that was never written from a ledger that was lost.
+ * A policy without an upgrade attempt, a started stage, a stop, or an action of a person has nothing in its ledger that its
+ * status does not show. Such a ledger is not stored. The field `status.noLedgerFor` then names the service, so that a ledger that
+ * was never stored is not mistaken for a lost one.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { emptyTally, type LedgerHeader, type RolloutHistory } from './ledger.ts';
 import { newestNumber, rolloutNumber } from './rollout-header.ts';
 
-/** The maximum length of `status.noLedgerFor`. */
+/** Maximum number of characters in `status.noLedgerFor`, which names the service. */
 const maxServiceLength = 1024;
-/** Differs from the name of every selection. */
+/** Placeholder name of a selection that differs from every real selection. */
 const unknownSelection = '';
 
 /**
- * Whether the header holds more than status shows. A policy with ledger entries needs a ledger in any case.
+ * Whether the ledger header contains something that the policy's status does not show. A policy with ledger entries needs a
+ * stored ledger in any case.
  *
- * The selection is not shown. It has not changed as long as the generation of the spec is the one that status is about.
+ * Status does not show the selection. The selection is unchanged while the generation of the spec equals the generation in
+ * status.
  */
 export function needsLedger(header: LedgerHeader): boolean {
   const { service, attempts, stages = [], approved, unproven, stop, actions, handled, pauseNoted, history } = header;
@@ -30,13 +33,16 @@ export function needsLedger(header: LedgerHeader): boolean {
   );
 }
 
-/** Whether status shows everything that the ledger holds about an ended rollout. */
+/** Whether the policy's status shows everything that the ledger contains about an ended rollout. */
 function isShown({ outcome, failed, actions, stop }: RolloutHistory): boolean {
   const isQuiet = failed === 0 && actions === undefined && stop === undefined;
   return isQuiet && (outcome === 'Completed' || outcome === 'Superseded');
 }
 
-/** The header of a policy that has needed no ledger so far, from its status; undefined when a ledger was written, or nothing is known. */
+/**
+ * Builds the ledger header of a policy that has not needed a stored ledger so far, from its status. Undefined when a ledger was
+ * stored, or when status does not say so.
+ */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
   const { noLedgerFor: service, targetVersion: target } = status ?? {};
@@ -57,7 +63,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // Another spec may select other collectors. These are not late joiners; the complete rollout continues with them.
+    // Another spec may select other collectors. The placeholder marks the selection as changed, so these collectors continue the
+    // completed rollout and do not count as late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

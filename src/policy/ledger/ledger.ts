@@ -1,61 +1,71 @@
 /**
- * The ledger of a policy in memory. It holds what cannot be asked from the service (U1): for each collector touched in this
- * rollout, the open attempt or the end of the last one, the attempts used, and the version before.
+ * The ledger of a policy in memory. The ledger holds what cannot be asked from the service (U1): for each collector that this
+ * rollout has tried to upgrade, the open attempt or the end of the last one, the number of attempts, and the version before the
+ * rollout.
  *
- * `ledger-codec.ts` converts the ledger to shards and back, and `ledger-file.ts` stores it in the host.
+ * `ledger-codec.ts` converts the ledger to text and back, and `ledger-file.ts` stores it.
  *
- * Invariant: a collector has at most one entry, and an entry at most one open attempt.
+ * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
 import { SparseMap } from '../../base/sparse.ts';
 
 /**
- * States of an open attempt.
- * - `intended`: written ahead. Its POST will be sent, or was sent by a former process.
+ * States of an open upgrade attempt.
+ * - `intended`: stored in the ledger before its POST. The POST will be sent, or was sent by a former process.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: posted, and no conclusive answer came (U3).
- * - `adopted`: the service reported a running upgrade without its id (U3, U10).
+ * - `unknown`: the POST was sent, and no conclusive answer came (U3).
+ * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = 'intended' | 'accepted' | 'unknown' | 'adopted';
 
 export interface Attempt {
-  /** Number of the attempt in this ledger, from 1. */
+  /** Number of the upgrade attempt in this ledger, from 1. */
   readonly number: number;
   readonly toVersion: string;
   readonly state: AttemptState;
   readonly taskId: string | undefined;
-  /** False for an upgrade that logfleet did not start (U10). It is neither a failure nor an attempt of this policy. */
+  /**
+   * Whether logfleet started the upgrade (U10). False for an upgrade by someone else, which counts neither as an attempt nor as a
+   * failure of this policy.
+   */
   readonly ours: boolean;
-  /** Whether the attempt was posted again after an unknown outcome (U3). */
+  /** Whether the POST of the attempt was repeated after an unknown outcome (U3). */
   readonly probe: boolean;
-  /** Wall time in ms, for display. */
+  /** Start of the upgrade attempt as wall time in ms, for display. */
   readonly startedAtMs: number;
   /**
-   * Monotonic ms from which ages count: acceptance, adoption, unknown outcome or takeover (U5). Not stored; a process that takes
-   * over counts from its takeover.
+   * Monotonic time in ms from which the age of the attempt counts: its acceptance, its adoption, or the moment its outcome became
+   * unknown (U5). Not stored. A process that reads the ledger counts from that read.
    */
   readonly sinceMs: number;
-  /** Whether only listings sent G after `sinceMs` count as evidence. Not stored; true after a takeover. */
+  /**
+   * Whether only listings requested at least a grace period (`graceMs`) after `sinceMs` are evidence for this attempt. Not
+   * stored; true after another process took over.
+   */
   readonly needsGrace: boolean;
   /**
-   * Monotonic ms at which a probe came back without result or effect. The next probe and its listing wait G from here; ages still
-   * count from `sinceMs`. Not stored.
+   * Monotonic time in ms at which a probe (a repeated POST) returned without result or effect. The next probe waits for a grace
+   * period (`graceMs`) from this time; the age of the attempt still counts from `sinceMs`. Not stored.
    */
   readonly probedAtMs?: number;
-  /** Newest sign of life when a probe was refused because the collector is offline (U11). Not stored. */
+  /**
+   * Newest sign of life of the collector when a probe (a repeated POST) was refused because the collector is offline (U11). Not
+   * stored.
+   */
   readonly silentSinceMs?: number;
 }
 
 /**
- * Kinds of ended attempts.
- * - `updated`: positive evidence of the target (U7).
+ * Ways in which an upgrade attempt ends.
+ * - `updated`: a listing or a task status proves that the collector reached the target (U7).
  * - `failed`: the task's status reports a failure.
- * - `timedOut`: no end within the limit of U5.
+ * - `timedOut`: the attempt did not end within the time limit (U5).
  * - `refused`: the service does not upgrade this collector, and nothing was tried (U11).
- * - `offline`: refused because the collector is not running.
+ * - `offline`: the service refused the upgrade because the collector is not running.
  * - `invalid`: the service does not know the collector, or denies access (U11).
- * - `unobservable`: the version of the collector cannot be observed (U7).
- * - `died`: reached the target, and was no longer alive before its stage ended.
- * - `left`: reached the target, and was seen at another version before its stage ended.
+ * - `unobservable`: no listing can show the version of the collector (U7).
+ * - `died`: the collector reached the target and was no longer alive before its stage ended.
+ * - `left`: the collector reached the target and was seen at another version before its stage ended.
  */
 export type EndingKind =
   | 'updated'
@@ -72,38 +82,50 @@ export interface Ending {
   readonly kind: EndingKind;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Message of the service or of logfleet; empty when there is none. */
+  /** Message about the end of the attempt, from the service or from logfleet; empty when there is none. */
   readonly message: string;
   readonly startedAtMs: number;
-  /** Wall time in ms, for display. */
+  /** End of the upgrade attempt as wall time in ms, for display. */
   readonly endedAtMs: number;
-  /** Monotonic ms of the end or of the takeover. Not stored. */
+  /** Monotonic time in ms at which the attempt ended or this process read the ledger. Not stored. */
   readonly sinceMs: number;
-  /** For `offline`: newest sign of life at the refusal. Nothing is posted until there is a newer one (U11). */
+  /**
+   * Newest sign of life of an `offline` collector when its upgrade was refused. No attempt is posted until a newer sign of life
+   * arrives (U11).
+   */
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Tally of a rollout that counts an attempt. */
+/** Tally (counter of ended and failed attempts) that includes an attempt. */
 export interface Counted {
-  /** Number of the tally. */
+  /** Number of the rollout's tally that includes the attempt. */
   readonly tally: number;
-  /** Index of the stage that counts the attempt as well; undefined when none does. */
+  /** Index of the stage whose tally also includes the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
 }
 
 export interface Entry {
   readonly collectorId: string;
-  /** Version before the first attempt of this rollout (U14); undefined when it was not observed. */
+  /** Version of the collector before its first attempt in this rollout (U14); undefined when no listing showed it. */
   readonly before: string | undefined;
-  /** Attempts of this policy in this rollout that the service may have accepted. */
+  /** Number of attempts of this policy in this rollout that the service may have accepted for the collector. */
   readonly used: number;
-  /** Number of times the collector left the target in this rollout (U8). */
+  /** Number of times that the collector left the target version in this rollout (U8). */
   readonly drifts: number;
-  /** Tally that counts its last ended attempt; absent when none does. So no attempt counts twice. */
+  /**
+   * Tally that includes the last ended attempt of the collector; absent when none does. The field keeps an attempt from being
+   * counted twice.
+   */
   readonly counted?: Counted;
-  /** Set by a retry: its death, or that it left the target, is not counted as a failure again. */
+  /**
+   * Set by a person's retry when the collector had died or left the target version. The same event is not counted as a failure
+   * again.
+   */
   readonly forgiven?: true;
-  /** Whether its attempts go to `before`, because the rollout is rolled back. `used` then counts these attempts. */
+  /**
+   * Whether attempts for the collector go to its former version (`before`), because the rollout is rolled back. `used` then
+   * counts the rollback attempts.
+   */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
@@ -117,15 +139,15 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** Absent in ledgers of an earlier version. */
+  /** Actions of people in the rollout; absent in ledgers that an earlier version of logfleet wrote. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout started nothing more when it ended. */
+  /** Reason why the rollout was stopped; absent when it was not stopped at its end. */
   readonly stop?: RolloutStop;
 }
 
 /**
- * A stage of this rollout that has started. Its limits and its members are frozen: later edits of the spec do not change them.
- * Wall times in ms.
+ * Record of a stage of this rollout that has started. Its limits and its members are frozen: later edits of the spec do not
+ * change them. All times are wall times in ms.
  */
 export interface StageRecord {
   readonly name: string;
@@ -133,22 +155,30 @@ export interface StageRecord {
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /** Number of chosen members. Absent for the last stage without list: it is every collector that no other stage has. */
+  /**
+   * Number of members that the stage chose. Absent for a last stage without a list of members, which takes every collector that
+   * no other stage has.
+   */
   readonly members?: number;
-  /** Numbers of the first of its member shards, and of the shard after its last. */
+  /**
+   * Range of the ledger's member shards that store the members of the stage: number of the first shard, and the number after the
+   * last shard.
+   */
   readonly shards?: readonly [number, number];
   readonly tally: Tally;
-  /** Set when an upgrade of this rollout succeeded in the stage. Only such a stage soaks. */
+  /** Set when an upgrade of this rollout succeeded in the stage. Only a stage with such an upgrade soaks. */
   readonly upgraded?: true;
-  /** Time at which the last member reached the target. The soak counts from here and never starts again. */
+  /**
+   * Time at which the last member of the stage reached the target version. The soak counts from this time and never starts again.
+   */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
 }
 
-/** Number of collectors or attempts, or a percentage such as `10%`. */
+/** Number of collectors or of attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** Number of ended attempts of a stage or of the rollout, and failures among them. */
+/** Number of ended attempts of a stage or of a rollout, and the number of failures among them. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -156,84 +186,92 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Failures beyond a tolerance, and the attempts that they were counted in: of a stage, or of the rollout. */
+/**
+ * Failures of a stage or of a rollout that exceed the tolerance, with the number of ended attempts among which they were counted.
+ */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
 }
 
-/** Reason why a rollout starts nothing more although collectors are left. */
+/** Reason why a rollout was stopped before all its collectors were upgraded. */
 export interface RolloutStop {
   /**
-   * `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back. `inconclusive`: no
-   * member of the stage reached the target. `abort`: stopped by a person.
+   * Kind of the stop. `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back.
+   * `inconclusive`: no member of the stage reached the target version. `abort`: stopped by a person.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** The exceeded tolerance at the time of the stop, in one sentence. */
+  /** One sentence that names the exceeded tolerance at the time of the stop. */
   readonly message: string;
-  /** Figures of the message; absent when no count of this rollout caused the stop. */
+  /** Figures that the message contains; absent when the stop was not caused by failures counted in this rollout. */
   readonly exceeded?: Exceeded;
-  /** Stage in which the rollout was stopped. */
+  /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
   readonly atMs: number;
 }
 
-/** Action of a person in a rollout. */
+/** Record of a person's action in a rollout, such as an approval or a retry. */
 export interface ActionRecord {
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   readonly atMs: number;
   readonly stage?: string;
-  /** Field manager, when the API server reports it. */
+  /** Field manager that set the annotation, when the API server reports it. */
   readonly by?: string;
 }
 
 export interface LedgerHeader {
-  /** Identity of the service that issued the ids. Ids of another service are void (U1). */
+  /** Identity of the service that issued the task ids. Ids of another service are meaningless (U1). */
   readonly service: string;
   readonly rolloutId: string;
-  /** Number of the rollout of this policy. */
+  /** Number of the rollout among all rollouts of this policy. */
   readonly rolloutNumber: number;
   readonly target: string;
   readonly startedAtMs: number;
-  /** Wall time in ms when everything that counts first ran the target; undefined until then. */
+  /**
+   * Wall time in ms at which all collectors that count for the rollout ran the target version for the first time; undefined until
+   * then.
+   */
   readonly completedAtMs: number | undefined;
-  /** Tally of the whole rollout. A retry and each completion begin the next tally, also in the stages. */
+  /**
+   * Counter of ended and failed attempts of the whole rollout. A retry and each completion of the rollout start a new tally, also
+   * in the stages.
+   */
   readonly tally: Tally & { readonly number: number };
-  /** Highest number of an attempt so far. */
+  /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
-  /** Name of the selection that the attempts were made for (U12); absent until a decision was written. */
+  /** Name of the selection for which the attempts were made (U12); absent until a decision was stored. */
   readonly selection?: string;
-  /** Stages that have started, in order. Only the last one can still be under way. */
+  /** Stages of the rollout that have started, in order. Only the last of them can still be active. */
   readonly stages?: readonly StageRecord[];
-  /** Number of selected collectors when the first stage started. Sizes in percent refer to it. */
+  /** Number of collectors that the policy selected when the first stage started. Stage sizes in percent refer to this number. */
   readonly selected?: number;
-  /** Number of member shards that this rollout has written. No number is used twice. */
+  /** Number of member shards (stored lists of stage members) that this rollout has written. No shard number is used twice. */
   readonly memberShards?: number;
-  /** Stages that a person has approved. */
+  /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set when an earlier rollout to this version did not complete, or when its ledger was lost. Every stage then soaks, also a stage whose
-   * members are at the target already (R6).
+   * Set when an earlier rollout to this version did not complete, or when its ledger was lost. Every stage then soaks, even a
+   * stage whose members already run the target version (R6).
    */
   readonly unproven?: true;
-  /** Absent while the rollout continues. */
+  /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**
-   * Actions of people in this rollout, oldest first. At most 20; always includes the newest retry and the newest approval of each
-   * stage.
+   * Actions of people in this rollout, oldest first. The list has at most 20 actions and always includes the newest retry and the
+   * newest approval of each stage.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Annotation values that were applied last, and the start of the newest stop that was lifted by annotation. */
+  /** Annotation values that were applied last, and the start of the newest stop that a person ended by an annotation. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** An approval that is void because everything was rolled back after it. */
+    /** Value of an approval that has no effect any more, because the rollout was rolled back after the approval. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
-  /** Whether the actions contain the present pause. */
+  /** Whether the recorded actions of people include the current pause. */
   readonly pauseNoted?: boolean;
-  /** The last ten ended rollouts, newest first. */
+  /** The last ten ended rollouts of the policy, newest first. */
   readonly history: readonly RolloutHistory[];
 }
 
@@ -241,31 +279,34 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Header with a new tally of the rollout and of each stage. */
+/** Returns the header with new, empty tallies (counters of ended and failed attempts) for the rollout and each stage. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
   return { ...header, tally: { ...emptyTally, number: tally.number + 1 }, ...(emptied && { stages: emptied }) };
 }
 
-/** Version that attempts for this member go to. */
+/** Version to which the attempts for this collector go: the rollout's target, or the former version during a rollback. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** Whether attempts of this direction are made: upgrades while the rollout is not stopped, rollbacks while it is rolled back. */
+/**
+ * Whether attempts in the direction of this entry still start: upgrades while the rollout is not stopped, rollback attempts while
+ * it is rolled back.
+ */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
-/** Change to the ledger that `decide` returns: the new entry, or undefined to forget the collector. */
+/** Change of one collector's ledger entry, returned by `decide`: the new entry, or undefined to delete the entry. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
-/** All changes to the ledger by one decision. */
+/** All changes of the ledger that one decision makes. */
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
-  /** Listed members of the stage that starts with the decision; empty when none does. */
+  /** Members of the stage that starts with the decision; empty when no stage starts. */
   readonly started: readonly string[];
 }
 
@@ -273,10 +314,13 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the stage of each listed member. */
+  /** Index of the started stage of each collector that is in a stage's list of members. */
   readonly #members: SparseMap<string, number>;
 
-  /** @param members listed members of the started stages, with the index of their stage */
+  /**
+   * Creates the ledger of a policy in memory.
+   * @param members members of the started stages, each with the index of its stage
+   */
   constructor(header: LedgerHeader, entries: Iterable<Entry> = [], members: Iterable<readonly [string, number]> = []) {
     this.#header = header;
     this.#members = new SparseMap();
@@ -304,12 +348,15 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Index of the started stage that lists the collector; undefined when none does. */
+  /** Index of the started stage whose list of members contains the collector; undefined when no list does. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
 
-  /** @param started members of the stage that the new header has in addition */
+  /**
+   * Replaces the header of the ledger.
+   * @param started members of the stage that the new header has in addition
+   */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
     const { length } = header.stages ?? [];
@@ -328,7 +375,10 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout. Open attempts stay until they end; everything else belonged to the former rollout. */
+  /**
+   * Begins another rollout in this ledger. Open attempts stay until they end; all other entries are deleted, because they belong
+   * to the former rollout.
+   */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -336,7 +386,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // An open attempt towards the new target belongs to this rollout: it is judged and rolled back with it.
+      // An open attempt towards the new target version belongs to the new rollout: its end counts there, and a rollback includes
+      // it.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

@@ -1,31 +1,34 @@
-/** Rollouts in the ledger's header: one for each target of a policy, in order. */
+/**
+ * Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its targets, one after the
+ * other.
+ */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { emptyTally, type LedgerHeader, type RolloutHistory, type RolloutStop, withNewTally } from './ledger.ts';
 
 const maxHistory = 10;
 
-/** Ended rollouts with another one added, newest first. A rollout that was complete and continued is listed once. */
+/** Adds an ended rollout to the history, newest first. A rollout that was complete and then continued is listed once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** Input for the beginning of a rollout. */
+/** Input for the header of a rollout that begins now. */
 export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Counts of the rollout that ends now. */
+  /** Final counts of the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that status shows and the ledger does not know, newest first. */
+  /** Ended rollouts that status shows and the ledger does not contain, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
 /**
- * Header of the rollout that begins now.
- * @param before the ledger's header, if it has one for this service
- * @param status status that was shown last; after a lost or old ledger, rollout numbers continue from it, so that no id is used
- * twice
+ * Builds the ledger header of a rollout that begins now.
+ * @param before header of the ledger, when a ledger for this service exists
+ * @param status status that was shown last. After the ledger was lost or restored from an older backup, rollout numbers continue
+ * from this status, so that no rollout id is used twice
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -49,8 +52,8 @@ export function nextRollout(
 }
 
 /**
- * A target whose last rollout was stopped starts as stopped, until a person retries. A target whose last rollout did not complete is
- * unproven: every stage soaks again (R6).
+ * Takes over the result of the last rollout to the same target version. After a stopped rollout, the new rollout starts as
+ * stopped until a person retries. After an incomplete rollout, the new rollout is unproven: every stage soaks again (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const last = header.history.find(({ targetVersion }) => targetVersion === header.target);
@@ -58,16 +61,20 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(last && last.outcome !== 'Completed' && { unproven: true }),
-    // The collectors to roll back, and the inconclusive stage, belonged to the former rollout.
+    // The collectors to roll back and the inconclusive stage belonged to the former rollout, so the stop becomes an ordinary
+    // stop.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
-/** The stop of an ended rollout, worded for the rollout that takes it over. Status alone has fewer details. */
+/**
+ * Stop of an ended rollout, with a message for the new rollout that takes it over. A stop that is known only from status has
+ * fewer details.
+ */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKindOf(outcome);
   if (kind === undefined) return undefined;
-  // A stop that was itself taken over already names its rollout.
+  // A stop that was taken over before already names the rollout in which it happened.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which went to this version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -91,40 +98,45 @@ function stopKindOf(outcome: RolloutHistory['outcome']): RolloutStop['kind'] | u
   }
 }
 
-/** Knowledge of a decision about the rollout of its header. */
+/** Results of a decision that update the rollout in the ledger's header. */
 export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all that counts is at the target, tolerated failures aside. */
+  /** Whether all collectors that count for the rollout run the target version, apart from tolerated failures. */
   readonly isUpdated: boolean;
-  /** Whether the stages have ended, no failure is open, and nothing is left to upgrade in a rollout without stages. */
+  /**
+   * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and a rollout without stages
+   * has no collector left to upgrade.
+   */
   readonly isOver: boolean;
   readonly wallMs: number;
 }
 
-/** The header after a decision: with the new attempt numbers, and with the completion of the rollout. */
+/** Ledger header after a decision, with the new attempt numbers and with the completion of the rollout. */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // Late joiners that come when all others are at the target have a tally of their own.
+  // Late joiners that appear when all other collectors run the target version are counted in a tally (counter of attempts) of
+  // their own.
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // Without any collector at the target (all offline or owned by others), the rollout is not complete.
+  // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other
+  // policies.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   const history = withHistory(header.history, ended);
   return { ...withNewTally(next), completedAtMs: wallMs, history };
 }
 
-/** The Event that reports the beginning of a rollout. */
+/** Event that reports the beginning of a rollout. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
-/** The Events for stages that began or ended with a decision. */
+/** Events for the stages that a decision has started or ended. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
   return after.flatMap(({ name, endedAtMs }) => {
     const known = before.find((stage) => stage.name === name);
@@ -143,12 +155,12 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
   });
 }
 
-/** Highest number of a rollout that status shows; 0 when it shows none. */
+/** Highest rollout number that the policy's status shows; 0 when it shows none. */
 export function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
 }
 
-/** Number at the beginning of a rollout's id; 0 without one. */
+/** Number at the beginning of a rollout id; 0 when there is no id. */
 export function rolloutNumber(id: string | undefined): number {
   const number = Number.parseInt(id ?? '', 10);
   return Number.isSafeInteger(number) ? Math.max(0, number) : 0;
@@ -165,7 +177,7 @@ function endOf(
   return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed, ...actions };
 }
 
-/** Outcome of a rollout that ended before it was complete. */
+/** Outcome of a rollout that ended before it was completed. */
 function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
   switch (stop?.kind) {
     case undefined:

@@ -1,7 +1,8 @@
 /**
- * Merges the status of a policy into its ledger. Where the two disagree, the stricter one applies (U1).
- * A task counts as running when status shows it as running and the ledger knows none or only an older one. So a ledger that is
- * restored from a backup starts no upgrade twice.
+ * Merges the status of a policy into its ledger after the ledger was read. Where the two contradict each other, the more cautious
+ * one applies (U1).
+ * An upgrade task counts as running when status shows it as running and the ledger contains no task of the collector or only an
+ * older one. So a ledger that was restored from a backup starts no upgrade twice.
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -27,13 +28,13 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Whether a running task of status began after the last attempt of its collector that the ledger knows. */
+/** Whether a running task in status began after the last attempt of its collector in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start counts as in flight, never as an attempt (U10).
+  // An upgrade that logfleet did not start counts as in flight, but never as an attempt of this policy (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -57,10 +58,10 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Header with the state of the rollout that status shows and the ledger does not know.
- * A rollout that was stopped stays stopped when its ledger is restored (U1). Annotations that are present by then count as applied
- * and are not applied again. The rollout becomes unproven when status shows a stage under way that the ledger does not know.
- * @param written the header that this process wrote last, if any; it records the applied annotations
+ * Adds to the header what status shows about the rollout and the ledger does not contain.
+ * A stopped rollout stays stopped when its ledger is restored (U1). Annotations that are already present count as applied and are
+ * not applied again. The rollout becomes unproven when status shows a running stage that the ledger does not contain.
+ * @param written header that this process stored last, if any; it records the applied annotations
  */
 export function adoptCourse(
   { status, metadata }: CollectorVersionPolicy,
@@ -78,9 +79,10 @@ export function adoptCourse(
 }
 
 /**
- * Header of a rollout that begins after the ledger was lost or restored from an older backup. Status shows a later rollout towards
- * the same target than the ledger knows.
- * The new rollout has another id, so no id is used twice. It is unproven, and stopped if the lost rollout was stopped.
+ * Header of a rollout that begins after the ledger was lost or restored from an older backup, while status shows a later rollout
+ * towards the same target.
+ * The new rollout has a new id, so no id is used twice. The new rollout is unproven, and it is stopped if the lost rollout was
+ * stopped.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -94,13 +96,16 @@ export function adoptLostCourse(
   return stop ? { ...stages, stop } : stages;
 }
 
-/** Ended rollouts that status shows and the ledger does not know because it was lost or is older, newest first. */
+/**
+ * Ended rollouts that status shows and the ledger does not contain, newest first. The ledger lacks them when it was lost or
+ * restored from an older backup.
+ */
 export function shownHistory(
   status: CollectorVersionPolicyStatus | undefined,
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // The ledger may not know that its own rollout was stopped.
+  // A restored ledger may not contain the stop of its own rollout, so the outcome in status is compared, too.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(({ startTime, completionTime, actions: _, ...shown }) => ({
@@ -120,12 +125,13 @@ function adoptStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A person lifted this stop, and status has not been written since. Status has whole seconds.
+  // A person ended this stop, and status has not been written since. The comparison allows for whole seconds, because status has
+  // no milliseconds.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Header marked as unproven when status shows a stage or a soak under way that the ledger does not know. */
+/** Marks the header as unproven when status shows a running stage or soak that the ledger does not contain. */
 function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { stages: known = [] } = header;
   const isLost = stages.some(({ name, state, startTime, soakedUntil }) => {
@@ -136,7 +142,8 @@ function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: Ledg
   return isLost && !header.unproven ? { ...header, unproven: true } : header;
 }
 
-// The ledger does not know the inconclusive stage, so only a retry ends such a stop.
+// Kinds of stops that are restored from status. The ledger does not contain the inconclusive stage, so only a person's retry ends
+// such a stop.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
