@@ -22,14 +22,16 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
     )
     .option('-o, --output <where>', 'Destination: a directory, s3://BUCKET/FOLDER, or - for rows on stdout.');
   for (const { option } of fieldFlags) command.addOption(option);
-  // A manifest sets these itself.
+  // These flags are refused with a manifest, because a manifest sets the same values
+  // itself.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE: which of several.')
     .option('-n, --namespace <namespace>', 'Namespace of manifests without one (default: default).')
     .option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.', volumeFlag)
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
-  // Without a terminal, warnings of the log would repeat the lines of the live view.
+  // On a terminal, the log shows errors only, because its warnings would repeat
+  // lines of the live view.
   addLogOptions(command, context.stderr.isTTY ? 'warn' : 'error')
     .addHelpText(
       'after',
@@ -46,7 +48,10 @@ function addExport(program: Command, context: CommandContext, ends: Ends): void 
     });
 }
 
-/** Refuses flags of the other form, which would otherwise be ignored. */
+/**
+ * Refuses flags that do not fit the given form of the export (manifest or flags).
+ * Such flags would otherwise be ignored.
+ */
 function refuseMixedForms(
   command: Command,
   file: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Builds the manifest for the flags of `logfleet export`. The manifest is text like that of a file, so the same rules check it. Findings
- * name the flag.
+ * Builds the manifest of an export from the flags of `logfleet export`. The manifest is text like that of a file, so
+ * the same rules check it. Findings name the flag instead of the field.
  */
 
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Target of the rows of an export by flags. */
+/** Target of the exported rows if flags define the export. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
@@ -23,17 +23,17 @@ export type ExportSink =
 
 export interface FlagManifest {
   readonly source: SourceFile;
-  /** Volumes that the manifest names. */
+  /** Volumes that the built manifest uses. */
   readonly volumes: Volumes;
 }
 
-/** File name of the manifest in findings. Lines for people show the flag instead. */
+/** File name of the built manifest in findings. Messages to users show the flag instead. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output }: ExportOptions): ExportSink {
-  // Usually the value of an unset variable. As a path, it would mean the current folder.
+  // An empty value usually comes from an unset variable. As a path, it would mean the current folder.
   if (!output) throw new UsageError('the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, or -o -');
   if (output === '-') return { kind: 'stdout' };
   if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
@@ -43,17 +43,20 @@ export function sinkOf({ output }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /** Folder that keeps rows for stdout until they are proven. */
+  /** Folder that keeps the rows for stdout until the export has proven that they are complete. */
   readonly folder: string;
-  /** Current wall time. `now` and times before now are relative to it. */
+  /** Current wall time in ms. Times in flags such as `now` and `-24h` are relative to it. */
   readonly nowMs: number;
-  /** Secret with the credentials of the service. Undefined if environment variables have them. */
+  /** Secret with the credentials of the log service. Undefined if environment variables contain the credentials. */
   readonly secret: GivenSecret | undefined;
 }
 
 export interface GivenSecret {
   readonly name: string;
-  /** Namespace in the manifest of the Secret. Undefined if the manifest names none: the Secret is then in the namespace of the export. */
+  /**
+   * Namespace in the manifest of the Secret. Undefined if that manifest names none: the Secret is then in the namespace
+   * of the export.
+   */
   readonly namespace: string | undefined;
 }
 
@@ -73,7 +76,7 @@ export function flagManifest(options: ExportOptions, sink: ExportSink, surroundi
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
-/** Fields that flags set, as trees like that of the manifest. */
+/** Fields of the manifest that flags set directly, as nested objects. */
 function givenFields(options: ExportOptions, sink: ExportSink): readonly Tree[] {
   const given = fieldFlags.filter(({ path }) => sink.kind === 'store' || !path.startsWith(storePath));
   return given.map(({ path, attribute }) => {
@@ -82,7 +85,10 @@ function givenFields(options: ExportOptions, sink: ExportSink): readonly Tree[] 
   });
 }
 
-/** Fields with values that flags give in another form, or that depend on the sink. */
+/**
+ * Fields of the manifest that need conversion: flags give their values in another form, or they depend on the target of
+ * the rows.
+ */
 function derivedFields(options: ExportOptions, sink: ExportSink, { nowMs, env }: FlagSurroundings): Tree {
   const { from = '', to = '', query = '', region, compression } = options;
   return {
@@ -100,7 +106,7 @@ function derivedFields(options: ExportOptions, sink: ExportSink, { nowMs, env }:
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** Refuses forms that cannot go to stdout. */
+/** Refuses output formats and compressions that cannot be written to stdout. */
 function refuseForStdout({ format, compression }: ExportOptions): void {
   if (format === 'Parquet') {
     const advice = 'write -o DIR, or another --format';
@@ -122,7 +128,10 @@ function merged(tree: Tree, changes: Tree): Tree {
 
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
-/** Time for the spec. Resolves `now`, times before now such as `-24h`, and dates, which mean midnight. Other texts stay. */
+/**
+ * Converts a time of a flag to the form of a manifest. Resolves `now`, times before now such as `-24h`, and dates,
+ * which mean midnight. Returns other texts unchanged.
+ */
 function moment(text: string, nowMs: number): string {
   if (text === 'now') return new Date(nowMs).toISOString();
   if (dateForm.test(text)) return `${text}T00:00:00`;
@@ -130,7 +139,10 @@ function moment(text: string, nowMs: number): string {
   return beforeMs === undefined ? text : new Date(nowMs - beforeMs).toISOString();
 }
 
-/** Flags that repeat this range at another start. Empty if the range is the same at each start anyway. */
+/**
+ * Flags that repeat the time range of this export at a later start of the command. Empty if the given flags mean the
+ * same range at each start anyway.
+ */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
   { spec }: SearchExport,
@@ -139,10 +151,13 @@ export function fixedRangeFlags(
   return isMoving ? `--from ${spec.timeRange.from} --to ${spec.timeRange.to}` : '';
 }
 
-/** Line for one finding. It names the flag, or the place in a file. Undefined for a finding that does not apply to `logfleet export`. */
+/**
+ * Renders one finding about the manifest of an export. It names the flag, or the place in a file. Returns undefined for
+ * a finding that does not apply to `logfleet export`.
+ */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // The process uses the credentials of its user, so a store needs no Secret.
+  // The process uses the object store credentials of its user, so a store needs no Secret.
   if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -151,5 +166,5 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${explanation}`;
 }
 
-/** Forms of a time that a flag takes and a manifest does not. */
+/** Hint about time formats that a flag accepts and a manifest does not. */
 const shortTimes = 'the flag also takes a date, now, or a time before now such as -24h';

@@ -52,10 +52,10 @@ import {
 import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
 
-/** Interval of status updates. Only this process reads the status. */
+/** Interval of status updates in ms. It can be short, because only this process reads the status. */
 const statusIntervalMs = 1_000;
 
-/** Runs the export in the manifest `file`, or the export that the flags define. */
+/** Runs the export in the manifest `file`, or without a file the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -78,7 +78,10 @@ export async function exportCommand(
   return work({ sources: [source], secrets, volumes }, options, context, sink);
 }
 
-/** The only Secret with a `baseURL`. Other Secrets can be for stores. */
+/**
+ * Returns the only Secret with a `baseURL`, which contains the credentials of the log service. Other Secrets can be for
+ * object stores.
+ */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
@@ -113,7 +116,7 @@ async function work(
   const { stdout, stderr, signal } = context;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
-  // A paused export sends no request, so its credentials do not matter.
+  // A paused export sends no requests, so its credentials are not checked.
   const problem = pausedByOf(resource) !== undefined ? undefined : await credentialsProblem(resource, given);
   if (problem) {
     stderr.write(`${keyText(resource.metadata)}: ${problem.reason}: ${problem.message}\n`);
@@ -131,7 +134,7 @@ async function work(
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // No status remains for later, so everything is printed here.
+  // The process keeps no status for later commands, so everything is printed here.
   const text = [
     renderOutcome(ended, stepOptions, undefined),
     ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY),
@@ -144,7 +147,7 @@ async function work(
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
-/** Messages name fields of the manifest, or flags where there is no manifest. */
+/** Words for fields in messages: names of manifest fields, or names of flags if there is no manifest. */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const fieldName = sink === undefined ? resourceWording.fieldName : flagNameOf;
   return { startedAs: 'process', rowsGoTo: sink?.kind === 'stdout' ? 'stdout' : 'files', fieldName };
@@ -156,10 +159,10 @@ function flagNameOf(field: WordedField): string {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/** No other command finds this export. */
+/** Next steps must change the manifest, because no other command can find this export. */
 const stepOptions: StepOptions = { byManifest: true };
 
-/** Resolves when the export has ended or a signal interrupts it. */
+/** Runs the export. Resolves when the export has ended or a signal interrupts it. */
 async function run(
   host: MemoryHost,
   exports: { readonly places: ExportPlaces; readonly wording: ExportWording },
@@ -174,7 +177,7 @@ async function run(
   }
 }
 
-/** The selected export. The files can also contain Secrets and other manifests. */
+/** Returns the export that the command selects. The files can also contain Secrets and other manifests. */
 function theOne(
   found: readonly SearchExport[],
   { name, namespace }: ExportOptions,
@@ -182,7 +185,7 @@ function theOne(
 ): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // With one export, the namespace is only the default for manifests without a namespace.
+  // If there is only one export, the namespace of the flags is only the default for manifests without a namespace.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -195,14 +198,20 @@ function theOne(
   throw new UsageError(`there is no SearchExport ${wanted}in ${files}${where}${rest}`);
 }
 
-/** Refuses a volume whose folder is missing. The folder is not created, since a disk may not be mounted. */
+/**
+ * Refuses a volume whose folder is missing. The command does not create the folder, because a missing folder can mean
+ * that a disk is not mounted.
+ */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
   if (isAbsent(folder))
     throw new UsageError(`--volume ${name}: the folder ${folder} does not exist: create it, or name another one`);
 }
 
-/** True if the folder does not exist. False if this cannot be found out: the export then reports the error when it writes. */
+/**
+ * Returns whether the folder does not exist. False if the check fails: the export then reports the error when it
+ * writes.
+ */
 function isAbsent(folder: string): boolean {
   try {
     return statSync(folder, { throwIfNoEntry: false }) === undefined;
@@ -221,7 +230,10 @@ function makeFolder(directory: string): void {
   }
 }
 
-/** Creates a folder that is removed when the process exits, also after a second signal or when the reader of stdout ends. */
+/**
+ * Creates a temporary folder that is removed when the process exits, also after a second signal or when the reader of
+ * stdout has ended.
+ */
 function temporaryFolder(): string {
   const folder = madeTemporaryFolder();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -238,7 +250,7 @@ function madeTemporaryFolder(): string {
   }
 }
 
-/** Writes all rows to stdout. `location` is the folder of the export. */
+/** Writes all rows of the complete export to stdout. `location` is the folder of the export. */
 async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
   const directory = fileURLToPath(location);
   const destination = await openDestination({ kind: 'volume', directory, root: '' }, { ...ports, environment: env });
@@ -252,7 +264,10 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
   }
 }
 
-/** Problem of the credentials that the export names. Undefined if they can be tried. */
+/**
+ * Returns the problem of the credentials that the export names. Undefined if the credentials are complete enough to try
+ * them.
+ */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
   secrets: SecretReader,
@@ -269,8 +284,10 @@ async function credentialsProblem(
 }
 
 /**
- * Sentence about the Secrets of `--secret` that the export does not use. Undefined if there are none, or if the export finds its own
- * Secret: unused Secrets then do no harm. `byFlags`: the export has no manifest that names a Secret.
+ * Returns a sentence about Secrets of `--secret` that the export does not use. Returns undefined if there are none, or
+ * if the export finds its own Secret, because unused Secrets then do no harm.
+ *
+ * @param byFlags true if flags define the export, so that no manifest names a Secret
  */
 function unusedSecrets(
   { metadata: { namespace }, spec }: SearchExport,

@@ -1,16 +1,16 @@
 /**
- * Fields of an export that flags of `logfleet export` set. One table defines the flags, the manifest that is built from them, and the names
- * in findings and messages about an export without a manifest.
+ * Table of the flags of `logfleet export` that set a field of the export. The table defines the flags, the manifest
+ * that is built from them, and the names of fields in messages about an export without a manifest.
  */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
 import { nameList } from '../flags.ts';
 
 interface FieldFlag {
-  /** Path of the field in a manifest. */
+  /** Path of the manifest field that the flag sets. */
   readonly path: string;
   readonly option: Option;
-  /** Name of the parsed value. */
+  /** Name of the flag's value in the parsed options. */
   readonly attribute: string;
 }
 
@@ -22,7 +22,10 @@ function field(path: string, flags: string, help: string, parse?: (text: string)
   return { path, option, attribute: option.attributeName() };
 }
 
-/** Field with fixed values, in any mix of capitals. The first value is the default of the spec, unless `fallback` names another. */
+/**
+ * Defines a flag for a field with fixed values, whose capitalisation does not matter. The first value is the default of
+ * the spec, unless `fallback` names another.
+ */
 function choice(path: string, flags: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   return field(path, flags, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
     const meant = values.find((value) => value.toLowerCase() === text.toLowerCase());
@@ -89,7 +92,10 @@ export const fieldFlags: readonly FieldFlag[] = [
   ...storeFlags('With -o s3://'),
 ];
 
-/** Flags for an object store, which `logfleet verify` has, too. `when` says when they apply. */
+/**
+ * Flags for an object store, which `logfleet export` and `logfleet verify` share. `when` says in the help text when
+ * they apply.
+ */
 export function storeFlags(when: string): readonly FieldFlag[] {
   return [
     field(`${storePath}endpoint`, '--endpoint <url>', `${when}: address of the store (default: Amazon S3).`),
@@ -107,14 +113,14 @@ export function storeFlags(when: string): readonly FieldFlag[] {
   ];
 }
 
-/** Flag for a field or for anything below it. Undefined if no flag sets the field. */
+/** Returns the flag that sets a field or a part of it. Undefined if no flag sets the field. */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),
   )?.[1];
 }
 
-/** Flags by path. The first path that contains the field decides. */
+/** Flags by the path of their field. If several paths contain a field, the first one is used. */
 const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[] = [
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],

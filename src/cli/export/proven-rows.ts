@@ -1,9 +1,10 @@
 /**
- * Prints the rows of a complete export to stdout, from the oldest to the newest, after its manifest is written: the reader gets all rows or
- * none. The files of an interval start with the newest rows, so they are read from their end. A record of NDJSON is a line. A record of CSV
- * can contain line breaks in quotes (RFC 4180).
+ * Prints the rows of a complete export to stdout, from the oldest to the newest. Printing starts after the manifest of
+ * the export is written, so the reader gets all rows or none. The files of an interval start with the newest rows, so
+ * they are read backwards from their end. A record of NDJSON is a line. A record of CSV can contain line breaks in
+ * quotes (RFC 4180).
  *
- * Invariant: the memory is bounded by one chunk and the longest record, whatever the size of the file.
+ * Invariant: memory use is bounded by one chunk and the longest record, whatever the size of the file.
  */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -16,7 +17,10 @@ const usualPieceBytes = 1024 * 1024;
 const newline = 0x0a;
 const quote = 0x22;
 
-/** Chunks of all rows in order of time, with one header for CSV. `folder` is the folder of the export. Records keep their order. */
+/**
+ * Yields chunks with all rows of the export in order of time, with one header for CSV. `folder` is the folder of the
+ * export. Each record stays whole.
+ */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
   const format: RecordFormat = output.format === 'CSV' ? 'CSV' : 'NDJSON';
@@ -34,7 +38,7 @@ async function* records(file: string, format: RecordFormat): AsyncGenerator<Uint
   yield* createReadStream(file, { start });
 }
 
-/** Chunks of records, the last record first. The header of CSV is left out. */
+/** Yields the records of a file in reverse order, in chunks, without the header of CSV. */
 export async function* reversedRecords(
   file: string,
   format: RecordFormat,
@@ -60,7 +64,7 @@ export async function* reversedRecords(
   }
 }
 
-/** Header of a CSV file, with its line break. */
+/** Returns the header of a CSV file, with its line break. */
 export async function headerOf(file: string): Promise<Uint8Array> {
   const handle = await open(file);
   try {
@@ -98,19 +102,22 @@ async function readFully(
   }
 }
 
-/** Splits the bytes of a file, given from its end, into whole records in reverse order. */
+/** Splits the bytes of a file, read from its end, into whole records in reverse order. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /** True if the byte before the bytes read so far is inside quotes. Quotes come in pairs, also from the end. */
+  /**
+   * True if the position before the bytes read so far is inside quotes. Quotes come in pairs, so this can be counted
+   * from the end too.
+   */
   #isQuoted = false;
-  /** First bytes read so far, up to the end of their record. */
+  /** Incomplete record at the beginning of the bytes read so far. */
   #carry: Uint8Array = new Uint8Array();
 
   constructor(format: RecordFormat) {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Takes the bytes directly before the bytes given so far. Returns the whole records in them. */
+  /** Takes the bytes directly before those that were given so far. Returns the whole records in them. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;
@@ -126,7 +133,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** First record of the file, once all bytes are given. */
+  /** Returns the first record of the file, after all bytes were given. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -4,7 +4,10 @@ import type { GetOptions } from '../options.ts';
 import { kindNamed } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Kinds and name that the arguments select. */
+/**
+ * Resource kinds and the resource name that the arguments of `logfleet get`
+ * select.
+ */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;

@@ -17,19 +17,25 @@ import { printable, renderAge } from '../render/text.ts';
 import type { GetRequest } from './get-request.ts';
 
 interface Presenter {
-  /** Shows all resources as they are now. */
+  /** Shows all selected resources with their current status. */
   show(resources: readonly AnyResource[]): void;
-  /** Reports why changes cannot be followed, so that the shown resources can be old. Undefined when following works again. */
+  /**
+   * Reports why changes of the resources cannot be followed, so that the shown resources may be outdated. Undefined
+   * when changes are received again.
+   */
   trouble(message: string | undefined): void;
-  /** Reports that no process works on the directory, and the command that starts one. Undefined otherwise. */
+  /**
+   * Reports that no operator process works on the directory, and the command that starts one. Undefined if a process
+   * works on it.
+   */
   idle(note: string | undefined): void;
-  /** Restores the terminal. */
+  /** Restores the terminal at the end of the command. */
   end(): void;
 }
 
 type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
 
-/** Notes on stderr, so that stdout stays readable for programs. */
+/** Writes notes to stderr, so that programs can read stdout. */
 class StderrNotes {
   readonly #stderr: Output;
   readonly #lines: TroubleLines;
@@ -90,14 +96,14 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   return `${kinds[kind].shortNames[0]}/${name} does not exist${where}. Waiting for it.`;
 }
 
-/** Interval at which ages are redrawn. */
+/** Interval in ms at which the shown ages are redrawn. */
 const redrawIntervalMs = 1_000;
 
 class ScreenPresenter implements Presenter {
   readonly #screen: Screen;
   readonly #clock: Clock;
   readonly #render: (resources: readonly AnyResource[], nowMs: number) => readonly string[];
-  /** Undefined until the first list. */
+  /** Resources to show; undefined until the first list is read. */
   #resources: readonly AnyResource[] | undefined;
   #trouble: { readonly message: string; readonly sinceMs: number } | undefined;
   #idle: string | undefined;
@@ -144,7 +150,7 @@ class ScreenPresenter implements Presenter {
     this.#screen.draw([...this.#notes(nowMs), ...lines]);
   }
 
-  /** Lines above the resources, since the resources can be old. */
+  /** Warning lines above the resources. They say why the shown resources may be outdated. */
   #notes(nowMs: number): readonly string[] {
     const { message, sinceMs = nowMs } = this.#trouble ?? {};
     const text = `Not up to date for ${renderAge(nowMs - sinceMs)}, trying again: ${message}`;
@@ -153,8 +159,8 @@ class ScreenPresenter implements Presenter {
 }
 
 /**
- * Finds resources that are new, changed or deleted since the last call. `textOf` decides what counts as a change. A resource that was
- * deleted and created again counts as changed.
+ * Finds resources that are new, changed or deleted since the last call. `textOf` returns the text whose difference
+ * counts as a change. A resource that was deleted and created again counts as changed.
  */
 class ChangeFilter {
   #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
@@ -182,7 +188,7 @@ function identify({ kind, metadata }: AnyResource): string {
   return `${kind}/${metadata.namespace}/${metadata.name}`;
 }
 
-/** Prints one line for each new, changed or deleted resource, with headings before the first. */
+/** Prints one line for each new, changed or deleted resource. Column headings precede the first line. */
 class LinePresenter extends StderrNotes implements Presenter {
   readonly #stdout: Output;
   readonly #table: TableColumns;
@@ -195,7 +201,7 @@ class LinePresenter extends StderrNotes implements Presenter {
     this.#stdout = context.stdout;
     this.#table = table;
     this.#clock = clock;
-    // A fixed time, so that a new age alone is no change.
+    // Ages are computed for a fixed time, so that a greater age alone does not count as a change.
     const nowMs = clock.now();
     this.#changes = new ChangeFilter((resource) => cellsOf(resource, { ...table, nowMs }).join('\t'));
   }

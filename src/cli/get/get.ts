@@ -1,6 +1,6 @@
 /**
- * `logfleet get`: shows the status of resources in a cluster or a directory. A kind is shown as the table of `kubectl get`, a named
- * resource with all details.
+ * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name it prints the table of
+ * `kubectl get`, with a name all details of the resource.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
@@ -82,7 +82,10 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   await reportIdle(resources, reader, context);
 }
 
-/** Warns if no process works on the directory. The status of a killed process does not change, and would look current. */
+/**
+ * Warns if no operator process works on the directory. Without the warning, the last status of a killed process would
+ * look current.
+ */
 async function reportIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
   if (resources.every(isComplete)) return;
   const note = await reader.idleNote?.();
@@ -137,11 +140,11 @@ async function follow(
               show();
             },
             signal,
-            // One kind reports trouble for all kinds.
+            // A failure to read one kind is reported for all kinds.
             kind === request.kinds[0] ? (message) => presenter.trouble(message) : undefined,
           );
         } finally {
-          // When one kind ends, by the signal or by an error, the others end too.
+          // When following one kind ends, by the signal or by an error, following the other kinds ends too.
           failed.abort();
         }
       }),
@@ -151,7 +154,7 @@ async function follow(
   }
 }
 
-/** Interval of the checks whether a process works on the directory. */
+/** Interval in ms of the checks whether an operator process works on the directory. */
 const idleCheckMs = 5_000;
 
 async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,6 @@
-/** An operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. */
+/**
+ * Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`.
+ */
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -18,7 +20,7 @@ export class LiveOperator {
   readonly random = systemRandom;
   /** Log whose lines appear above the live view. */
   readonly log: Logger;
-  /** The given metrics, which also count requests for the view. */
+  /** Metrics for the operator. They also count the requests that the live view shows. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -36,7 +38,10 @@ export class LiveOperator {
     this.metrics = countingRequests(metrics, () => this.#view.request());
   }
 
-  /** Runs until every resource is settled, or with `isEndless` until a signal. Then it stops, and requests in flight have ended. */
+  /**
+   * Runs the operator until every resource is settled, or with `isEndless` until a signal. Then stops it. When the
+   * promise resolves, no request is in flight.
+   */
   async run(host: Host, options: Pick<OperatorOptions, 'settings' | 'exports'>, isEndless = false): Promise<void> {
     const { env, signal } = this.#context;
     const { clock, random, log, metrics } = this;
@@ -49,7 +54,7 @@ export class LiveOperator {
     await operator.stop();
   }
 
-  /** Leaves the last drawing, and restores the terminal. */
+  /** Ends the live view: keeps its last drawing and restores the terminal. */
   close(): void {
     this.#view.end();
   }

@@ -17,17 +17,20 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Flags with which another command finds a resource. */
+  /** Returns the flags that another logfleet command needs to find this resource. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
-  /** Clause that resumes everything. Undefined unless everything is paused. */
+  /** Returns the instruction that resumes everything. Undefined unless everything is paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
 const shortestRedrawMs = 250;
-/** Interval of redraws without changes, for ages and rates. */
+/** Interval in ms of redraws without changes, which update ages and rates. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
-/** Without a terminal: time after which a resource that stands still reports its reason. The time doubles with each report. */
+/**
+ * Time in ms without a line after which the view reports why a resource makes no progress. Used without a terminal. The
+ * time doubles with each report.
+ */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
 
@@ -35,14 +38,14 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** Key of the last line: a line with the same key is not repeated. */
+  /** Key of the last printed line of a resource. A line with the same key is not printed again. */
   lineKey: string | undefined;
-  /** Message of `Ready` that the last line contained. */
+  /** Message of the `Ready` condition that the last printed line contained. */
   message: string | undefined;
   quiet: Timer | undefined;
 }
 
-/** Identity of a shown resource. */
+/** Name, namespace and kind that identify a resource in the live view. */
 type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
 
 export class LiveView {
@@ -67,7 +70,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a new or changed resource. A resource without status gets no line. */
+  /** Shows a new or changed resource. A resource without status is not shown yet. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {
@@ -85,7 +88,7 @@ export class LiveView {
     else this.#printLine(shown);
   }
 
-  /** Removes a deleted resource. */
+  /** Removes a deleted resource from the view. */
   gone(key: KeyOfShown): void {
     this.#shown.get(keyOf(key))?.quiet?.cancel();
     if (!this.#shown.delete(keyOf(key))) return;
@@ -93,7 +96,7 @@ export class LiveView {
     else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
   }
 
-  /** Shows an Event of a resource. */
+  /** Shows an Event of a resource in the view. */
   event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
     const shown = this.#shown.get(keyOf(key));
     if (!shown) return;
@@ -102,12 +105,12 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Counts a request to the service at its start. */
+  /** Counts a request to the log service when it starts. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
 
-  /** Prints a line, such as a line of the log. On a terminal, the line appears above the block. */
+  /** Prints a line, for example of the log. On a terminal, it appears above the redrawn block. */
   print(line: string): void {
     if (!this.#screen) {
       this.#output.write(`${line}\n`);
@@ -117,7 +120,7 @@ export class LiveView {
     this.#draw();
   }
 
-  /** Draws the last state and restores the terminal. */
+  /** Draws the last state of all resources and restores the terminal. */
   end(): void {
     if (this.#ended) return;
     this.#draw();
@@ -147,7 +150,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const count = this.#shown.size;
-    // Blocks are separated by an empty line, and the cursor takes the last line.
+    // The blocks of several resources are separated by an empty line, and the cursor needs the last line of the window.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
@@ -169,7 +172,8 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // A resource that was at work at its last line can be waiting now, with the same key.
+      // A resource that was working when its last line was printed can be waiting now, although the key of its line is
+      // unchanged.
       if (shown.quiet === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
@@ -179,7 +183,7 @@ export class LiveView {
     this.#scheduleReason(shown, firstQuietMs);
   }
 
-  /** Schedules a report of the reason after this time without a line. */
+  /** Schedules a report why the resource makes no progress, after this time without a printed line. */
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
     shown.quiet = undefined;

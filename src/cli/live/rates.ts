@@ -5,8 +5,8 @@ import type { Metrics } from '../../base/metrics.ts';
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
 /**
- * Returns the same metrics. They call `onStart` directly before each request to the service. A request counts at its start, as in the
- * request budget (B1), whose metric has one observation for each start.
+ * Returns the given metrics with one addition: `onStart` is called directly before each request to the log service. A
+ * request counts when it starts, as in the request budget (B1), whose metric has one observation for each start.
  */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
@@ -28,12 +28,12 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 const longestSeconds = 5;
 
 /**
- * Requests per second over the last whole seconds. The limit of the service holds for each whole second, so a burst in a shorter time would
- * look like a violation.
+ * Measures requests per second to the log service over the last whole seconds. The limit of the service holds for each
+ * whole second, so a burst in a shorter time would look like a violation.
  */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Times of the requests in the last `longestSeconds`. */
+  /** Start times of the requests in the last `longestSeconds`, in ms. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -41,7 +41,7 @@ export class RequestPace {
     this.#startsMs = [...this.#startsMs, nowMs].filter((startMs) => startMs > nowMs - longestSeconds * 1_000);
   }
 
-  /** Undefined until the first request. */
+  /** Requests per second. Undefined until the first request. */
   perSecond(nowMs: number): number | undefined {
     if (this.#firstMs === undefined) return undefined;
     const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil((nowMs - this.#firstMs) / 1_000)));
@@ -53,16 +53,22 @@ const periodMs = 60_000;
 
 /** Collectors of a policy that reach their target per minute, over the last minute. */
 export class UpdatePace {
-  /** Oldest sample first. The first sample is the last one before the period, if there is one. */
+  /**
+   * Samples of the number of updated collectors, oldest first. The first sample is the last one before the measured
+   * minute, if there is one.
+   */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Takes the number of collectors at the target. Does nothing for a resource without such a number. */
+  /**
+   * Adds a sample: the number of collectors at the target of this policy. Does nothing for a resource without such a
+   * number.
+   */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
-  /** Collectors per minute, at least 0. Undefined until one second of samples is known. */
+  /** Updated collectors per minute, at least 0. Undefined until the samples cover one second. */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;

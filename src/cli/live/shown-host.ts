@@ -1,8 +1,8 @@
 /**
- * Host that shows its resources and events in a live view.
+ * Passes resources and Events of a host to a live view.
  *
- * Invariant: the status of a former run is never shown as news. A resource is shown without status until this run has written or confirmed
- * its status.
+ * Invariant: the stored status of an earlier run is never shown as current. A resource is shown without status until
+ * this run has written or confirmed its status.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
@@ -12,11 +12,11 @@ import type { LiveView } from './live-view.ts';
 const kindNames = Object.keys(kinds) as KindName[];
 
 export class ShownHost {
-  /** Host for the operator. */
+  /** Host that the operator uses, with the live view attached. */
   readonly host: Host;
   readonly #view: LiveView;
   readonly #below: Host;
-  /** UIDs of resources whose status is from this run. */
+  /** UIDs of resources whose status this run has written or confirmed. */
   readonly #known = new Set<string>();
 
   constructor(view: LiveView, host: Host) {
@@ -48,7 +48,7 @@ export class ShownHost {
     };
   }
 
-  /** Shows every status, since all resources are settled and each status is now true. */
+  /** Shows the status of every resource. All resources are settled, so each stored status is current. */
   settled(): void {
     for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
       this.#known.add(resource.metadata.uid);

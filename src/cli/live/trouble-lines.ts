@@ -1,6 +1,6 @@
 /**
- * Lines about failures that are retried. The first failure is reported immediately. A lasting failure is repeated with its duration, at
- * growing intervals. The end of the failure is reported once.
+ * Prints lines about failures that are retried. The first failure is reported immediately. A lasting failure is
+ * repeated with its duration, at growing intervals. The end of the failure is reported once.
  */
 import type { Clock } from '../../base/clock.ts';
 import { printable, renderAge } from '../render/text.ts';

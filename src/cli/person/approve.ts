@@ -1,6 +1,6 @@
 /**
- * `logfleet approve`: approves a stage that waits for a person. The approval names the rollout and the stage, so it cannot approve a later
- * one.
+ * `logfleet approve`: approves a stage of a rollout that waits for a person. The approval names the rollout and the
+ * stage, so it cannot approve a later stage or rollout by mistake.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -39,7 +39,7 @@ export function approveCommand(
   });
 }
 
-/** The stage that waits for an approval now, or that can only end by one. */
+/** Returns the stage that waits for an approval now, or that can only end by an approval. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -53,7 +53,10 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
 }
 
-/** Stage whose approval the operator has not read yet. The annotation holds one approval, so another one would replace it. */
+/**
+ * Returns the stage of an earlier approval that the operator has not read yet. The annotation holds only one approval,
+ * so a new approval would replace the unread one.
+ */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
   { id, actions = [] }: Rollout,
@@ -69,12 +72,15 @@ function unreadApprovalBefore(
 
 const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
 
-/** True if the rollout stopped because no member of this stage reached the target. */
+/** True if the rollout stopped because no collector of this stage reached the target version. */
 function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
-/** Suffix that makes the approval a new value after a retry or an inconclusive end, since both cancel former approvals. */
+/**
+ * Returns a suffix that distinguishes this approval from former ones. It is needed after a retry, or after a stage that
+ * ended without a result, since both cancel former approvals.
+ */
 function markOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
   if (stopped && isInconclusive(rollout, name)) return `/${stopped.time}`;
@@ -137,7 +143,10 @@ function approve(
   }
 }
 
-/** Collectors of the stage that are upgraded after the approval. Some can be at the target already. */
+/**
+ * Number of collectors of the stage that are upgraded after the approval. Collectors that have the target version
+ * already are not counted.
+ */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';
@@ -146,7 +155,7 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Clause about offline collectors. Status has their number for the whole policy only. */
+/** Clause about offline collectors. The status contains their number only for the whole policy, not for the stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0 ? '' : `, offline collectors when they are back (${offline} in the whole policy)`;

@@ -1,8 +1,9 @@
 /**
- * `OperatorSwitch` in a cluster: the ConfigMap `logfleet-settings` in the namespace of the operator, written with the rights of the user.
+ * Pauses and resumes the whole operator in a cluster. The switch is the ConfigMap `logfleet-settings` in the namespace
+ * of the operator, written with the rights of the user.
  *
- * Invariant: the command never pauses a namespace without an operator silently. Without `--operator-namespace`, it uses the namespace with
- * the lease of an operator. With the flag, it warns if that namespace has no lease.
+ * Invariant: the command never silently pauses a namespace without an operator. Without `--operator-namespace`, it uses
+ * the namespace that contains the Lease of an operator. With the flag, it warns if that namespace has no such Lease.
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
@@ -33,7 +34,10 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
   }
 }
 
-/** Finds the operator. Throws a `UsageError` if it is not clear which operator is meant. */
+/**
+ * Finds the namespace of the operator to pause or resume. Throws a `UsageError` if it is not clear which operator the
+ * user means.
+ */
 export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
@@ -82,7 +86,7 @@ async function listLeases(client: ApiClient, instead: string): Promise<readonly 
   }
 }
 
-/** True if the namespace has a lease of an operator, or if the user may not read leases. */
+/** Returns whether the namespace has the Lease of an operator. True also if the user may not read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
     return (await client.find(leasePath(namespace, operatorLeaseName))) !== undefined;
@@ -98,7 +102,10 @@ async function pausedBy(client: ApiClient, namespace: string): Promise<string | 
   return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
 }
 
-/** Sets `paused` in the ConfigMap, and keeps its other keys. Creates the ConfigMap if it is missing. */
+/**
+ * Sets `paused` in the ConfigMap of the operator settings, and keeps its other keys. Creates the ConfigMap if it is
+ * missing.
+ */
 async function write(client: ApiClient, namespace: string, paused: boolean): Promise<void> {
   const data = { [pausedMember]: String(paused) };
   const change = () =>
@@ -115,7 +122,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
     if (!hasCode(error, 'host.gone')) throw error;
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: settingsName, namespace }, data };
     await client.call({ method: 'POST', path: configMapPath(namespace), query, body }).catch((failure: unknown) => {
-      // Another client has created the ConfigMap meanwhile.
+      // Another client has created the ConfigMap in the meantime. The next attempt changes it instead.
       if (!hasCode(failure, 'host.conflict')) throw failure;
       return change();
     });
@@ -123,18 +130,22 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 }
 
 /**
- * Switch that pauses the whole operator, for `pause --all` and `resume --all`. It is a ConfigMap in a cluster (`cluster-switch.ts`), or a
- * request in a directory of manifests, beside which the manifests can pause, too.
+ * Switch that pauses the whole operator, for `pause --all` and `resume --all`. In a cluster the switch is a ConfigMap
+ * (`cluster-switch.ts`). In a directory of manifests it is a request file, and manifests can pause the operator as
+ * well.
  */
 export interface OperatorSwitch {
-  /** The paused resources, as a clause after "everything": `in ./policies`. */
+  /** Resources that the switch pauses, as a clause after "everything": `in ./policies`. */
   readonly scope: string;
-  /** Flags with which another command finds the same switch, each after a blank. */
+  /** Flags with which another command finds the same operator, each after a blank. */
   readonly flags: string;
-  /** Cause of the pause, as a clause after "paused by". Undefined if nothing pauses. */
+  /** Cause of the operator's pause, as a clause after "paused by". Undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
-  /** Sentence that no process works on the directory, with the command that starts one. Undefined otherwise. Absent for a cluster. */
+  /**
+   * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process
+   * works on it. Absent for a cluster.
+   */
   idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;
 }

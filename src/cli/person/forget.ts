@@ -1,6 +1,6 @@
 /**
- * `logfleet forget`: discards the state of a resource scope manifest was deleted from a directory (D4). The command writes a request. The
- * process that works on the directory, or the next one, carries it out.
+ * `logfleet forget`: discards the stored state of a resource whose manifest was deleted from a directory (D4). The
+ * command writes a request. The operator process that works on the directory now, or the next one, carries it out.
  */
 import { kinds } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * `logfleet pause --all` and `logfleet resume --all`: set the switch of the whole operator. Upgrades in flight end by themselves, since the
- * service cannot cancel them.
+ * `logfleet pause --all` and `logfleet resume --all`: pause and resume the whole operator. A pause does not stop
+ * upgrades in flight, because the log service cannot cancel them.
  */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -32,7 +32,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Clause after "everything of …: ". */
+  /** Result of the command, as a clause after "everything of …: ". */
   readonly report: string;
   readonly status: number;
 }
@@ -45,7 +45,10 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   return { report, status: exitStatus.ok };
 }
 
-/** Resumes everything. A pause in a manifest stays, since Git owns the manifest; the command then fails. */
+/**
+ * Resumes the whole operator. If a manifest pauses it, the pause stays, because Git owns the manifest, and the command
+ * fails.
+ */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);

@@ -1,6 +1,6 @@
 /**
- * `logfleet pause` and `logfleet resume` for one resource: set and remove an annotation. Upgrades in flight end by themselves, since the
- * service cannot cancel them. `pause-all.ts` pauses all resources.
+ * `logfleet pause` and `logfleet resume` for one resource: set and remove an annotation. A pause does not stop upgrades
+ * in flight, because the log service cannot cancel them. `pause-all.ts` pauses all resources.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -66,8 +66,8 @@ function renderResumption(
 }
 
 /**
- * Sentence with the cause of the pause of everything. Undefined if only the resource can be paused. In a cluster the status has the cause,
- * unless the resource is paused itself.
+ * Sentence with the cause of a pause of the whole operator. Undefined if only this resource can be paused. In a cluster
+ * the cause is read from the status, unless the resource itself is paused.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {

@@ -1,6 +1,7 @@
 /**
- * Shared code of `pause`, `resume`, `approve`, `retry` and `abort`. Each writes one annotation of one resource, so that a GitOps tool that
- * owns the spec does not undo the action, and reports the result on stdout.
+ * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of
+ * one resource and reports the result on stdout. An annotation is used because a GitOps tool that owns the spec does
+ * not undo it.
  */
 
 import type { AnyResource, CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
@@ -14,15 +15,15 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Undefined if the resource has the annotation already. */
+  /** Annotation to write. Undefined if the resource has the annotation already. */
   readonly annotation: Annotation | undefined;
-  /** Result, as a clause after "cvp/production in namespace logging: ". */
+  /** Result of the command, as a clause after "cvp/production in namespace logging: ". */
   readonly report: string;
-  /** True if the action has not the wanted effect, so that the command ends with 1. */
+  /** True if the command does not have the wanted effect, so that it ends with exit status 1. */
   readonly isIneffective?: boolean;
 }
 
-/** Applies `decide` to the resource that `target` names. If `decide` throws, nothing changes. */
+/** Writes the annotation that `decide` returns for the resource `target`. If `decide` throws, nothing changes. */
 export async function act(
   target: string,
   options: TargetOptions,
@@ -62,12 +63,15 @@ export function actOnPolicy(
   });
 }
 
-/** Error of a command that has nothing to do. `message` says why, and what to do instead. */
+/** Returns the error of a command that has nothing to do. `message` says why, and what to do instead. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
-/** Clause about upgrades and searches in flight, which end by themselves: `; 6 in progress end by themselves`. Empty if there are none. */
+/**
+ * Clause about upgrades and searches in flight, which a pause does not stop: `; 6 in progress end by themselves`. Empty
+ * if nothing is in flight.
+ */
 export function renderInProgress(resource: AnyResource): string {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

@@ -43,7 +43,7 @@ function addForget(program: Command, context: CommandContext, ends: Ends): void 
     );
 }
 
-/** Adds `pause` or `resume`, for one resource or for the whole operator. */
+/** Adds the command `pause` or `resume`, for one resource or for the whole operator. */
 function addSwitch(
   program: Command,
   name: 'pause' | 'resume',
@@ -71,7 +71,7 @@ function addSwitch(
   });
 }
 
-/** Refuses a target together with `--all`, and flags that would otherwise be ignored. */
+/** Refuses a resource name together with `--all`, and flags that would otherwise be ignored. */
 function refuseMixedTargets(command: Command, target: string | undefined, { all, dir }: PauseOptions): void {
   const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
   const name = command.name();

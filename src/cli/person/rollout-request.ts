@@ -1,6 +1,6 @@
 /**
- * `logfleet retry` and `logfleet abort`: requests about the current rollout. Each request contains its time, so that a second request
- * differs from the first.
+ * `logfleet retry` and `logfleet abort`: requests of a user about the current rollout. Each request contains its time,
+ * so that a repeated request differs from the first.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -61,12 +61,14 @@ export function abortCommand(
   );
 }
 
-/** Clause that refuses to abort an export. Its committed intervals stay anyway. */
+/** Clause that says why an export cannot be aborted, and what to do instead. */
 function whyNoAbort(resource: SearchExport, options: TargetOptions): string {
   return `: delete its manifest to end it, or pause it with: ${commandLine('pause', resource, options)}`;
 }
 
-/** The rollout in status. Throws `cli.nothingToDo` if there is none; `command` is for the message. */
+/**
+ * Returns the current rollout from the status. Throws `cli.nothingToDo` if there is none; the message names `command`.
+ */
 export function rolloutOf(resource: CollectorVersionPolicy, command: 'approve' | 'retry' | 'abort'): Rollout {
   const { status } = resource;
   if (!status) throw nothingToDo(resource, 'no operator has looked at it yet. Check that an operator is running');
@@ -96,7 +98,10 @@ const stopReasons: readonly (string | undefined)[] = [
   reasons.aborted,
 ];
 
-/** True if the failure policy or a person has stopped the rollout. `Ready` can show another state first, such as a pause. */
+/**
+ * Returns whether the failure policy or a person has stopped the rollout. The `Ready` condition can hide this, because
+ * it may show another state first, such as a pause.
+ */
 function isStopped(resource: CollectorVersionPolicy): boolean {
   const { rollout, stages = [] } = resource.status ?? {};
   if (rollout?.stopped !== undefined || stopReasons.includes(conditionOf(resource.status, 'Ready')?.reason))
@@ -104,7 +109,10 @@ function isStopped(resource: CollectorVersionPolicy): boolean {
   return stages.some(({ state }) => state === 'Stopped');
 }
 
-/** True if a retry has an effect. Failed collectors can be missing from all lists of the status, and refused collectors count too. */
+/**
+ * Returns whether a retry has an effect on any collector. Collectors that the service refused count too. Failed
+ * collectors can be missing from all lists of the status.
+ */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
   const reason = conditionOf(resource.status, 'Ready')?.reason;
@@ -113,10 +121,10 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons of skipped collectors that a retry includes. The text of the service can follow the reason. */
+/** Reasons for skipping a collector that a retry ignores. In status, a text of the service can follow the reason. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
-/** Clause about the end of a rollout that cannot be aborted any more. Undefined if it can be aborted. */
+/** Clause that says how a rollout has ended, so that it cannot be aborted any more. Undefined if it can be aborted. */
 function overBy(resource: CollectorVersionPolicy): string | undefined {
   if (resource.status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
   switch (conditionOf(resource.status, 'Ready')?.reason) {

@@ -1,4 +1,4 @@
-/** Plans of exports as text: rows by time, searches, duration, and obstacles. */
+/** Renders plans of exports as text: rows by time, searches, duration, and obstacles. */
 
 import type { SearchExportSpec } from '../../api/generated/search-export.ts';
 import { groupedText } from '../../base/number-text.ts';
@@ -10,10 +10,13 @@ import type { PlanViewOptions } from './plan-view.ts';
 
 const factsLayout = { margin: 2, nameWidth: 11 };
 const widestHistogram = 60;
-/** Number of intervals in the table, unless `-o wide`. */
+/** Number of intervals that the table lists without `-o wide`. */
 const listedIntervals = 5;
 
-/** Lines of the view, with an empty line between exports. Problems are reported by the command. */
+/**
+ * Lines of the plans of all exports, with an empty line between exports. Problems are reported by
+ * the command.
+ */
 export function renderExportPlans(outlooks: readonly ExportOutlook[], options: PlanViewOptions): readonly string[] {
   const known = outlooks.filter(({ kind }) => kind !== 'problem');
   return known.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);

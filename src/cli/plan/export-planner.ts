@@ -1,6 +1,6 @@
 /**
- * Plans exports with the planning code of the operator (`export-planning.ts`). The service counts rows with a few requests. Nothing else is
- * searched, and nothing is written.
+ * Plans exports with the planning code of the operator (`export-planning.ts`). The log service counts the matching rows
+ * with a few requests. No other search is started, and nothing is written.
  *
  * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
  */
@@ -25,22 +25,24 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the pause of everything, as a clause after "paused by". Undefined if nothing pauses. */
+  /**
+   * Cause of the pause of the whole operator, as a clause after "paused by". Undefined if the operator is not paused.
+   */
   readonly pausedBy: string | undefined;
-  /** Maximum wait for the service after `startedMs`, in ms of the monotonic clock. */
+  /** Maximum wait for the log service after `startedMs`, in ms of the monotonic clock. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure that is retried. */
+  /** Called with each failure of an export's planning that is retried. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
-/** Result for one export. */
+/** Result of planning one export. */
 export type ExportOutlook =
   | { readonly kind: 'plan'; readonly resource: SearchExport; readonly plan: PlannedSearches }
-  /** The status says that the export is complete. */
+  /** The status of the export says that it is complete, so there is nothing to plan. */
   | { readonly kind: 'complete'; readonly resource: SearchExport }
-  /** No part of the range can be searched before `untilMs` (E11). */
+  /** No part of the export's range can be searched before `untilMs`, because its data is too new (E11). */
   | { readonly kind: 'waiting'; readonly resource: SearchExport; readonly untilMs: number }
   | {
       readonly kind: 'problem';
@@ -49,42 +51,48 @@ export type ExportOutlook =
       readonly message: string;
     };
 
-/** Figures of the whole export, as if no part of it were done. */
+/** Planned figures of the whole export, as if no part of it were done. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** End of the part that can be searched now. The rest is searched later. */
+  /** End of the part of the range that can be searched now. The rest is too new and is searched later. */
   readonly settledMs: number;
   readonly toMs: number;
-  /** Number of search jobs, including those that count. */
+  /** Planned number of search jobs, including jobs that only count rows. */
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
-  /** Undefined if the service does not report it. */
+  /** Number of bytes that the planned searches scan. Undefined if the service does not report it. */
   readonly bytesToScan: number | undefined;
-  /** Share of the digest in jobs, requests and bytes (E6). Undefined if no digest is made. */
+  /**
+   * Part of the planned jobs, requests and bytes that computes the digest, a checksum over the rows (E6). Undefined if
+   * no digest is computed.
+   */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
-  /** Sentences about what prevents the start or the completion. */
+  /** Sentences about obstacles that prevent the start or the completion of the export. */
   readonly hindrances: readonly string[];
 }
 
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Undefined if the service does not report it. */
+  /** Bytes that computing the digest scans. Undefined if the service does not report it. */
   readonly bytes: number | undefined;
 }
 
-/** Maximum time to retry a failing service, which may be starting. */
+/** Maximum time in ms to retry a failing service, which may be starting. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Rounding of the clock of the service, which has whole seconds (E11). */
+/** Rounding error in ms of the service's clock, which has whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/** Approximate number of requests that the planning has already sent. */
+/** Approximate number of requests that the planning of an export has already sent. */
 const requestsOfPlanning = 6;
 
-/** Results in the order of the exports. Rejects with the signal's reason if the signal is aborted, and with bugs. */
+/**
+ * Plans the exports, and resolves to the results in the same order. Rejects with the signal's reason if the signal is
+ * aborted. Rejects on unexpected errors.
+ */
 export function planExports(options: ExportPlanningOptions): Promise<readonly ExportOutlook[]> {
   return Promise.all(options.exports.map((resource) => planInTime(resource, options)));
 }
@@ -157,7 +165,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Search task of an export. The host of the service does not matter for the searches. */
+/** Returns the search task of an export. The host of the service does not influence the planned searches. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -165,12 +173,12 @@ function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   throw failure('stall', 'cli.range', message, { reason: reasons.invalidSpec });
 }
 
-/** The export with a range that ends at `toMs`. */
+/** Returns the export with a time range that ends at `toMs`. */
 function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
 }
 
-/** Cost of the digest: one aggregation of the whole range, or one of each interval. */
+/** Cost of computing the digest: one aggregation over the whole range, or one for each interval. */
 function digestOf(
   { identity, isSplittable }: ExportTask,
   { segments }: ExportForecast,
@@ -182,7 +190,7 @@ function digestOf(
 }
 
 interface KnownBeforehand {
-  /** Duration of the planning, which the export repeats: its first search and a count. */
+  /** Duration of the planning in ms. The export repeats this work: its first search and a count. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -208,8 +216,8 @@ function figuresOf(
 }
 
 /**
- * Bytes that the service charges: for the first search, for counts (`ofCounts`), and for the other searches. Undefined if the service
- * reports no bytes, or if the rest is unknown.
+ * Bytes that the service charges for the first search, for counts (`ofCounts`), and for the other searches. Undefined
+ * if the service reports no bytes, or if the remaining searches are unknown.
  */
 function bytesOf(
   { segments, areKnown }: ExportForecast,
@@ -219,7 +227,7 @@ function bytesOf(
   const newest = segments.at(-1);
   if (!areKnown || ofFirst === undefined || !newest) return undefined;
   const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-  // A count reads the whole range. Without a count, the first search has found everything.
+  // A count reads the whole range. If no count was needed, the first search has found all rows.
   return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
 }
 
@@ -242,7 +250,7 @@ function hindrancesOf(
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // A running search is read to its end, so the last search can go beyond the limit.
+    // A running search is read to its end, so the last search can exceed the limit for rows.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} ${stops} the export before its end.`);
   }
@@ -255,7 +263,7 @@ function hindrancesOf(
   return sentences;
 }
 
-/** True if there is something to search, now or later. */
+/** Returns whether the export has anything left to search, now or later. */
 export function hasSearches(outlook: ExportOutlook): boolean {
   return outlook.kind === 'plan' || outlook.kind === 'waiting';
 }

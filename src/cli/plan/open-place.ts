@@ -1,4 +1,7 @@
-/** Opens the place of the resources that exist already: a directory, a cluster (`plan-cluster.ts`), or nowhere. */
+/**
+ * Opens the place that stores existing resources for `logfleet plan`: a directory, a cluster (`plan-cluster.ts`),
+ * or nowhere.
+ */
 import { renderFinding } from '../../api/finding.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';

@@ -1,6 +1,7 @@
 /**
- * `PlanPlace` on an API server, with the rights of the user. It warns about everything that these rights leave out. A pause of the whole
- * operator is left out, since no flag names the operator.
+ * Reads the existing resources for `logfleet plan` from an API server, with the rights of the user. It warns about
+ * everything that the user may not read. A pause of the whole operator is not considered, because no flag names the
+ * operator.
  */
 import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -17,17 +18,17 @@ import type { PlanOptions, TargetOptions } from '../options.ts';
 import { ClusterReader } from '../resources/cluster-access.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 
-/** Place of the resources that exist already. Every place only reads. */
+/** Read-only access to the place that stores existing resources. */
 export interface PlanPlace {
-  /** Namespace of manifests that name none. */
+  /** Namespace of manifests without a namespace. */
   readonly namespace: string;
-  /** Current policies, with their status. */
+  /** Returns the existing policies, with their status. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
-  /** Current export with its status. Undefined if there is none. */
+  /** Returns the existing export with its status, or undefined if it does not exist. */
   findExport(key: ResourceKey): Promise<SearchExport | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace Secrets that are missing. */
+  /** True if environment variables replace missing Secrets. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;
@@ -85,8 +86,10 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
 }
 
 /**
- * Lists the policies of all namespaces, which count for overlap.
- * @param namespace fallback if the user may not list all namespaces; undefined without fallback
+ * Lists the policies of all namespaces. The plan needs them all, because policies of other namespaces can select the
+ * same collectors.
+ *
+ * @param namespace namespace to list if the user may not list all namespaces; undefined for no fallback
  */
 async function listPolicies(
   reader: ClusterReader,

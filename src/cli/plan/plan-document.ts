@@ -1,4 +1,7 @@
-/** Plans as documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
+/**
+ * Converts plans to documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the
+ * format of Kubernetes.
+ */
 import { renderDuration } from '../../base/duration.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
@@ -7,7 +10,9 @@ import { renderMoment } from '../render/text.ts';
 import { type ExportOutlook, hasSearches, type PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-/** Plain data, in a readable order. Members without a value are undefined, and are left out of JSON and YAML. */
+/**
+ * Returns the plans as plain data, with members in a readable order. Undefined members are left out of JSON and YAML.
+ */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   const changes = hasUpgrades || exports.some(hasSearches);

@@ -1,4 +1,7 @@
-/** Plans of policies as text: figures, stages with their members, and collectors that are left out, with the reason. */
+/**
+ * Renders plans of policies as text: figures, stages with their collectors, and collectors that are left out, with the
+ * reason.
+ */
 
 import { renderDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
@@ -19,10 +22,10 @@ const namedCollectors = 5;
 const namedWindows = 3;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** Plan of a policy, or the reason to wait. */
+/** Plan of a policy, or the reason why the policy has to wait. */
 export type KnownOutlook = Exclude<Outlook, { kind: 'problem' }>;
 
-/** Lines of the view. */
+/** Lines of the plans of all policies. */
 export function renderPlans(outlooks: readonly KnownOutlook[], options: PlanViewOptions): readonly string[] {
   return outlooks.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);
 }
@@ -179,7 +182,7 @@ function someOf(collectors: readonly PlannedCollector[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-/** Text for one collector, and for several. */
+/** Reasons why collectors are left out of a plan: the text for one collector, and for several. */
 const reasonTexts: { readonly [R in LeftOutReason]: readonly [one: string, several: string] } = {
   Offline: ['is offline', 'are offline'],
   Newer: ['runs a newer version, and allowDowngrade is not set', 'run a newer version, and allowDowngrade is not set'],

@@ -41,7 +41,7 @@ interface PlanDependencies {
   readonly random: Random;
 }
 
-/** Results for all policies and exports. */
+/** Plans of all policies and exports. */
 interface Plans extends Planned {
   readonly exports: readonly ExportOutlook[];
 }
@@ -49,8 +49,8 @@ interface Plans extends Planned {
 const defaultTimeoutMs = 10 * 60_000;
 
 /**
- * Resolves to 2 if a manifest is invalid, and to 1 if the plan of a resource fails. With `--exit-code`, 1 means that there is something to
- * do, and a failed plan resolves to 2.
+ * Runs `logfleet plan`. Resolves to exit status 2 if a manifest is invalid, and to 1 if the plan of a resource fails.
+ * With `--exit-code`, 1 means that there is something to do, and a failed plan resolves to 2.
  */
 export async function planCommand(
   files: readonly string[],
@@ -94,7 +94,7 @@ async function plan(
   const secrets = await secretsOf(decoded, place, context);
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
-  // One request budget for the whole plan (B1).
+  // All planned resources share one request budget, so that the plan respects the limits of the service (B1).
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect: withoutTasks(connect) });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
@@ -105,7 +105,8 @@ async function plan(
     const exports = await exportsAmong(decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies first, then exports, so that neither measures the load of the other. Both share the timeout.
+    // Policies are planned first and exports afterwards, so that neither measures the load of the other. Both share the
+    // timeout.
     const pausedBy = pausedForAll(host);
     return { ...policies, exports: await planExports({ ...asked, exports, startedMs, pausedBy }) };
   } finally {
@@ -118,7 +119,7 @@ interface Ports {
   readonly random: Random;
 }
 
-/** Policies of the manifests, and the existing ones, which count for overlap. */
+/** Returns the policies of the manifests, and the existing policies, which can select the same collectors. */
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
@@ -172,7 +173,7 @@ function renderProblem(
   return `${keyText(metadata)}: ${reason}: ${message}\n`;
 }
 
-/** True if collectors will be upgraded, now or later. */
+/** Returns whether the policy will upgrade collectors, now or later. */
 function hasUpgrades(outlook: Outlook): boolean {
   return outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0;
 }

@@ -1,8 +1,9 @@
 /**
- * Runs the reconciler of the operator on a host that only reads, until the plan of every policy is known. Listing, ownership and ledgers
- * are the same as in the operator. The reconciler decides nothing, and its service creates no tasks.
+ * Plans policies: runs the reconciler of the operator without write access until the plan of every policy is known.
+ * Listing collectors, ownership and ledgers work as in the operator. The reconciler starts no upgrades, because its
+ * connection cannot create tasks.
  *
- * Invariant: planning ends at the latest after its timeout, and every wanted policy then has a result.
+ * Invariant: planning ends at the latest after its timeout, and every policy in `wanted` then has a result.
  */
 
 import type { Accounts } from '../../account/accounts.ts';
@@ -26,25 +27,25 @@ import type { Connect } from '../../service/connect.ts';
 
 export interface PlanningOptions {
   readonly host: Host;
-  /** Accounts of a service that creates no tasks (see `withoutTasks`). */
+  /** Connections to the log service that cannot create upgrade tasks (see `withoutTasks`). */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly random: Random;
-  /** Policies to plan. The other policies of the host count for overlap. */
+  /** Policies to plan. Other policies are read only because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
-  /** Duration of one upgrade. Undefined: as measured, or else an assumption. */
+  /** Assumed duration of one upgrade in ms. If undefined, the measured duration is used, or else a default. */
   readonly upgradeMs: number | undefined;
-  /** Maximum wait for the service, in ms. */
+  /** Maximum time in ms to wait for the log service. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure that is retried. */
+  /** Called with each failure of a policy's planning that is retried. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
-/** Result for one policy. */
+/** Result of planning one policy. */
 export type Outlook =
   | { readonly kind: 'plan'; readonly policy: CollectorVersionPolicy; readonly plan: RolloutPlan }
-  /** The policy has no target, since no build is old enough. */
+  /** The policy has no target version yet, because no build is old enough. */
   | {
       readonly kind: 'waiting';
       readonly policy: CollectorVersionPolicy;
@@ -59,17 +60,17 @@ export type Outlook =
     };
 
 export interface Planned {
-  /** In the order of `wanted`. */
+  /** Results for the policies, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
-  /** Other policies that could not be taken into account. */
+  /** Problems of other policies, which the plan therefore could not take into account. */
   readonly others: readonly Extract<Outlook, { kind: 'problem' }>[];
 }
 
-/** Maximum time to retry a failing service, which may be starting. */
+/** Maximum time in ms to retry a failing service, which may be starting. */
 const patienceMs = 30_000;
 const workers = 16;
 
-/** Rejects with the signal's reason if the signal is aborted, and with bugs. */
+/** Plans the policies. Rejects with the signal's reason if the signal is aborted. Rejects on unexpected errors. */
 export async function planPolicies(options: PlanningOptions): Promise<Planned> {
   return new Planning(options).run();
 }
@@ -79,7 +80,7 @@ class Planning {
   readonly #reconciler: PolicyReconciler;
   readonly #controller: Controller;
   readonly #outlooks = new Map<string, Outlook>();
-  /** Open failure of each policy, and its start. */
+  /** Current failure of each policy, with the time of its first occurrence. */
   readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -141,7 +142,7 @@ class Planning {
     if (outlook) this.#settle(outlook);
   }
 
-  /** Undefined until enough is known. */
+  /** Returns the result for a policy. Undefined until enough is known. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;
@@ -156,7 +157,10 @@ class Planning {
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
-  /** Problem of a policy. An error that needs a person is final immediately, any other error after `patienceMs`. */
+  /**
+   * Returns the problem of a policy whose planning fails. An error that needs a person is final immediately. Any other
+   * error is final after `patienceMs`.
+   */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
@@ -167,7 +171,7 @@ class Planning {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Reconciler whose errors become failures of their policy. A bug ends the planning. */
+  /** Wraps a reconciler so that its errors become failures of their policy. An unexpected error ends the planning. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {
@@ -201,7 +205,7 @@ class Planning {
   }
 }
 
-/** The same connection without the right to create tasks, which no plan needs. */
+/** Returns the same connection without the ability to create upgrade tasks, which no plan needs. */
 export function withoutTasks(connect: Connect): Connect {
   return (settings) => {
     const connection = connect(settings);
