@@ -38,15 +38,15 @@ export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'cloc
 export interface PlanOptions {
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: number;
-  /** Ends the planning. All jobs are closed when the promise rejects. */
+  /** Signal that ends the planning. All search jobs are closed when the promise rejects. */
   readonly signal: AbortSignal;
   /** Called when the `PlanningView` changes. */
   readonly onNews?: (view: PlanningView) => void;
 }
 
-/** Current state of a planning. */
+/** State of a running planning, as shown to users. */
 export interface PlanningView {
-  /** Search jobs that are alive. */
+  /** Search jobs of this planning that are not closed. */
   readonly jobs: readonly JobView[];
   /** Bytes scanned by jobs of this planning. */
   readonly scannedBytes: number;
@@ -56,7 +56,7 @@ export interface PlanningView {
   readonly isTried: boolean;
 }
 
-/** An open job and the range to search with it. The receiver closes the job. */
+/** An open search job of the planning and the range to search with it. The receiver closes the job. */
 export interface FirstSearch {
   readonly order: SearchOrder;
   readonly opened: OpenedJob;
@@ -66,28 +66,28 @@ export interface ProposedPlan {
   readonly plan: ExportPlan;
   readonly first: FirstSearch;
   readonly forecast: ExportForecast;
-  /** Bytes scanned by jobs that are already closed. */
+  /** Bytes scanned by closed search jobs of this planning. */
   readonly scannedBytes: number;
 }
 
-/** Expected effort of an export. */
+/** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Segments in order of time, without the part that is not settled. */
+  /** Expected segments in order of time. The part of the range that is too recent to be searched is not included. */
   readonly segments: readonly SegmentCount[];
   /** True if the numbers of rows come from an aggregation or from a single complete search; false if they are estimates. */
   readonly areKnown: boolean;
-  /** Number of rows at which a search is cut. */
+  /** Number of rows at which the service cuts a search; undefined if no search was cut. */
   readonly limit: number | undefined;
   /** Minimum number of requests, including those for planning. */
   readonly requests: number;
 }
 
 export interface PlannedExport {
-  /** The plan at the destination, whoever wrote it. */
+  /** The plan that exists at the destination, written by this or another process. */
   readonly plan: ExportPlan;
-  /** Undefined if another process wrote a different plan. */
+  /** First search of the plan; undefined if another process wrote a different plan. */
   readonly first: FirstSearch | undefined;
-  /** Bytes scanned by jobs that are already closed. */
+  /** Bytes scanned by closed search jobs of this planning. */
   readonly scannedBytes: number;
 }
 
@@ -98,7 +98,8 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { job } = first.opened;
   try {
     const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-    // The plan may be our own, if the answer to an earlier attempt was lost, or an equal plan of another process.
+    // The existing plan can be used with the open search job if both plans are equal. Either an earlier attempt wrote it and its answer was
+    // lost, or another process wrote an equal plan.
     if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) return { plan: existing, first, scannedBytes };
     await job.close();
     return { plan: existing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
@@ -125,17 +126,23 @@ export async function proposePlan(tools: PlanningTools, options: PlanOptions): P
   }
 }
 
-/** Maximum wait in ms for the first search. A longer search becomes the single search of its range. */
+/** Maximum wait in ms for the first search of the range. A search that takes longer becomes the only search of its range. */
 const longestWaitMs = 30 * 60_000;
-/** Maximum wait in ms of a count for its turn. The open search may be the job that blocks others. */
+/**
+ * Maximum wait in ms of the counting query for a free search job. The limit prevents a deadlock: the search job that planning holds open
+ * may be the one that blocks others.
+ */
 const longestTurnMs = 60_000;
-/** Ratio of the limit used by receipt time. Rows are counted by message time and may belong to the next segment. */
+/**
+ * Ratio of the message limit that a segment by receipt time may reach. It is below 1 because the service counts rows by message time, and a
+ * row may belong to the next segment by receipt time.
+ */
 const receiptRatio = 0.9;
-/** A wait up to this length in ms is better than a segment of its own or a test search. */
+/** Maximum wait in ms for a range to settle without a test search and without a separate segment for the recent part. */
 const shortWaitMs = 10_000;
-/** Range in ms of a test search, which is ended as soon as it is created. */
+/** Length in ms of the range of a test search. The search is ended as soon as the service has accepted it. */
 const trialMs = 1_000;
-/** Maximum sleep in ms. The wall clock may jump, so it is checked again. */
+/** Maximum sleep in ms before the wall clock is read again, because the wall clock may jump. */
 const longestSleepMs = 60_000;
 
 class RangePlanning {
@@ -144,7 +151,7 @@ class RangePlanning {
   readonly #options: PlanOptions;
   #settlesAtMs: number | undefined;
   #isTried = false;
-  /** Time in ms from the creation of the first job until it was observed as finished. */
+  /** Duration in ms of the first search, from the creation of its job until planning saw it finished. */
   #firstTookMs = 0;
 
   constructor(tools: PlanningTools, options: PlanOptions) {
@@ -160,7 +167,7 @@ class RangePlanning {
     const describedFields = await this.#describedFields(job);
     const { segments, areCounted } = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // The unsettled part is searched later.
+    // The recent part of the range, which is too new to be searched, becomes a segment of its own and is searched later.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
     this.jobs.release(job);
     const segment = segments.length - 1;
@@ -181,8 +188,8 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. The service's clock becomes known with the first answer and may be behind ours (E11). Then less of the range is
-   * settled, and the search is opened again.
+   * Opens the first search. If the service's clock turns out to be behind ours with the first answer, less of the range is settled (E11),
+   * and the search is opened again with the smaller range.
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
@@ -234,13 +241,13 @@ class RangePlanning {
     }
   }
 
-  /** Latest settled time; nothing newer is searched. */
+  /** Latest time whose rows have settled. Planning searches nothing newer. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs } = this.#options;
     return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
-  /** Waits for the first search. Returns false if it takes so long that it must be the single search of its range. */
+  /** Waits for the first search. Returns false if the search takes so long that it should stay the only one. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { clock, quirks, task } = this.#tools;
     const patience = new AbortController();
@@ -259,7 +266,7 @@ class RangePlanning {
     }
   }
 
-  /** Described fields, for file formats with columns. */
+  /** Fields that the service describes, for file formats with columns; undefined for other formats. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.task.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -274,18 +281,19 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // By receipt time, no part of a cut search is certainly complete.
+    // By receipt time, a cut search may lack rows anywhere, so no part of it is known to be complete.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
     const { signal } = this.#options;
-    // The count covers the whole range, so it takes at least as long as the cut search.
+    // The count covers the whole range, and is therefore expected to take at least as long as the cut search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // One row less, so that the oldest row found proves that the newest segment is complete.
+      // The count of rows found is reduced by one. The oldest row found then lies before the newest segment and proves that the segment is
+      // complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -299,12 +307,12 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // A complete search, or a range with a single search, is never cut.
+    // The segments must not be cut if a complete search or a single search covers the range, so the limit is above its number of rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Limit of the service, or the number of rows of a search that was cut silently. */
+  /** Message limit of the service. If the service cut the search without saying so, the number of rows found is the limit. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -315,7 +323,7 @@ class RangePlanning {
   }
 }
 
-/** Segments in order of time. */
+/** Segments of the planned range in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /** True if an aggregation counted the rows, false for estimates. */
@@ -330,13 +338,13 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return guessed([{ ...range, rows: job.progress.messageCount }]);
 }
 
-/** The part of a cut search that its histogram proves. */
+/** The newest part of a cut search, which the histogram of its job proves complete; undefined if there is none. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** The range before that part. Its rows are estimated from the same density. */
+/** The part of the range before the newest segment. Its number of rows is estimated from the density of the newest segment. */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

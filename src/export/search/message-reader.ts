@@ -1,6 +1,6 @@
 /**
- * Reads the messages of one job into files, page by page: early while the search runs, where that is safe (E7), and completely after the
- * search. The verdict may request several readings (`search-verdict.ts`), each into new files.
+ * Reads the messages of one search job into files, page by page. Pages are read early while the search runs, where that is safe (E7), and
+ * completely after the search. `search-verdict.ts` may request several readings, each into new files.
  *
  * Invariant: `found` always describes the pages that the current files contain.
  */
@@ -24,16 +24,16 @@ export interface MessageReaderOptions {
   readonly order: SearchOrder;
   readonly tools: SearchTools;
   readonly signal: AbortSignal;
-  /** Number of rows in the order's interval, if an aggregation has counted them. */
+  /** Number of rows in the interval to be searched, counted by an aggregation; undefined if none counted them. */
   readonly countedRows: number | undefined;
 }
 
-/** Maximum number of readings of a finished job. */
+/** Maximum number of times that the rows of a finished job are read. */
 const mostReadings = 5;
 
 export class MessageReader implements ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Range of the job: the order's interval or more. */
+  /** Range that the search job covers: the interval to be searched, or more. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #rows: IntervalRows | undefined;
@@ -45,7 +45,7 @@ export class MessageReader implements ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Figures of the previous reading, if it read only the finished job. */
+  /** Figures of the previous reading; undefined unless that reading read only the finished job. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -54,7 +54,7 @@ export class MessageReader implements ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Findings of the readings; empty before the first. */
+  /** Figures and facts from the latest reading, for the verdict; empty before the first reading. */
   get found(): Findings {
     const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
     return {
@@ -68,7 +68,7 @@ export class MessageReader implements ResultReader {
     };
   }
 
-  /** Returns whether a whole page can be read while the search runs, without an additional request. */
+  /** Returns whether a whole page of rows can be read while the search runs, without an additional request. */
   mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
     const { task, quirks } = this.#options.tools;
     const isSafe = quirks.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
@@ -76,15 +76,15 @@ export class MessageReader implements ResultReader {
     return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
   }
 
-  /** Reads a page while the search runs. */
+  /** Reads one page of rows while the search still runs. */
   async readEarly(): Promise<void> {
     this.#isReadEarly = true;
     this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
-    // A service that counts rows but returns no page yet is read when the job is done.
+    // Some services count rows but return no page while the search runs. Their rows are read when the job is done.
     if (!(await this.#pages.read(this.#rows))) this.#isEarlyOver = true;
   }
 
-  /** Reads what the verdict requires, after the search. */
+  /** Reads the rows as the verdict requires, after the search. */
   async read(reading: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
     if (this.#readings === 1 && this.#rows) {
@@ -96,11 +96,11 @@ export class MessageReader implements ResultReader {
       await this.#readAnew(reading, end, isKnown ? this.#rows?.oldestMs : undefined);
     }
     this.#heldAreWritten = end.sign === undefined;
-    // Rows that are already in the files turned out to be left for the next search.
+    // The files already contain rows that must be left to the next search, so everything is read again into new files.
     if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.oldestMs);
   }
 
-  /** Takes the service's count of an interval. */
+  /** Stores the number of rows that an aggregation of the service counted for an interval. */
   counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
@@ -117,7 +117,7 @@ export class MessageReader implements ResultReader {
     await this.#rows?.files.giveUp();
   }
 
-  /** True if the job searches more than the interval. */
+  /** True if the search job covers more time than the interval. */
   get #isWider(): boolean {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
@@ -135,7 +135,7 @@ export class MessageReader implements ResultReader {
     await this.#readOn(this.#rows, end);
   }
 
-  /** Start of the counted rows, if it is known before reading. `oldestMs`: oldest time of an earlier reading. */
+  /** Rows that this reading leaves to the next search. `oldestMs` is the oldest time that an earlier reading found. */
   #leftOf(end: SearchEnd, oldestMs: number | undefined): RunTallyOptions['left'] {
     const beforeMs =
       oldestMs === undefined ? this.#knownBegin(end) : Math.max(oldestMs + 1, this.#options.order.fromMs);
@@ -144,7 +144,10 @@ export class MessageReader implements ResultReader {
     return { beforeMs };
   }
 
-  /** Applies the start that buckets show during early reading, unless older rows were already read. */
+  /**
+   * Uses the histogram buckets during early reading to determine where the counted rows start. Has no effect if older rows were already
+   * read.
+   */
   #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
     if (!mayLeave) return;
     const beforeMs = this.#knownBegin(end, rows.oldestMs);
@@ -154,8 +157,8 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Start of the part that whole buckets or an aggregation have counted, or that the order requests. Undefined if unknown, or if older rows
-   * were already read.
+   * Start of the rows whose number is known: from whole buckets, from an aggregation, or from the interval. Undefined if the start is
+   * unknown, or if older rows were already read.
    */
   #knownBegin({ sign, progress, isDone }: SearchEnd, readMs = Number.POSITIVE_INFINITY): number | undefined {
     const { job, order, countedRows } = this.#options;
@@ -177,7 +180,7 @@ export class MessageReader implements ResultReader {
 
   async #readOn(rows: IntervalRows, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // The count may be outdated or lack a row. The next row shows whether there is one more.
+    // One row more than counted is requested, because the count may be outdated or too small. That row shows whether anything is missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows))) return;
   }
@@ -192,7 +195,7 @@ export class MessageReader implements ResultReader {
   }
 }
 
-/** Compares figures only; the rows that are written may differ. */
+/** Returns whether two readings have the same figures. The rows themselves are not compared. */
 function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

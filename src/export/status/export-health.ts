@@ -21,16 +21,19 @@ import type { ExportWording } from './export-wording.ts';
 export interface ExportHealth extends Health {
   /** True if all rows are in files and the manifest is written. */
   readonly isComplete: boolean;
-  /** True if the export ended without a manifest because of its limits or unproven intervals. It continues when these change. */
+  /**
+   * True if the export ended without a manifest, because a limit was reached or intervals are unproven. It continues when a user raises the
+   * limit or changes the policy.
+   */
   readonly isFailed: boolean;
 }
 
 export interface ExportHealthInput {
-  /** The source of the pause, or undefined. */
+  /** Source of the pause, such as a field or command; undefined if the export is not paused. */
   readonly pausedBy: string | undefined;
-  /** Problem that prevents all work: the spec, its Secrets or the destination's settings. */
+  /** Problem in the spec, its Secrets or the destination's settings that prevents all work; undefined without one. */
   readonly problem: LogfleetError | undefined;
-  /** Undefined while no work exists. */
+  /** View of the running work; undefined while no work runs. */
   readonly view: WorkView | undefined;
   readonly limits: WorkLimits | undefined;
   readonly wording: ExportWording;
@@ -68,12 +71,15 @@ const failed = { ...stalled, isFailed: true } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** Smaller clock differences in ms are not mentioned. */
+/** Minimum difference in ms between the clocks of service and logfleet that messages mention. */
 const noteworthyBehindMs = 60_000;
-/** Maximum number of missing fields listed by name. */
+/** Maximum number of missing fields that a message lists by name. */
 const namedFields = 3;
 
-/** Fails an export whose manifest contains incomplete intervals, kept under `Keep` or by another manifest, if the policy is now `Fail`. */
+/**
+ * Fails an export whose manifest contains incomplete intervals although the policy is now `Fail`. They were kept under `Keep`, or the
+ * manifest comes from elsewhere.
+ */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
@@ -104,7 +110,7 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** List of missing selected fields, the first ones by name; empty if none are known to be missing. */
+/** Text that lists the missing selected fields, the first ones by name; empty if no selected field is missing. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -112,21 +118,21 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Clause with the number of incomplete intervals and where they are listed. */
+/** Clause that says how many intervals are incomplete and where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
-/** Instruction that makes logfleet check the whole export again. */
+/** Instruction for users: how to make logfleet check the whole export again. */
 function againText({ startedAs }: ExportWording): string {
   return startedAs === 'process' ? 'run it again' : `set the annotation ${annotations.requestedAt}`;
 }
 
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
-  // The deadline of a process counts from its start.
+  // The deadline of an export on the command line counts from its start, so a second run has a new deadline.
   const advice = wording.startedAs === 'process' ? 'Run it again to continue.' : raiseText(wording);
   const deadline = wording.fieldName('activeDeadlineSeconds');
   const message = `${deadline} has passed: no more searches start.${kept(view, wording)} ${advice}`;
@@ -155,7 +161,10 @@ function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undef
   return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
 }
 
-/** Errors in the query or its range, or results that are too large. A SearchExport cannot change these fields. */
+/**
+ * Reasons for which users must create another export: errors in the query or its range, or too many rows. The spec of a SearchExport cannot
+ * change these fields.
+ */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(
@@ -171,7 +180,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
 
-/** Stays while nothing has succeeded since the failure, so that the condition does not change with each retry. */
+/** Reports the last failure until something succeeds, so that the condition does not change with each retry. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -200,7 +209,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Applies after running searches have been read to the end. */
+/** Reports a reached limit after the running searches have been read to the end. */
 function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
@@ -216,7 +225,9 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Applies when no other interval can be searched now. The export has not failed while other intervals still settle. */
+/**
+ * Reports unproven intervals when no other interval can be searched. While other intervals still wait to settle, the export has not failed.
+ */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
@@ -239,14 +250,14 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search reaches the same limit.
+  // Another search would reach the same message limit.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // Without an aggregation, or with errors in a search, no rows can be kept (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
-/** A full destination is reported immediately. Failures that may pass are reported after a while. */
+/** Reports a full destination immediately, and failures that may pass only if they last. */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
@@ -301,7 +312,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Empty without searches. */
+/** Text with the numbers of running and waiting searches; empty if none runs. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -309,7 +320,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the number that the service allows`;
 }
 
-/** Reason why no search starts, without a full stop; empty if there is none. */
+/** Text with the reason why no search starts, without a full stop; empty if there is none. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
@@ -332,7 +343,7 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Sentence about what is already written, with a leading space; empty if unknown. */
+/** Sentence about the rows that are already written, with a leading space; empty if nothing is known. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';

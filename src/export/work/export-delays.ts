@@ -1,10 +1,10 @@
 /**
- * Delays of an export: failures, with growing delays, and unproven intervals, which wait for a user.
+ * Delays of an export after failures, which grow with each failure, and delays of unproven intervals, which last until a user acts.
  *
- * A failure delays the whole export, since most failures concern the service or the destination. It also delays its own interval for longer
- * each time, so that an interval that always fails does not block others.
+ * A failure delays the whole export, because most failures concern the service or the destination. The failed interval is also delayed,
+ * longer each time, so that an interval that always fails does not block the others.
  *
- * Invariant: the size is bounded by the segments in progress; committed intervals are dropped.
+ * Invariant: the memory used is bounded by the segments in progress. The delays of committed intervals are dropped.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -24,14 +24,16 @@ export interface Unproven {
   readonly figures: { readonly received: number; readonly expected: number } | undefined;
 }
 
-/** A failure with the monotonic time of the next attempt. */
+/** A failure that delays the export, with the monotonic time of the next attempt. */
 export interface Trouble {
   readonly error: LogfleetError;
   readonly untilMs: number;
 }
 
 const longestIntervalHoldMs = 300_000;
-/** Reasons about the query, the range or the rows, which an export cannot change. They may appear only after a whole search. */
+/**
+ * Reasons that concern the query, the range or the rows, which an export cannot change. Some of them appear only after a complete search.
+ */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
   reasons.rangeRefused,
@@ -41,9 +43,9 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures that are not reported. */
+/** Number of consecutive failures that are tolerated before users are told. */
 const toleratedFailures = 3;
-/** Number of searches of one interval that may follow each other without delay. */
+/** Number of times that the same interval may be searched again without delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
@@ -51,10 +53,10 @@ export class ExportDelays {
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Searches that proved nothing, by interval. */
+  /** Number of searches that proved nothing, by interval. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Failure after which a probe showed that files can be written. */
+  /** Last failure after which a probe file showed that the destination can be written. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True if a search has succeeded in this process. */
@@ -73,27 +75,27 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Active delay of the whole export. */
+  /** Delay that currently applies to the whole export; undefined without one. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
 
-  /** Last failure, if nothing has succeeded since. */
+  /** Last failure of the export; undefined if something has succeeded since. */
   get lastError(): LogfleetError | undefined {
     return this.#trouble?.error;
   }
 
-  /** True if a failure of the destination must be tested with a probe before searching. */
+  /** True if the destination failed, so that a probe file must be written before the next search. */
   get needsProbe(): boolean {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Records that files can be written after this failure. */
+  /** Records that the destination could be written after this failure, as shown by a probe file. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
 
-  /** True if the failure must be reported: too many consecutive failures, or no search has succeeded yet. */
+  /** True if users must be told of the failure: too many failures in a row, or no search has succeeded yet. */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
@@ -141,7 +143,7 @@ export class ExportDelays {
     this.#intervals.set(recordKey(order), { segment: order.segment, toMs: order.toMs, untilMs: undefined, message });
   }
 
-  /** Records a success and ends the delays it disproves. */
+  /** Records a success, and ends the delays of failures that the success disproves. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -184,12 +186,12 @@ export class ExportDelays {
   }
 }
 
-/** A failure that waits for an external change is retried at the same interval as one that a user must fix. */
+/** Delay in ms after a failure. A failure that waits for an external change has the same maximum delay as one that a user must fix. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Undefined for failures that may pass or that a user can fix. */
+/** Delay in ms after a failure that neither time nor a user can resolve; undefined for other failures. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

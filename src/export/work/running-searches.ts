@@ -1,7 +1,7 @@
 /**
- * The running searches of an export, and the orders, delays and messages that their outcomes leave behind.
+ * The running searches of an export. Their outcomes leave orders for further searches, delays and messages, which are also kept here.
  *
- * Invariant: a search is in `list` until all its work has ended and its outcome is applied.
+ * Invariant: a search stays in `list` until all its work has ended and its outcome is applied.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -23,9 +23,9 @@ import { RowHistogram } from './row-histogram.ts';
 
 /** The running search of one interval. */
 export interface Search extends RunningSearch {
-  /** Monotonic time. */
+  /** Monotonic time at which the search began. */
   readonly begunAtMs: number;
-  /** Never rejects. When it resolves, no work of the search is left. */
+  /** Outcome of the search. The promise never rejects. No work of the search is left when it resolves. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
   /** Distribution over time of the rows that the job found. */
@@ -40,9 +40,9 @@ export interface RunningSearchesOptions {
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
-  /** Called with a record that exists at the destination. */
+  /** Called with each commit record that a search finds or writes at the destination. */
   readonly onCommitted: (record: CommitRecord) => void;
-  /** Called when another process seems to have written records. */
+  /** Called when a search sees signs that another process writes commit records for this export. */
   readonly onOthers: () => void;
   /** Called after the outcome of a search is applied. */
   readonly onEnded: () => void;
@@ -53,7 +53,7 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /** Searches that may have been judged before the policy became `Keep`. */
+  /** Searches that may have been judged before the user changed the policy to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;
@@ -67,7 +67,7 @@ export class RunningSearches {
     return [...this.#searches.keys()];
   }
 
-  /** Orders that must be narrower than the rest of their segment, the narrowest first. */
+  /** Searches that must cover less than the rest of their segment, the shortest first. */
   get narrowed(): readonly SearchOrder[] {
     return this.#narrowed;
   }
@@ -82,7 +82,7 @@ export class RunningSearches {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
   }
 
-  /** Number of records that these searches have written. */
+  /** Number of commit records that these searches have written. */
   get written(): number {
     return this.#written;
   }
@@ -116,7 +116,7 @@ export class RunningSearches {
     this.#searches.set(search, ended);
   }
 
-  /** Keeps unproven intervals from now on, and searches those again that were refused before. */
+  /** Applies the policy `Keep` from now on. Intervals that were refused as unproven are searched again. */
   keepIncomplete(): void {
     this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
@@ -128,7 +128,7 @@ export class RunningSearches {
     await Promise.all(this.#searches.values());
   }
 
-  /** Drops everything that delays or narrows the interval of a record. */
+  /** Drops all delays and orders of the interval that a commit record covers. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
@@ -170,7 +170,7 @@ export class RunningSearches {
     }
   }
 
-  /** Shows a message about an interval until the interval is committed. */
+  /** Shows users a message about an interval until the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -182,19 +182,19 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // Another process has cleaned up after the complete export, including our upload.
+    // Another process has finished the export and removed all running uploads, including the upload of this search.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);
   }
 }
 
-/** Time in ms within which a job is usually created if no other job is ahead. */
+/** Time in ms within which a search job is usually created if no other job is queued before it. */
 const usualCreationMs = 10_000;
 
 /**
- * Number of searches that have waited for a job longer than usual, for messages to users. `delayMs`: time in ms until another search may
- * count as waiting; infinite if time alone adds none.
+ * Number of searches that have waited unusually long for a search job, for messages to users. `delayMs` is the time in ms until one more
+ * search counts as waiting; infinite if time alone adds none.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -204,12 +204,12 @@ export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'c
   return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
 }
 
-/** Maximum number of texts shown in status, all different, newest first. */
+/** Maximum number of messages or warnings shown in status. All are different, and the newest comes first. */
 const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject of the latest report of this text. */
+  /** Subject that the latest message with this text is about; undefined without one. */
   readonly of: string | undefined;
 }
 
@@ -220,17 +220,17 @@ export class NewestTexts {
     return this.#told.map(({ text }) => text);
   }
 
-  /** Adds a text. A known text becomes the newest again. */
+  /** Adds a text to the list. A text that is already listed becomes the newest. */
   tell(text: string, of?: string): void {
     this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
-  /** Adds a text unless it is known; a known text keeps its position. */
+  /** Adds a text to the list. A text that is already listed keeps its position. */
   keep(text: string): void {
     if (!this.all.includes(text)) this.tell(text);
   }
 
-  /** Removes the texts about this subject. */
+  /** Removes all texts about this subject from the list. */
   forget(of: string): void {
     this.#told = this.#told.filter((told) => told.of !== of);
   }

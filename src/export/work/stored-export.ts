@@ -1,8 +1,9 @@
 /**
- * Plan, records and manifest of one export at its destination, as far as this process knows. Reads them on request and writes the manifest.
- * Searches write records and report them here.
+ * The plan, commit records and manifest of one export at its destination, as far as this process knows them. This class reads them on
+ * request and writes the manifest. Searches write the commit records and report them here.
  *
- * Invariant: everything known here exists at the destination. The reverse need not hold, since other processes also write there (E3).
+ * Invariant: everything known here exists at the destination. The destination may contain more, because other processes also write there
+ * (E3).
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
@@ -28,9 +29,9 @@ import { damaged } from '../../destination/stored-json.ts';
 import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/** Usually enough bytes to detect a full quota or disk. */
+/** Size in bytes of the probe file, usually enough to detect a full quota or disk. */
 const probeBytes = 256 * 1_024;
-/** Delay in ms with an allowance for clock differences. */
+/** Delay in ms after which uploads of dead processes are recognized by their age. It includes an allowance for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
 export class StoredExport {
@@ -42,10 +43,10 @@ export class StoredExport {
   #plan: ExportPlan | undefined;
   #manifest: StoredManifest | undefined;
   #hasFailedToFinish = false;
-  /** Name of the probe file, the same for all probes. */
+  /** Name of the probe file, the same for each probe of this process. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time. */
+  /** Monotonic time at which leftover uploads are removed again; infinite if there is nothing to remove. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(destination: Destination, task: ExportTask, clock: Clock) {
@@ -54,17 +55,17 @@ export class StoredExport {
     this.#clock = clock;
   }
 
-  /** Undefined if there is none. */
+  /** Plan of the export; undefined if the destination has none. */
   get plan(): ExportPlan | undefined {
     return this.#plan;
   }
 
-  /** Undefined if there is none. */
+  /** Manifest of the export; undefined if the destination has none. */
   get manifest(): StoredManifest | undefined {
     return this.#manifest;
   }
 
-  /** Unordered. */
+  /** Commit records of the export, in no particular order. */
   get records(): readonly CommitRecord[] {
     return [...this.#records.values()];
   }
@@ -79,7 +80,7 @@ export class StoredExport {
     return `${this.destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** True if uploads that were too recent at the first reading can now be distinguished from active ones. */
+  /** True when uploads that looked recent at the first reading are old enough to tell whether their writers are dead. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
@@ -94,13 +95,13 @@ export class StoredExport {
    * ended (E15).
    */
   async tidy(): Promise<void> {
-    // After a failure it is tried again after the same delay.
+    // If removing the leftovers fails, the next attempt follows after the same delay.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Aborts recognizable leftovers of interrupted uploads (E15), then reads everything. */
+  /** Removes recognizable leftovers of interrupted uploads (E15), then reads plan, records and manifest. */
   async load(): Promise<void> {
     const { layout } = this.#task;
     await this.tidy();
@@ -113,7 +114,7 @@ export class StoredExport {
     await this.readRecords();
   }
 
-  /** Takes over a plan of the destination. Its range must be that of the export. */
+  /** Uses an existing plan of the destination. The plan must have the range of the export. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -123,8 +124,9 @@ export class StoredExport {
   }
 
   /**
-   * Reads the records. Known records that no longer exist are dropped; `isDoubted`: known records are read again. If records were removed,
-   * the plan may be gone as well, and another process could cut differently (E2). The plan is then written again.
+   * Reads the commit records. Records that have disappeared from the destination are dropped. If `isDoubted` is true, known records are
+   * read again. After a disappearance the plan is written again: it may be gone too, and another process could then write a different one
+   * (E2).
    */
   async readRecords(isDoubted = false): Promise<void> {
     const { layout } = this.#task;
@@ -141,14 +143,14 @@ export class StoredExport {
     }
   }
 
-  /** Adds a record that exists at the destination. */
+  /** Adds a commit record that exists at the destination. */
   keep(record: CommitRecord): void {
     this.#records.set(recordKey(record), record);
   }
 
   /**
-   * Writes the verdict of a digest, or takes over another process's verdict of the same round. Files that become void are removed; the rest
-   * is removed with the strays.
+   * Writes the verdict of a digest, or uses the verdict that another process wrote for the same round. Files that become void are removed
+   * at once; other stray files are removed when the export is finished.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -161,14 +163,14 @@ export class StoredExport {
   }
 
   /**
-   * Tests whether files can be written, with a file that is removed again. Rejects with the obstacle. At most one such file remains if
-   * removal fails.
+   * Writes and removes a probe file to test whether the destination can be written. Rejects with the obstacle. If the removal fails, at
+   * most one probe file remains.
    */
   async probe(token: string): Promise<void> {
     this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
     await this.#removeProbe(this.#probe);
     const upload = await this.destination.open(this.#probe);
-    // Set even if writing fails.
+    // The flag is set before the write, because even a failed write may leave a file.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
@@ -178,7 +180,7 @@ export class StoredExport {
       throw error;
     }
     await this.#removeProbe(this.#probe);
-    // Leftovers that could not be aborted while the destination failed.
+    // Uploads that could not be removed while the destination failed are removed now.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
@@ -188,8 +190,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the manifest of the completely covered export, and removes files that it does not name. Does neither if a user removed records
-   * after a failed attempt, since their rows must be searched again.
+   * Writes the manifest when commit records cover the whole export, and removes files that the manifest does not name. Does neither if a
+   * user removed records after a failed attempt: their rows must be searched again.
    */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
@@ -208,7 +210,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, found.voided);
   }
 
-  /** Checks and takes over an existing manifest. Users may have changed it or removed its files since it was written. */
+  /** Checks an existing manifest before it is used. Users may have changed the manifest or removed its files. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
     checkWhole(manifest, identity, layout);
@@ -218,7 +220,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Records of void rounds of an export with a manifest. */
+  /** Commit records that a digest verdict has made void, for an export with a manifest. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -227,7 +229,7 @@ export class StoredExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Lists the files after everything is covered. All active uploads are aborted first, so that no file appears after the listing. */
+  /** Lists the files of a completely covered export. All running uploads are removed first, so that no file appears after the listing. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#task;
     await this.destination.abortLeftovers(layout.folder, 'all');
@@ -235,8 +237,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes strays and takes over the manifest. Also done for an existing manifest, since its writer may not have removed strays. Files
-   * that may count are kept.
+   * Removes stray files, which no commit record names, and then uses the manifest. An existing manifest needs this too, because its writer
+   * may have ended before the removal. Files that a record may name are kept.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

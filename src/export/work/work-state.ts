@@ -19,14 +19,22 @@ import type { StoredManifest } from './work-view.ts';
 
 /** Maximum number of digest rounds without a user's request. */
 export const mostRounds = 3;
-/** Number of readings of inconsistent records after which known records are read as well. That may be ten thousand. */
+/**
+ * Number of readings of contradictory commit records after which known records are read again, too. An export may have ten thousand of
+ * them.
+ */
 const readingsOfNames = 20;
 
-/** `old`: another process has written records. `doubted`: known records may have changed. `reading`: the records are being read. */
+/**
+ * How well the known commit records match the destination.
+ * - `old`: another process has written records.
+ * - `doubted`: known records may have changed.
+ * - `reading`: the records are being read.
+ */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
 export type WorkState =
-  /** The destination is not read yet; `stored` is undefined until it is opened. */
+  /** The destination has not been read yet. `stored` is undefined until the destination is opened. */
   | { readonly kind: 'unread'; readonly stored: StoredExport | undefined; readonly isDoubted: boolean }
   /** The destination has neither a plan nor a manifest. */
   | { readonly kind: 'unplanned'; readonly stored: StoredExport }
@@ -39,11 +47,11 @@ export interface PlannedState {
   readonly stored: StoredExport;
   readonly plan: ExportPlan;
   readonly records: RecordsState;
-  /** Monotonic time of the last complete reading. */
+  /** Monotonic time at which the commit records were last read completely. */
   readonly readAtMs: number;
-  /** Number of readings because the records contradict each other. */
+  /** Number of times that the commit records were read because they contradict each other. */
   readonly readsInDisorder: number;
-  /** Maximum number of digest rounds. A user's request adds one. */
+  /** Maximum number of digest rounds. Each request of a user for a retry adds one. */
   readonly maxRounds: number;
 }
 
@@ -51,9 +59,9 @@ export interface PlannedState {
 export type Task =
   /** Reads the destination. */
   | { readonly kind: 'load' }
-  /** Removes leftovers of dead writers again. */
+  /** Removes leftover uploads of dead processes again. */
   | { readonly kind: 'tidy' }
-  /** Tests whether files can be written. */
+  /** Writes a probe file to test whether the destination can be written. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords'; readonly isDoubted: boolean }
@@ -62,18 +70,18 @@ export type Task =
   /** Writes the manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };
 
-/** Observations that decide the next task. */
+/** Facts that decide which task runs next. */
 export interface TaskFacts {
-  /** True while a failure delays everything. */
+  /** True while a failure delays the whole export. */
   readonly isHeld: boolean;
-  /** True if uploads of dead writers may be found again. */
+  /** True if another removal may find uploads of dead processes. */
   readonly isUntidy: boolean;
-  /** True if a failure of the destination must be tested with a probe before anything is written. */
+  /** True if the destination failed, so that a probe file must be written before anything else. */
   readonly needsProbe: boolean;
   readonly isPaused: boolean;
-  /** False if a limit prevents planning. */
+  /** True if no limit prevents planning. */
   readonly mayPlan: boolean;
-  /** Undefined without a plan. */
+  /** Decision about the searches; undefined while the export has no plan. */
   readonly decision: ExportDecision | undefined;
   /** Number of running searches. */
   readonly searches: number;
@@ -84,11 +92,11 @@ export type WorkEvent =
   | { readonly kind: 'idle'; readonly facts: TaskFacts }
   | { readonly kind: 'opened'; readonly stored: StoredExport }
   | { readonly kind: 'ended' | 'failed'; readonly task: Task['kind']; readonly atMs: number }
-  /** Another process has written records. */
+  /** Another process has written commit records. */
   | { readonly kind: 'recordsWritten' }
   /** A user has requested a check. */
   | { readonly kind: 'checkRequested' }
-  /** The records contradict each other. */
+  /** The commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly atMs: number };
 
 /** A new state, and the task that begins with it. */
@@ -129,7 +137,7 @@ function nextTask(state: WorkState, facts: TaskFacts): Task | undefined {
   return facts.searches === 0 && facts.decision ? conclusion(state, facts.decision) : undefined;
 }
 
-/** Proves covered ranges or writes the manifest. */
+/** Chooses the task after the last search: a digest that proves covered ranges, or the manifest. */
 function conclusion({ stored }: PlannedState, decision: ExportDecision): Task | undefined {
   const { isCovered, unproven, coverage, waitsFor } = decision;
   if (!isCovered) return undefined;
@@ -137,7 +145,7 @@ function conclusion({ stored }: PlannedState, decision: ExportDecision): Task | 
   return waitsFor ? undefined : { kind: 'prove', intervals: unproven, round: stored.verdicts.length + 1 };
 }
 
-/** News that arrives while the records are read requests another reading. */
+/** Begins a task. News about records that arrives while they are read causes another reading. */
 function begin(state: WorkState, task: Task | undefined): WorkStep {
   if (!task) return { state };
   return { state: task.kind === 'readRecords' ? withRecords(state, 'reading') : state, task };
@@ -150,7 +158,7 @@ function afterTask(state: WorkState, task: Task['kind'], atMs: number): WorkStat
   if (manifest) return { kind: 'complete', stored, manifest };
   if (!plan) return { kind: 'unplanned', stored };
   if (state.kind === 'unread') return planned(stored, plan, state.isDoubted ? 'doubted' : 'current', atMs);
-  // Another author of the plan may already have written records.
+  // The process that wrote the existing plan may also have written commit records.
   if (state.kind === 'unplanned') return planned(stored, plan, 'old', atMs);
   if (task !== 'readRecords') return state;
   return { ...state, plan, readAtMs: atMs, records: state.records === 'reading' ? 'current' : state.records };
@@ -166,7 +174,7 @@ function afterRequest(state: WorkState): WorkState {
   return { ...state, records: 'doubted', maxRounds: Math.max(mostRounds, state.stored.verdicts.length + 1) };
 }
 
-/** Reads the records again from time to time. They may have been repaired in place, which their names do not show. */
+/** Reads contradictory commit records again from time to time. A user may have repaired a record without changing its name. */
 function afterDisorder(state: WorkState, atMs: number): WorkState {
   if (state.kind !== 'planned' || state.records !== 'current' || atMs - state.readAtMs < stallRetryMs) return state;
   const readsInDisorder = state.readsInDisorder + 1;
