@@ -1,9 +1,10 @@
 /**
- * Commit record of an interval: a small object that is written only if it does not exist (E3). It lists the files that count and
- * the figures that prove them (E6).
+ * Commit record of an interval: a small object that lists the files that count and the figures that prove them (E6). It is written only if
+ * no record of the same name exists (E3).
  *
- * Invariant: records of a segment are written from its end backwards, each ending where the one before begins. A record is keyed
- * only by segment and upper bound, so of two processes that search the same interval, one is first, regardless of their results.
+ * Invariant: the records of a segment are written from the segment's end backwards; each ends where the later one begins. Segment and end
+ * of the interval are the only parts of a record's name. If two processes search the same interval, only the first of them can write its
+ * record, whatever both have found.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -34,14 +35,14 @@ const readsAtOnce = 16;
 const recordAdvice = 'restore the original record, or remove it to search its interval again';
 
 export interface CommittedFile {
-  /** Name relative to the export's folder: `data/…`. */
+  /** Name of the file relative to the export's folder: `data/…`. */
   readonly name: string;
   readonly rows: number;
   /** Size of the file as stored, after compression. */
   readonly bytes: number;
-  /** Size before compression. */
+  /** Size of the file in bytes before compression. */
   readonly encodedBytes: number;
-  /** Number of values that do not have their column's type, and are stored in the column for the rest. */
+  /** Number of values that do not have the type of their column. They are stored in the extra column for other members. */
   readonly misfits: number;
   /** SHA-256 of the stored file, in hexadecimal digits. */
   readonly sha256: string;
@@ -50,9 +51,9 @@ export interface CommittedFile {
 /** Source of the expected number of rows (E6). */
 export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
 
-/** Figures of the written messages. An aggregation of the service computes the same figures (E6). */
+/** Figures of the written messages. An aggregation by the service computes the same figures for comparison (E6). */
 export interface MessageFigures {
-  /** Sum of `_size`. Absent if a message has none. */
+  /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   readonly bytes?: number;
   /** Smallest and largest `_messagetime` in milliseconds since the epoch. Absent if no message was written. */
   readonly oldestMs?: number;
@@ -81,7 +82,7 @@ export interface RepeatedMessage {
   readonly atMs: number;
   /** `_size`. Absent if the message has none. */
   readonly bytes?: number;
-  /** Number of repetitions. */
+  /** Number of extra copies of the message that were received. */
   readonly times: number;
 }
 
@@ -100,19 +101,19 @@ export interface CommitRecord {
   readonly outside: number;
   /** Number of repeated rows (E9). */
   readonly duplicates: number;
-  /** Number of rows in the millisecond of the cut, which the next interval contains again (E4). */
+  /** Number of rows in the incomplete millisecond where the service cut the search. The next search finds these rows again (E4). */
   readonly left: number;
   readonly count: { readonly rows: number; readonly source: CountSource };
   readonly files: readonly CommittedFile[];
-  /** Absent for records of an aggregation. */
+  /** Figures of the written messages. Absent if the rows are records of an aggregation. */
   readonly figures?: MessageFigures;
-  /** The same figures by slices of time. Absent for searches by receipt time, whose intervals do not bound slices. */
+  /** Figures of the written messages by slice of time. Absent for searches by receipt time, because slices use message time. */
   readonly slices?: SliceSummary;
-  /** Repeated messages among the written ones. Absent if there are none, or more than a record can list. */
+  /** Written messages that were received more than once. Absent if there are none, or more than a record can list. */
   readonly repeated?: readonly RepeatedMessage[];
-  /** Whether the service includes the end of a range (E10). Absent if no row has shown it. */
+  /** True if the service includes the end of a range (E10). Absent if no row has shown it. */
   readonly endInclusive?: true;
-  /** Reason why the figures do not prove the interval. Only with `incompletePolicy: Keep`. */
+  /** Reason why the figures do not prove the interval complete. Set only with `incompletePolicy: Keep`. */
   readonly incomplete?: { readonly reason: string };
 }
 
@@ -123,10 +124,15 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /** Another process was first: its record counts, our files are removed, and the search continues from its `fromMs`. */
+  /**
+   * Another process has already written this interval's record. Its record counts, our files are removed, and the search continues from the
+   * start of its interval.
+   */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
-/** Writes a record, or returns the existing one. Can be repeated, even if the result of an earlier attempt is unknown. */
+/**
+ * Writes a commit record, or returns the one that already exists. The call can be repeated if the result of an earlier attempt is unknown.
+ */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,
@@ -147,9 +153,9 @@ export async function commit(
 }
 
 /**
- * Reads all records, in no particular order. Records in `known` are not decoded again, since records do not change. A known record
- * counts even if it is not listed, since stores may list new objects late. Throws `destination.damaged` for an invalid record,
- * unless problems are collected.
+ * Reads all commit records, in no particular order. Records in `known` are not read again, because records do not change. A known record
+ * counts even if it is not listed, because stores may list new objects late. Throws `destination.damaged` for an invalid record, unless
+ * problems are collected.
  */
 export async function readRecords(
   destination: Destination,
@@ -205,7 +211,7 @@ export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
   return decodeStored({ name, advice: recordAdvice }, content, kind, commitRecord);
 }
 
-/** Also the form of the figures of a proof. */
+/** Stored form of message figures, in commit records and in proofs. */
 export const messageFigures: Shape<MessageFigures> = {
   bytes: optional(integer()),
   oldestMs: optional(instant),
@@ -228,7 +234,7 @@ const committedFile = object<CommittedFile>(
   },
 );
 
-/** Also the form of the entries of a manifest. */
+/** Stored form of a commit record, also used for the intervals of a manifest. */
 export const commitRecord = object<CommitRecord>(
   {
     segment: integer(),
@@ -277,7 +283,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the service counts ${count.rows} rows, but ${received} were received`;
   }
-  // A count that the limit does not affect covers the interval itself, and may include duplicates.
+  // An aggregation or histogram counts exactly this interval and may include duplicates, so the count may lie between the rows without and
+  // with duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the service counts ${count.rows} rows, but ${written} were written`;
 }

@@ -1,19 +1,22 @@
 /**
- * Completed and remaining parts of an export: the plan, with the segments that digests have voided and replaced, minus the records.
- * There is no other state (E3, E6).
+ * Computes which parts of an export are committed and which remain: the segments of the plan and of digest verdicts, minus the commit
+ * records. No other state of an export exists (E3, E6).
  */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import type { DigestVerdict, TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Ordered by time. The completed part of a segment has no gaps. */
+  /** Committed intervals in order of time. Those of one segment follow each other without gaps. */
   readonly intervals: readonly CommitRecord[];
-  /** Remaining part of each unfinished segment, ordered by time. The key of its next record is its `toMs`. */
+  /** Remaining part of each unfinished segment, in order of time. The next commit record of the segment ends at the `toMs` of this part. */
   readonly remaining: readonly Segment[];
-  /** Records that do not fit the others, which means that someone changed the folder. */
+  /** Commit records that contradict the others. In that case a user has changed the folder. */
   readonly strays: readonly CommitRecord[];
-  /** Records of intervals that are searched again because a digest has other figures. Their records and files do not count. */
+  /**
+   * Commit records that no longer count, because a digest found other figures and the intervals are searched again. Their files do not
+   * count either.
+   */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -45,14 +48,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Segments of the plan, followed by those of each verdict. The position of a segment is its index. */
+/** All segments of an export in order of their numbers: those of the plan, followed by those of each digest verdict. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Ranges that later rounds search again, ordered by time and without overlaps. */
+  /** Ranges of the segment that digest verdicts have moved to later segments, in order of time and without overlaps. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -74,8 +77,8 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
 }
 
 /**
- * Follows the records of a segment from its end backwards, skipping its holes. Returns them ordered by time, and the remaining
- * ranges.
+ * Follows the commit records of a segment from its end backwards, and skips ranges that moved to later segments. Returns the records in
+ * order of time, and the remaining ranges.
  */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
@@ -100,7 +103,7 @@ function isIn(holes: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean
   return hole !== undefined && hole.fromMs <= fromMs && toMs <= hole.toMs;
 }
 
-/** Last hole that begins before the time. */
+/** The last moved range that starts before the time. */
 function lastBefore(holes: readonly TimeRange[], atMs: number): TimeRange | undefined {
   let [low, high] = [0, holes.length];
   while (low < high) {

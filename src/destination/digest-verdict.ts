@@ -1,9 +1,10 @@
 /**
- * Verdict of a digest: the comparison of the service's aggregation over a range of the export with the figures of the written rows
- * (E6). A verdict is an object that is written only if its round has none.
+ * The verdict of a digest: the result of comparing an aggregation by the service with the figures of the written rows (E6). It is stored at
+ * the destination, once for each round.
  *
- * Invariants: verdicts of an export are numbered from 1 without gaps. The segments of a verdict follow those of the plan and of
- * earlier verdicts. The ranges of these segments are searched again, and all records of older segments there are void.
+ * Invariants: the verdicts of an export are numbered from 1 without gaps. The segments of a verdict are numbered after those of the plan
+ * and of earlier verdicts. The ranges of these segments are searched again, so all commit records of older segments in these ranges are
+ * void.
  */
 
 import { type CommitRecord, type MessageFigures, messageFigures, sumOfFigures } from './commit-record.ts';
@@ -38,7 +39,7 @@ export interface RangeFigures extends MessageFigures {
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service has several times, and the number of repetitions. Each is written once (E9). */
+/** Rows that the service stores several times, with the number of extra copies. Each row was written once (E9). */
 export interface RepeatedRows {
   readonly rows: number;
   readonly bytes?: number;
@@ -48,37 +49,37 @@ export interface RepeatedRows {
 export interface ProvenRange extends TimeRange {
   /** Figures of the written rows. */
   readonly figures: RangeFigures;
-  /** Figures that the aggregation returned exactly. Others were rounded or unknown. The number of rows is always exact. */
+  /** Figures that the aggregation returned exactly; the others were rounded or unknown. The number of rows is always exact. */
   readonly compared: readonly ComparableFigure[];
-  /** Absent if there are none. */
+  /** Rows that the service stores several times; absent if there are none. */
   readonly repeated?: RepeatedRows;
-  /** Whether the figures of whole intervals were compared. Absent if those of each slice were compared. */
+  /** True if the figures of whole intervals were compared; absent if those of each slice were compared. */
   readonly wholeIntervals?: true;
 }
 
 /** Range of whole intervals in which the aggregation differs from the written rows. */
 export interface DifferingRange extends TimeRange {
-  /** Figures of the aggregation, without rounded ones. */
+  /** Figures that the service's aggregation counted, without rounded ones. */
   readonly counted: RangeFigures;
   readonly written: RangeFigures;
-  /** Figures that differ in a slice of the range but are equal or unknown for the whole range. Absent if there are none. */
+  /** Names of figures that differ in a slice of the range but are equal or unknown over the whole range. Absent if there are none. */
   readonly inSlices?: readonly SliceFigureName[];
 }
 
 export interface DigestVerdict {
   readonly round: number;
-  /** Ordered by time, like all lists. */
+  /** Ranges in which the digest agrees with the written rows, in order of time. */
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Segments to search again: all differing ranges, divided into single searches. */
+  /** Segments in which all differing ranges are searched again. */
   readonly segments: readonly TimeRange[];
-  /** Ranges that still differ after the maximum number of searches. They are kept and marked as incomplete. */
+  /** Ranges that still differ after the last round. Their rows are kept and flagged as incomplete. */
   readonly incomplete: readonly DifferingRange[];
 }
 
 const verdictAdvice = 'restore the original object, or move the folder of this export away to start it again';
 
-/** Writes the verdict of a round, or returns the existing one. */
+/** Writes the verdict of a digest round, or returns the verdict that already exists for this round. */
 export async function settleVerdict(
   destination: Destination,
   layout: ExportLayout,

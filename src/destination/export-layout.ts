@@ -14,12 +14,14 @@ import { assert } from '../base/assert.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './object-name.ts';
 
-/** Root in a volume. `path` comes from the manifest and may be empty. Throws `destination.name` for an invalid name. */
+/**
+ * Root folder of a namespace in a volume. `path` comes from the manifest and may be empty. Throws `destination.name` for an invalid name.
+ */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
 
-/** Root in a bucket. */
+/** Root folder of a namespace in a bucket. */
 export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }
@@ -41,7 +43,7 @@ const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
 
 /** Names of one export's objects, relative to the root of its destination. */
 export class ExportLayout {
-  /** Empty if the manifest is at the root itself. */
+  /** Folder of the export; empty if its manifest is at the root itself. */
   readonly folder: string;
 
   static of(name: string, fingerprint: string): ExportLayout {
@@ -68,7 +70,10 @@ export class ExportLayout {
     return this.within('data');
   }
 
-  /** Name of a commit record. Depends only on segment and upper bound (E3), so a second process finds the record of the first. */
+  /**
+   * Name of a commit record. It depends only on the segment and the end of the interval (E3), so a second process finds the record of the
+   * first.
+   */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
   }
@@ -82,20 +87,20 @@ export class ExportLayout {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
 
-  /** Whether a name can be the name of a record. */
+  /** Returns whether a name has the form of a commit record's name. */
   isCommit(name: string): boolean {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
   /**
-   * Converts a name in a record or manifest, which is relative to the export's folder, to a name relative to the root. So a folder
-   * can be moved.
+   * Converts a file name from a record or manifest to a name relative to the root. Such names are relative to the export's folder, so that
+   * a folder can be moved.
    */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** Inverse of `within`. */
+  /** Converts a name relative to the root to a name relative to the export's folder, the inverse of `within`. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);

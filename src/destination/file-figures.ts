@@ -3,7 +3,7 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Figures by slices of time. Absent if a message lacks its time. */
+  /** Figures of the file's messages by slice of time. Absent if a message lacks its time. */
   readonly slices?: readonly SliceFigures[];
 }
 
@@ -11,7 +11,7 @@ export interface FileFigures extends MessageFigures {
 export interface FileReader {
   /** Resolves when the memory of the chunk can be reused. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Called after the last byte. Resolves to the number of rows. */
+  /** Ends the reading after the last byte. Resolves to the number of rows. */
   end(): Promise<number>;
   /**
    * Called last. A figure is absent if a message lacks its column or has no integer in it. `again` reads the file again from its

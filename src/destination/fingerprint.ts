@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, text } from './stored-json.ts';
 
-/** Must be raised when the same identity produces other rows or bytes than before. */
+/** Version of the way in which exports produce files. Raise it when the same settings produce other rows or bytes than before. */
 const generation = 1;
 
 export interface ExportOutput {
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: 'None' | 'Gzip' | 'Zstd';
-  /** Empty means all fields. */
+  /** Fields that the user chose; empty means all fields. */
   readonly fields: readonly string[];
   readonly maxPartBytes: number;
   readonly csv: { readonly formulaGuard: boolean };
@@ -40,7 +40,7 @@ export function fingerprintOf(identity: ExportIdentity): string {
     .digest('hex');
 }
 
-/** Copies only the known members, so that others do not change the fingerprint. */
+/** Copies only the known members of an identity, so that other members do not change its fingerprint. */
 export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   const { serviceHost, query, fromMs, toMs, timeZone } = identity;
   const { byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;

@@ -1,7 +1,9 @@
 /**
- * Manifest of an export: its identity, its intervals with their figures, and the files that count. Written once, at the end (E3).
+ * The manifest of an export: its identity, its intervals with their figures, and the files that count. It is written once, when commit
+ * records cover the whole export (E3).
  *
- * Invariant: its bytes depend only on the export, its records and its verdicts. It contains only files that a record lists.
+ * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. It lists only files that a
+ * commit record lists.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -34,16 +36,16 @@ export interface ManifestTotals {
 export interface Manifest {
   readonly fingerprint: string;
   readonly export: ExportIdentity;
-  /** False if an interval is marked as incomplete. */
+  /** False if an interval is flagged as incomplete. */
   readonly complete: boolean;
   readonly totals: ManifestTotals;
   /** Level of proof of each range (E6), ordered by time, without gaps. */
   readonly proof: readonly ProofRange[];
-  /** Ordered by time. They cover the export's range without gaps. */
+  /** Committed intervals in order of time. They cover the export's range without gaps. */
   readonly intervals: readonly CommitRecord[];
 }
 
-/** Creates the manifest of a completely covered export. */
+/** Creates the manifest of an export whose range is completely covered by commit records. */
 export function manifestOf(
   identity: ExportIdentity,
   { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
@@ -63,7 +65,7 @@ export function manifestOf(
   };
 }
 
-/** Whether no range is marked as incomplete. */
+/** Returns whether no range of the proof is flagged as incomplete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }
@@ -87,8 +89,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest unless it exists, and returns the valid one. An existing manifest is valid if it has the same records, even
- * if its writer knew other verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
+ * Writes the manifest if there is none, and returns the one that counts. An existing manifest counts if it has the same commit records,
+ * even if its writer knew other digest verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
  */
 export async function writeManifest(
   destination: Destination,
@@ -108,7 +110,7 @@ export async function writeManifest(
   throw damagedManifest(layout, 'it contradicts the records of this export');
 }
 
-/** The records contain the same data as the manifest. */
+/** Advice for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
 export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
 
 export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
@@ -121,7 +123,7 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
   return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
 }
 
-/** Throws if the manifest does not cover the whole range, which means that someone changed it. */
+/** Throws if the manifest does not cover the whole range of the export. In that case a user has changed the file. */
 export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIdentity, layout: ExportLayout): void {
   let reachedMs = fromMs;
   for (const interval of intervals) {
@@ -132,7 +134,7 @@ export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIden
   throw damagedManifest(layout, `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`);
 }
 
-/** Throws if the manifest's description or totals do not match its intervals, which means that someone changed it. */
+/** Throws if the manifest's description or totals do not match its intervals. In that case a user has changed the file. */
 export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
   const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
   const own = manifestOf(identity, { intervals, remaining: [], strays: [] });
@@ -144,7 +146,7 @@ export function checkDescription(manifest: Manifest, identity: ExportIdentity, l
   throw damagedManifest(layout, 'its proof does not match its intervals');
 }
 
-/** Whether the ranges cover the intervals without gaps, and each range has the sums of its records. */
+/** Returns whether the ranges of the proof cover the intervals without gaps and have the sums of their commit records. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {
@@ -158,7 +160,7 @@ export function isProofOf(proof: readonly ProofRange[], intervals: readonly Comm
   return next === intervals.length;
 }
 
-/** Returns undefined if there is none. */
+/** Reads the manifest; undefined if there is none. */
 export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
   const content = await destination.read(layout.manifest, largestManifestBytes);
   return content && decodeManifest(layout.manifest, content);
@@ -166,7 +168,7 @@ export async function readManifest(destination: Destination, layout: ExportLayou
 
 const kind = 'logfleet.dev/export-manifest';
 
-/** Only the form. `verify.ts` checks the figures against each other and against the files. */
+/** Stored form of a manifest. Decoding checks only the form; `verify.ts` checks the figures against each other and against the files. */
 const exportManifest = object<Manifest>({
   fingerprint: text(/^[0-9a-f]{64}$/),
   export: exportIdentity,
@@ -206,14 +208,14 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A name that logfleet cannot have created belongs to someone else. `verify` reports it.
+  // A file whose name logfleet cannot have created belongs to a user, so it is not removed. `verify` reports it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Checks that the manifest contains all files of valid records. It may lack some if someone replaced it by an old one. */
+/** Checks that the manifest lists all files of valid commit records. It may lack some if a user replaced it by an older one. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -1,6 +1,6 @@
 /**
- * Plan of an export: the first segments of its range, written only if there is no plan (E2). A second process reads the existing
- * plan, so all processes of an export use the same segments and columns. A plan that is removed during the export is written again.
+ * The plan of an export: the first segments of its range, written only if there is no plan (E2). Every further process reads the existing
+ * plan, so that all processes use the same segments and columns. A plan that a user removes during the export is written again.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
@@ -8,7 +8,10 @@ import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { damaged, decodeStored, encodeStored, list, moment, object, optional, text } from './stored-json.ts';
 
-/** Maximum number of segments. Each has at least one interval, and records and manifest must stay small. */
+/**
+ * Maximum number of segments of a plan. Each segment needs at least one interval, and the manifest, which lists all intervals, must stay
+ * small.
+ */
 export const maxSegments = 10_000;
 
 export interface ExportPlan {
@@ -33,7 +36,7 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
   return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
 }
 
-/** Writes the plan, or returns the existing one. Throws `destination.damaged` if that one covers another range. */
+/** Writes the plan of an export, or returns the existing one. Throws `destination.damaged` if the existing plan has another range. */
 export async function settlePlan(
   destination: Destination,
   layout: ExportLayout,
@@ -49,7 +52,7 @@ export async function settlePlan(
   throw damaged({ name: layout.plan }, `it covers ${ends(existing)}, and the export ${ends(ours)}`);
 }
 
-/** Returns undefined if there is none. */
+/** Reads the plan of an export; undefined if there is none. */
 export async function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
   const content = await destination.read(layout.plan);
   return content && decodePlan(layout.plan, content);

@@ -1,8 +1,8 @@
 /**
- * Level of proof of each range of an export, derived from its records and the verdicts about them (E6).
+ * Determines the level of proof of each range of an export from its commit records and digest verdicts (E6).
  *
- * Invariant: a verdict proves a range only while the records in the range have the sums that the verdict contains. So it does not
- * prove an interval that was searched again later.
+ * Invariant: a verdict proves a range only while the commit records in the range have the sums that the verdict contains. An interval that
+ * was searched again later is therefore not proven by an older verdict.
  */
 import type { CommitRecord } from './commit-record.ts';
 import {
@@ -30,7 +30,7 @@ export const proofLevels = [
   'Count',
   /** The number of rows equals the count of the search itself. */
   'Search',
-  /** Marked as incomplete. */
+  /** No proof: the range is flagged as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
@@ -41,13 +41,13 @@ export interface ProofRange extends TimeRange {
   readonly figures: RangeFigures;
   /** Figures, other than the number of rows, that were compared with an aggregation. */
   readonly compared: readonly ComparableFigure[];
-  /** Rows that the service has several times. Each was written once. */
+  /** Rows that the service stores several times. Each was written once. */
   readonly repeated?: RepeatedRows;
-  /** Whether a digest compared the figures of whole intervals instead of those of each slice. */
+  /** True if a digest compared the figures of whole intervals; absent if it compared those of each slice. */
   readonly wholeIntervals?: true;
-  /** Figures of the aggregation that differ. */
+  /** Figures of the service's aggregation that differ from the written rows. */
   readonly counted?: RangeFigures;
-  /** Figures that differ in a slice of the range but not in the whole range (`DifferingRange`). */
+  /** Names of figures that differ in a slice of the range but not over the whole range (`DifferingRange`). */
   readonly inSlices?: readonly SliceFigureName[];
 }
 
@@ -61,8 +61,8 @@ export function proofRangesOf(
 }
 
 /**
- * All proofs that a manifest of these intervals may contain: with all verdicts, and without the last ones if these found no
- * difference. A process with another `spec.proof` may have written the manifest without knowing them.
+ * All proofs that a valid manifest of these intervals may contain: the proof from all verdicts, and those without the last verdicts if
+ * these found no difference. A process with another `spec.proof` may have written the manifest without knowing the last verdicts.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -76,7 +76,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Intervals that no verdict proves or marks, and that are not marked themselves. */
+/** Intervals that still need a digest: no verdict proves or flags them, and their commit records have no flag either. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -106,13 +106,13 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** For each interval, the range of a verdict that contains it. */
+/** Finds for each interval the range of a verdict that contains it. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
 ): ReadonlyMap<CommitRecord, ProofRange> {
   const judged = new Map<CommitRecord, ProofRange>();
-  // The newest verdict counts.
+  // If several verdicts contain an interval, the newest verdict counts.
   for (const { proven, incomplete } of verdicts.toReversed()) {
     const ranges = [
       ...proven.map((range): ProofRange => ({ ...range, level: levelOf(range.compared) })),
@@ -132,7 +132,7 @@ function judgedOf(
   return judged;
 }
 
-/** Intervals of a range. Empty if the range does not begin and end with intervals. */
+/** Intervals of a range. Empty if the range does not start and end at boundaries of intervals. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -187,7 +187,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Whether a digest has compared the same figures of both, and both slice by slice or neither. */
+/** Returns whether digests compared the same figures of both ranges, and in the same way: by slice or by whole interval. */
 function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }
@@ -213,7 +213,7 @@ function joinRepeated(left: RepeatedRows | undefined, right: RepeatedRows | unde
   };
 }
 
-/** Stored form in a manifest. */
+/** Stored form of a proof range in a manifest. */
 export const proofRange = object<ProofRange>({
   fromMs: moment,
   toMs: moment,

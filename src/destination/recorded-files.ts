@@ -1,6 +1,6 @@
 /**
- * Checks the presence and size of the files that records list, before a manifest is written and before an existing one is accepted.
- * Also finds files that no record lists. `verify.ts` checks the contents.
+ * Checks that the files listed in commit records exist and have the right size, before a manifest is written and before an existing one is
+ * used. Also finds files that no commit record lists. `verify.ts` checks the contents of files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -8,7 +8,7 @@ import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 
-/** Maximum number of broken files and removable objects in a message. If there are more, it names the folder. */
+/** Maximum number of files or objects that a message lists. If there are more, the message names the folder. */
 const mostNamed = 5;
 
 /** Size of each file of an export, by name relative to the root. */
@@ -39,7 +39,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // Checking ten thousand missing files in a store takes long, and a few are enough for the message.
+      // The check stops after a few broken files, because checking ten thousand missing files in a store takes long.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -57,7 +57,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Whether a file exists, since stores may list new objects late. */
+/** Returns whether a file exists. Asks for the file itself, because stores may list new objects late. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -85,8 +85,8 @@ function brokenFiles(
 }
 
 /**
- * Names of the objects to remove so that some intervals are searched again, or undefined if that is unknown. A record is only
- * reachable through the later records of its segment, so earlier records must be removed as well.
+ * Text that tells a user which objects to remove so that some intervals are searched again. Records before a removed record of the same
+ * segment are removed as well, because they are found only through the later records.
  */
 export function wayToSearchAnew(
   layout: ExportLayout,

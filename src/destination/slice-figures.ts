@@ -1,9 +1,9 @@
 /**
- * Figures of messages by slices of message time, as an aggregation of the service returns them, and their short form for commit
- * records (E6).
+ * Figures of messages by slice of message time, as an aggregation of the service computes them, and their short form for commit records
+ * (E6).
  *
- * Slices begin at multiples of their length since the epoch. All intervals of an export use the same slices, so the figures of a
- * slice that two intervals share can be added.
+ * Slices start at multiples of their length since the epoch, and all intervals of an export use the same slices. If two intervals share a
+ * slice, their figures for this slice can therefore be added.
  */
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, text } from './stored-json.ts';
@@ -13,12 +13,12 @@ export interface SliceFigures {
   /** Start of the slice in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly rows: number;
-  /** Sum of `_size`. Absent if a message has none. */
+  /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   readonly bytes?: number;
   /** Smallest and largest `_messagetime` in milliseconds since the epoch. */
   readonly oldestMs: number;
   readonly newestMs: number;
-  /** Sum of `_messagetime` minus the start of the slice over all messages, in milliseconds. Absent if it is not exact. */
+  /** Sum over all messages of the time in milliseconds from the start of the slice. Absent if the sum is not exact. */
   readonly offsetsMs?: number;
 }
 
@@ -35,9 +35,15 @@ export interface SlicedFigures {
 /** Figures of the slices of one interval, in a form of bounded size. */
 export interface SliceSummary {
   readonly lengthMs: number;
-  /** Slices that are partly outside the interval, so a neighbouring interval may have other messages of them. At most two. */
+  /**
+   * Slices that are partly outside the interval, so that a neighbouring interval may contain other messages of the slice. There are at most
+   * two.
+   */
   readonly shared: readonly SliceFigures[];
-  /** One hash per figure over all other slices (`hashOfSlices`). `bytes` is absent if a message has no `_size`. */
+  /**
+   * One hash per figure over the slices that are completely inside the interval (`hashOfSlices`). `bytes` is absent if a message has no
+   * `_size`.
+   */
   readonly whole: { readonly [name in SliceFigureName]?: string };
 }
 
@@ -46,7 +52,7 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Running sum of the messages of one slice. Called for every row, so it allocates no memory. */
+/** Running sum of the messages of one slice. It allocates no memory, because it is updated for every row. */
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
@@ -60,7 +66,7 @@ class SliceSum {
     this.#fromMs = fromMs;
   }
 
-  /** Adds messages of one millisecond. `bytes` is their total size. */
+  /** Adds messages of one millisecond to the slice. `bytes` is their total size. */
   add(timeMs: number, rows: number, bytes: number | undefined): void {
     this.#rows += rows;
     if (bytes === undefined) this.#hasSizes = false;
@@ -90,7 +96,7 @@ class SliceSum {
   }
 }
 
-/** Running sums of messages by slice. Fast for messages in order of time. */
+/** Running sums of messages for all slices. It is fastest for messages in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -98,7 +104,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** With the length `Infinity`, one slice contains all messages. */
+  /** Creates the sums. With the length `Infinity`, one slice contains all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -159,15 +165,18 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Whether the slice is completely inside the interval, so no other interval has messages of it. */
+/** Returns whether the slice is completely inside the interval, so that no other interval contains messages of the slice. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Two doubles. */
+/** Size in bytes of the pair that is hashed for each slice: two doubles. */
 const pairBytes = 16;
 
-/** First 32 digits of a SHA-256 over one figure of slices in order of time: begin and value of each, as doubles, the lowest byte first. */
+/**
+ * Hash over one figure of slices in order of time: the first 32 hexadecimal digits of a SHA-256. The input is the start and the value of
+ * each slice, as little-endian doubles.
+ */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

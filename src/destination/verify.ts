@@ -24,33 +24,33 @@ import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 export type DifferenceKind =
   /** The fingerprint does not match the export that the manifest describes. */
   | 'fingerprint'
-  /** The intervals begin late, end early, or have a gap. */
+  /** The intervals of the manifest begin after the range starts, end before it ends, or have a gap. */
   | 'gap'
   | 'overlap'
-  /** A total of the manifest is not the sum of its intervals. */
+  /** A total in the manifest differs from the sum over its intervals. */
   | 'total'
-  /** `complete` contradicts the intervals. */
+  /** The `complete` flag of the manifest contradicts its intervals. */
   | 'completeness'
-  /** A record beside the manifest contradicts it. */
+  /** A commit record in the export's folder contradicts the manifest. */
   | 'record'
   | 'missingFile'
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** The bytes are invalid, the file is not a regular file, or an object among the records is not a record. */
+  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it should be a commit record and is not. */
   | 'unreadable'
-  /** A file that the manifest does not contain. */
+  /** A file in the export's folder that the manifest does not list. */
   | 'strayFile'
-  /** Two intervals contain the same file. */
+  /** Two intervals of the manifest list the same file. */
   | 'sharedFile'
-  /** The figures of the messages in an interval's files differ from its record. */
+  /** The figures of the messages in an interval's files differ from its commit record. */
   | 'figures'
-  /** The manifest's proof differs from the sums of its intervals, or contradicts the verdicts beside it (E6). */
+  /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
   | 'proof';
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Name of a file, a time or an interval, for people. */
+  /** Name of the file, time or interval in which the difference was found, as shown to users. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -58,7 +58,7 @@ export interface Difference {
 
 export interface Verification {
   readonly manifest: Manifest;
-  /** Empty if every row is present once. */
+  /** Differences between the files and the manifest; empty if every row is present once. */
   readonly differences: readonly Difference[];
   /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
@@ -66,7 +66,7 @@ export interface Verification {
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
-  /** Figures that were computed again from the files, and figures whose column is absent or not read. */
+  /** Figures that were computed again from the files. A figure is missing if its column is absent or not read. */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
 }
@@ -113,8 +113,7 @@ export async function verifyExport(
 }
 
 /**
- * Compares the figures of the messages in the files with each interval. Files with another difference are skipped, since they are
- * reported already.
+ * Compares the figures of the messages in the files with each interval. Files with a difference that is already reported are skipped.
  */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
@@ -138,7 +137,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares figures of the slices of an interval with its files. Figures that the files do not have are skipped. */
+/** Compares the figures of an interval's time slices with its files. Figures that the files do not contain are skipped. */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -159,7 +158,7 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Compares the manifest's proof with its intervals and with the verdicts, if any. A copy of an export may lack the verdicts. */
+/** Compares the proof in the manifest with its intervals and with the digest verdicts. A copied export may have no verdicts. */
 async function proofDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -171,7 +170,7 @@ async function proofDifferences(
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Contradictions within the manifest. */
+/** Differences between parts of the manifest itself. */
 function differencesWithin(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -198,7 +197,7 @@ function differencesWithin(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Compares the records with the manifest, if there are any: files and manifest may have been copied without them. */
+/** Compares the commit records with the manifest. A copied export may have no commit records. */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -247,11 +246,11 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Undefined if they are not read or could not be read. */
+  /** Figures of the file; undefined if they are not read or could not be read. */
   readonly figures?: FileFigures | undefined;
 }
 
-/** Reads a file. If its rows cannot be counted, continues for the hash of its bytes. */
+/** Reads a file. If its rows cannot be counted, reading continues to compute the hash of all bytes. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,
@@ -295,7 +294,10 @@ async function readFile(
   return { exists: true, rows, bytes, differences, figures };
 }
 
-/** Difference for a file that is missing or not a regular file. Undefined for failures of the connection. */
+/**
+ * Difference to report for a file that is missing or not a regular file. Undefined if the connection failed, which says nothing about the
+ * file.
+ */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

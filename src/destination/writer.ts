@@ -1,9 +1,9 @@
 /**
- * Identity of writers: tokens in the names of data files and uploads. With a token, leftovers of a dead process can be
- * distinguished from files of a running one (E15).
+ * Identity of the processes that write files: a token in the names of data files and uploads. The token distinguishes files of a dead
+ * process from those of a running one (E15).
  *
- * A token contains the scope of the pid, the pid, the start of the process, and a counter. A process in our scope can be checked.
- * For processes of another container, machine or boot, only the age of their files counts.
+ * A token contains the scope of the process id, the process id, the start of the process, and a counter. The scope is the container or
+ * machine and its boot. Only a process in the same scope can be checked; for others, only the age of their files counts.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
@@ -11,7 +11,7 @@ import type { Random } from '../base/random.ts';
 
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
-/** `unknown`: the process is in another scope, or the name contains no token. */
+/** What is known about the process that wrote a file. `unknown`: it ran in another scope, or the name contains no token. */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
 export class Writer {
@@ -37,7 +37,7 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Whether the process whose token is in `name` is still running. */
+  /** Returns whether the process that wrote the file `name` is still running. */
   async stateOf(name: string): Promise<WriterState> {
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];
     if (scope !== digest(this.#identity.scope)) return 'unknown';

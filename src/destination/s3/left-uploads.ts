@@ -10,9 +10,9 @@ export interface LeftUpload {
   readonly store: string;
   readonly bucket: string;
   readonly key: string;
-  /** Undefined if the upload was a single put. */
+  /** Id of the multipart upload; undefined for a single put. */
   readonly uploadId: string | undefined;
-  /** Mark in the metadata of its object, if the object may exist. */
+  /** Unique value in the metadata of the object, if the object may exist. */
   readonly mark: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export class LeftUploads {
     this.#uploads.delete(idOf(upload));
   }
 
-  /** Uploads with this key prefix. */
+  /** Unfinished uploads whose keys have this prefix. */
   below({ store, bucket }: Pick<LeftUpload, 'store' | 'bucket'>, prefix: string): readonly LeftUpload[] {
     return [...this.#uploads.values()].filter(
       (upload) => upload.store === store && upload.bucket === bucket && upload.key.startsWith(prefix),

@@ -26,7 +26,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits in order until a part may be sent. `sent` allows the next one. */
+  /** Waits, in the order of the calls, until a part may be sent. A call of `sent` allows the next part. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

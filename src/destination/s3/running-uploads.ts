@@ -1,9 +1,9 @@
 /**
- * Unfinished multipart uploads, which are invisible but billed until they are aborted (E15).
+ * Finds and aborts unfinished multipart uploads, which are invisible in a store but billed (E15).
  *
- * The names of data files contain their writer (`writer.ts`). If the process cannot be checked, an upload counts as left over when
- * no part arrived for 15 minutes by our clock. Stores reject clients whose clock differs by more than that. An upload that waits
- * longer for rows is started again.
+ * The name of a data file contains the process that writes it (`writer.ts`). If logfleet cannot check that process, an upload counts as
+ * abandoned when no part has arrived for 15 minutes by our clock. Stores reject clients whose clock differs by more than that. An upload
+ * that has to wait longer for rows is started again.
  */
 import {
   AbortMultipartUploadCommand,
@@ -24,7 +24,7 @@ export interface RunningUploadsOptions {
   readonly writer: Writer;
 }
 
-/** Errors of the SDK are thrown unchanged. */
+/** Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. */
 export class RunningUploads {
   readonly #options: RunningUploadsOptions;
 
@@ -32,7 +32,7 @@ export class RunningUploads {
     this.#options = options;
   }
 
-  /** Aborts uploads with this key prefix. Returns their number. */
+  /** Aborts the unfinished uploads whose keys have this prefix. Returns their number. */
   async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
     let aborted = 0;
     for await (const upload of this.#list(prefix)) {
@@ -73,12 +73,12 @@ export class RunningUploads {
     return true;
   }
 
-  /** Whether a time is long ago. A missing time counts as long ago. */
+  /** Returns whether an upload's last activity is long ago. A missing time counts as long ago. */
   #isOld(moment: Date | undefined): boolean {
     return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
   }
 
-  /** Returns false if the upload was already gone. */
+  /** Aborts one upload. Returns false if it no longer existed. */
   async #abort({ Key, UploadId }: MultipartUpload): Promise<boolean> {
     const { client, bucket: Bucket } = this.#options;
     try {

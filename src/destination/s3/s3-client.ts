@@ -9,7 +9,7 @@ import type { S3Settings } from './s3-settings.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
-/** Number of attempts. With the SDK's back-off, an unavailable store is reported after less than four minutes. */
+/** Number of attempts per request. With the SDK's delays, an unavailable store is reported after less than four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
 /** Time limit in ms until an answer begins, and between two chunks. */

@@ -1,11 +1,11 @@
 /**
- * Object store as a destination: Amazon S3, or a compatible store that supports `If-None-Match`.
+ * An object store as a destination: Amazon S3, or a compatible store that supports `If-None-Match`.
  *
- * Stores without support may silently ignore the header. So the first object is created a second time, without content. If the
- * store does not reject that, nothing more is written.
+ * A store without that support may silently ignore the header and overwrite objects. As a test, the first object is therefore created a
+ * second time, without content. If the store does not reject the second object, nothing more is written.
  *
- * The SDK retries temporary failures within limits (`s3-client.ts`), and remaining errors are classified. This module loads the
- * SDK, so import it lazily.
+ * The SDK retries temporary failures within limits (`s3-client.ts`); this module classifies the remaining errors. Import the module lazily,
+ * because it loads the SDK.
  */
 import {
   DeleteObjectCommand,
@@ -38,7 +38,7 @@ import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { S3Upload } from './s3-upload.ts';
 import { takeBack } from './take-back.ts';
 
-/** Maximum number of attempts for a put that conflicts with a concurrent one (409), and for continuing a body that broke off. */
+/** Maximum number of attempts for two operations: an upload that conflicts with a concurrent one (409), and a download that broke off. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 
@@ -47,7 +47,7 @@ export interface S3Options {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  /** Abandoned uploads of all destinations of this process. */
+  /** Uploads of this process that could not be removed, for all its destinations. */
   readonly left: LeftUploads;
 }
 
@@ -97,7 +97,7 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#headerIsHeeded;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The object must not count: it may have replaced another one.
+      // The new object is removed, because it may have replaced another one.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
       throw destinationError(
@@ -110,9 +110,9 @@ export class S3Destination implements Destination {
   }
 
   /**
-   * Result `refused`: the store reported that the object exists (412). Result `stands`: the object exists, but there was no answer,
-   * since a store that rejects a request before its whole body may close the connection. Without a body, a missing answer proves
-   * nothing.
+   * Creates an object once. Result `refused`: the store says that an object of this name exists (412). Result `stands`: the object exists,
+   * but the request got no answer. A store may close the connection when it rejects a request before the end of its body. For a request
+   * without a body, a missing answer proves nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
     const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
@@ -128,7 +128,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** Whether the object exists. False if that cannot be determined; then the earlier failure is reported. */
+  /** Returns whether the object exists. False if that cannot be determined; the caller then reports the earlier failure. */
   async #stands(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -158,7 +158,7 @@ export class S3Destination implements Destination {
     });
   }
 
-  /** Continues a body that broke off, if the object is unchanged. */
+  /** Reads an object as a stream. A download that broke off continues where it ended, if the object is unchanged. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -175,7 +175,8 @@ export class S3Destination implements Destination {
           offset += chunk.length;
           yield chunk;
         }
-        // Without a known length, the end of the body counts: a body that breaks off causes an error.
+        // If the length of the object is unknown, the end of the body is the end of the object. A body that breaks off causes an error
+        // instead.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -204,7 +205,7 @@ export class S3Destination implements Destination {
           throw this.#error('list', folder, cause);
         });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // A key with a trailing slash is a folder that a person created.
+        // Keys with a trailing slash are not files: users create them as folders.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined;

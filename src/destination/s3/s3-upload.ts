@@ -1,11 +1,11 @@
 /**
- * Upload of one data file into a store. Small files use a single put. Large files are sent in parts, each while the next one is
- * filled.
+ * Upload of one data file to an object store. A small file is sent with a single request. A large file is sent in parts; each part is sent
+ * while the next one is filled.
  *
- * `If-None-Match` prevents overwriting. After a lost answer, a second attempt can find our own object, which a mark in its metadata
- * identifies.
+ * `If-None-Match` prevents overwriting. After a lost answer, a second attempt can find the object of the first. A unique value in the
+ * object's metadata then shows that it belongs to this upload.
  *
- * Invariant: a buffer is returned when the SDK has finished with it, whether its part succeeded or not.
+ * Invariant: a buffer is reused only when the SDK has finished with it, whether its part succeeded or not.
  */
 import {
   type CompletedPart,
@@ -28,16 +28,16 @@ const maxParts = 10_000;
 
 export interface S3UploadOptions {
   readonly client: S3Client;
-  /** As in `LeftUpload`. */
+  /** Address of the store, as in `LeftUpload`. */
   readonly store: string;
   readonly bucket: string;
   readonly key: string;
-  /** Encryption and storage class. */
+  /** Encryption and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   readonly buffers: PartBuffers;
-  /** Unique mark of this upload. */
+  /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** Receives the upload if it cannot be removed. */
+  /** List of unfinished uploads. This upload is added if it cannot be removed. */
   readonly left: LeftUploads;
 }
 
@@ -89,7 +89,7 @@ export class S3Upload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // A part that arrives after the upload was aborted would stay and be billed.
+    // All requests for parts must end before the upload is aborted. A part that arrives later would stay in the store and be billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { client, left, store, bucket, key, mark } = this.#options;
@@ -139,7 +139,7 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const { client, mark } = this.#options;
       const status = httpStatus(cause);
-      // The object may exist despite a missing or unclear answer. Checking costs far less than another search.
+      // The object may exist although the answer is missing or unclear. Checking costs far less than searching the interval again.
       const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
       if (mayStand && (await hasMark(client, this.#place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
@@ -184,7 +184,7 @@ export class S3Upload implements FileUpload {
     }
   }
 
-  /** Never rejects: the next call reports the failure. */
+  /** Uploads one part. The promise never rejects: the next call of the upload reports the failure. */
   async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
     try {
       const content = { UploadId, PartNumber, Body, ContentLength: Body.length };

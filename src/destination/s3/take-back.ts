@@ -3,17 +3,17 @@ import { AbortMultipartUploadCommand, DeleteObjectCommand, HeadObjectCommand, ty
 import type { LeftUpload } from './left-uploads.ts';
 import { isAbsent } from './s3-error.ts';
 
-/** Name of the metadata that identifies the upload of an object. */
+/** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** Succeeds if nothing is left. */
+/** Removes the parts and the object of an upload. Succeeds if nothing exists. */
 export async function takeBack(client: S3Client, { bucket, key, uploadId, mark }: LeftUpload): Promise<void> {
   const place = { Bucket: bucket, Key: key };
   if (uploadId !== undefined) await abortParts(client, { ...place, UploadId: uploadId });
   if (mark !== undefined && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
 }
 
-/** Whether the existing object belongs to the upload. */
+/** Returns whether the existing object was created by this upload. */
 export async function hasMark(
   client: S3Client,
   place: { readonly Bucket: string; readonly Key: string },

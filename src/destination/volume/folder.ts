@@ -13,7 +13,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// Non-blocking, so that a named pipe cannot block the process.
+// Flags for opening a file to read. Opening does not block, even if the name belongs to a named pipe.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
@@ -25,7 +25,7 @@ export interface FolderEntry {
 }
 
 export class Folder {
-  /** Path for messages. */
+  /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
   /** Prefix of the names in this folder. */

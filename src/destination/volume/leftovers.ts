@@ -1,11 +1,11 @@
 /**
  * Temporary files: their names, and the detection of files that a dead process left behind (E15).
  *
- * In our own scope a file is left over as soon as its process has ended (`writer.ts`). In other scopes it is left over when its
- * writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even while they wait for rows. Ages use
- * only the clock of the volume: the change time of the file is compared with that of a probe file.
+ * If the writer ran in the same scope as this process (`writer.ts`), its file is left over as soon as the writer has ended. In other cases
+ * it is left over when its writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even while they wait
+ * for rows. Ages are measured with the clock of the volume only: the file's change time is compared with that of a new probe file.
  *
- * A writer that was stopped for longer loses its file and fails with `destination.lost`. Visible files are never removed.
+ * A writer that was suspended for longer loses its file and fails with `destination.lost`. Files with their final name are never removed.
  */
 import type { LeftoverChoice } from '../destination.ts';
 import type { Writer } from '../writer.ts';

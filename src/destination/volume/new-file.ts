@@ -57,7 +57,7 @@ export class NewFile {
     }
   }
 
-  /** Links the file to its name. 'exists': the name is taken by another file, which is durable as well. */
+  /** Links the file to its final name. Result 'exists': another file has this name, and that file is durable as well. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#file.sync();
@@ -121,7 +121,10 @@ export class NewFile {
     return cause instanceof LogfleetError ? cause : diskError('write', join(this.#folder.path, this.#target), cause);
   }
 
-  /** A failed heartbeat is ignored: the next write reports the failure. */
+  /**
+   * Schedules the next update of the file's change time, which shows that its writer is alive. A failed update is ignored, because the next
+   * write reports the failure.
+   */
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(heartbeatMs, () => {
       const nowSeconds = this.#clock.now() / 1000;
