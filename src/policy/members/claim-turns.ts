@@ -1,5 +1,6 @@
 /**
- * Order of claims: no policy of a service starts an upgrade before all its policies have claimed their collectors (U13).
+ * Order in which policies claim collectors: no policy of a service starts an upgrade before all policies of the service have
+ * claimed their collectors (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -7,16 +8,17 @@
  *      └► excused ◄──┘
  * ```
  *
- * A policy that cannot claim is excused. When its problem may be solved, the other policies wait for it again. Policies are kept by state,
- * so that a question costs the same however many policies there are. A policy that waits is enqueued when no policy of its service is
- * awaited any more.
+ * A policy that cannot claim because of a problem is excused, so other policies do not wait for it. When its problem may be
+ * solved, the other policies wait for it again. Policies are grouped by state, so that a look-up costs the same for any number of
+ * policies. A waiting policy is enqueued when all policies of its service have claimed or are excused.
  *
- * Invariant: an excuse holds for the text of the policy that it was made for, and only until the problem of some policy of the service is solved.
+ * Invariant: an excuse holds for one version of the policy's text, and ends when the problem of any policy of the service is
+ * solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** A listing whose policies cannot claim collectors while it fails. */
+/** Collector listing that currently fails. Policies that use this listing cannot claim collectors while it fails. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -32,27 +34,27 @@ interface Known {
 }
 
 export interface ClaimTurnsOptions {
-  /** All policies of the host, and a single policy by key. */
+  /** All policies in the cluster or directory, and a look-up of a single policy by key. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
   readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
-  /** Enqueues a policy that waited and may now start. */
+  /** Enqueues a policy that waited for the claims of others and may now start upgrades. */
   readonly enqueue: (key: ResourceKey) => void;
 }
 
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
-  /** By uid of the policy. */
+  /** Known policies by their uid. */
   readonly #policies = new Map<string, Known>();
-  /** The uids of the policies in each state. Those in state `claimed` are in none of these sets. */
+  /** Uids of the policies in each state. A policy in state `claimed` is in none of these sets. */
   readonly #unknown = new Set<string>();
   readonly #claiming = new Map<string, Set<string>>();
   readonly #excused = new Map<FailingListing | undefined, Set<string>>();
   readonly #troubled = new Set<string>();
-  /** Policies that wait for others to claim, by service and name. */
+  /** Policies that wait until other policies have claimed their collectors, by service and name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** The hosts of services by their ids. A decision needs the host several times, and there are few services. */
+  /** Cached host names of services by service id. A decision needs the host name several times, and there are few services. */
   readonly #hosts = new Map<string, string>();
-  /** Whether all policies that the host has are in `#policies`. */
+  /** Whether `#policies` contains all policies of the cluster or directory. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -60,7 +62,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Registers a policy that was added or changed. A new policy may have to claim, and an excused policy may be able to claim again.
+   * Registers a policy that was added or changed. A new policy may have collectors to claim, and an excused policy may be able to
+   * claim again.
    */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
@@ -69,12 +72,18 @@ export class ClaimTurns {
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /** The policy belongs to this service and will claim its collectors. An excuse lasts until the claim is near (`resumes`). */
+  /**
+   * Records that the policy belongs to this service and will claim its collectors. An excused policy stays excused until
+   * `resumes` is called.
+   */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
-  /** The policy only has to wait for its first sweep before it claims. */
+  /**
+   * Records that the policy will claim its collectors after its first sweep (read of the whole collector list), so others wait
+   * for it.
+   */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -82,7 +91,7 @@ export class ClaimTurns {
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** The policy has claimed all collectors of this service that it selects. */
+  /** Records that the policy has claimed all collectors of this service that it selects. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -92,8 +101,9 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses the policy from claiming as long as its text stays the same. Its earlier claims stay.
-   * @param listing set when the excuse ends as soon as this listing works again
+   * Excuses the policy from claiming while its text stays the same, so that other policies do not wait for it. Its earlier claims
+   * stay.
+   * @param listing collector listing whose recovery ends the excuse, when its failure is the reason
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -102,13 +112,14 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** The policy cannot use its service. */
+  /** Records that the policy cannot use its service. */
   troubled(uid: string): void {
     this.#troubled.add(uid);
   }
 
   /**
-   * The policy can use its service again. Other excused policies may have recovered, too, and claim before any policy continues.
+   * Records that the policy can use its service again. Other excused policies may have recovered as well, so they get the chance
+   * to claim before any policy starts upgrades.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -119,13 +130,13 @@ export class ClaimTurns {
     }
   }
 
-  /** Text that names the policies whose claims are awaited; undefined when there are none. */
+  /** Text that names the policies whose claims are still missing; undefined when there are none. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${awaited.namespace}/${awaited.name} to claim its collectors first`;
   }
 
-  /** Enqueues the policy when no policy of its service is awaited, possibly at once. */
+  /** Enqueues the policy as soon as all policies of its service have claimed or are excused, possibly at once. */
   wait({ namespace, name }: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
@@ -133,7 +144,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Removes a deleted policy. Other policies no longer wait for it. */
+  /** Removes a deleted policy, so that other policies no longer wait for its claims. */
   forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) {
       this.#drop(uid);
@@ -142,7 +153,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Resets all state when a new term of leadership begins. */
+  /** Resets all state when this process begins a new term of leadership. */
   reset(): void {
     for (const states of [this.#policies, this.#unknown, this.#claiming, this.#excused, this.#troubled]) states.clear();
     this.#isListed = false;
@@ -164,7 +175,7 @@ export class ClaimTurns {
     for (const [listing, uids] of this.#excused) if (listing && listing.problem() === undefined) yield uids;
   }
 
-  /** Registers the policies that already exist. `expect` registers later ones. */
+  /** Registers the policies that already exist. Policies that are added later are registered by `expect`. */
   #list(): void {
     if (this.#isListed) return;
     this.#isListed = true;

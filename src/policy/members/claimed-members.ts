@@ -1,8 +1,8 @@
 /**
- * Keeps the claims of a policy and its index of members up to date with listing, ledger and ownership.
+ * Keeps a policy's claims on collectors and its index of members up to date with the listing, the ledger and the ownership table.
  *
- * Invariant: the policy claims the collectors that are members of its index. A claim comes before the state of a member is computed,
- * because the state depends on the owner (U13).
+ * Invariant: the policy claims exactly the collectors that are members in its index. A collector is claimed before its state is
+ * computed, because the state depends on the owner (U13).
  */
 import { SparseSet } from '../../base/sparse.ts';
 import { type MemberIndexOptions, PolicyMemberIndex } from './policy-member-index.ts';
@@ -11,7 +11,10 @@ import { anchorOf } from './selector.ts';
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
-  /** Collectors with an entry that are not members. Their rows are followed, because they may become members again. */
+  /**
+   * Collectors with a ledger entry that are not members of the policy. Changes of their rows are observed, because they may
+   * become members again.
+   */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
@@ -20,7 +23,7 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Updates claims and index from listing, ledger and ownership. */
+  /** Updates the claims and the index of members from the listing, the ledger and the ownership table. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -30,14 +33,14 @@ export class ClaimedMembers {
     this.index.noteOrder();
   }
 
-  /** Evaluates only collectors with changed rows, so that the policy claims new ones (U13). */
+  /** Evaluates only collectors whose listing rows changed, so that the policy claims new collectors (U13). */
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();
     else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates one collector again after a change of its row, entry or owner. */
+  /** Evaluates one collector again after a change of its row, its ledger entry or its owner. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);
@@ -54,7 +57,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops following changes. Claims stay. */
+  /** Stops observing changes of collectors. The policy keeps its claims. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;
@@ -62,7 +65,7 @@ export class ClaimedMembers {
     members.leave(policy);
   }
 
-  /** Evaluates all collectors that the selection may match, that have an entry, or that the policy has claimed. */
+  /** Evaluates all collectors that the policy's selector may match, that have a ledger entry, or that the policy has claimed. */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;

@@ -1,8 +1,8 @@
 /**
- * The index of members of one policy in this process. It is rebuilt when selection, target or ledger changes, and updated for each
- * decision otherwise.
+ * The index of members of one policy in this process. The index is built again when the selection, the target or the ledger
+ * changes. Otherwise, each decision updates the existing index.
  *
- * Invariant: the claims in ownership are the collectors that the present index selects.
+ * Invariant: the policy's claims in the ownership table are the collectors that the current index selects.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -15,7 +15,7 @@ import { ClaimedMembers } from './claimed-members.ts';
 import { opensByCollector, type PolicyMemberIndex } from './policy-member-index.ts';
 
 export interface KeptMemberIndexOptions {
-  /** uid of the policy. */
+  /** Kubernetes uid of the policy. */
   readonly policy: string;
   readonly clock: Clock;
   readonly settings: PolicySettings;
@@ -24,7 +24,10 @@ export interface KeptMemberIndexOptions {
 type Spec = CollectorVersionPolicy['spec'];
 
 interface Kept {
-  /** Whether the inputs of the index have been replaced. It then only follows changes and claims until the next index is built. */
+  /**
+   * Set when the selection, target or ledger of this index was replaced. The index then only observes changes and keeps the
+   * claims until the next index is built.
+   */
   readonly isOutdated?: true;
   readonly members: ClaimedMembers;
   readonly spec: Spec;
@@ -35,36 +38,37 @@ interface Kept {
 export class KeptMemberIndex {
   readonly #options: KeptMemberIndexOptions;
   #kept: Kept | undefined;
-  /** Placeholder ledger for a rollout that cannot begin. */
+  /** Empty ledger for a policy whose rollout cannot begin. */
   #blank: Ledger | undefined;
 
   constructor(options: KeptMemberIndexOptions) {
     this.#options = options;
   }
 
-  /** Index of the last decision; undefined when there was none. */
+  /** Index of members that the last decision used; undefined before the first decision. */
   get known(): PolicyMemberIndex | undefined {
     return this.#kept?.isOutdated ? undefined : this.#kept?.members.index;
   }
 
-  /** Marks the index as outdated, so that the next one is rebuilt. */
+  /** Marks the index as outdated, so that the next decision builds a new index. */
   forget(): void {
     if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
   }
 
-  /** Evaluates a collector again after a change of its entry. */
+  /** Evaluates a collector again after a change of its ledger entry. */
   place(id: string): void {
     this.#kept?.members.place(id);
   }
 
-  /** Releases everything. Called when the policy is gone or uses another account. */
+  /** Releases all claims and stops observing. Called when the policy was deleted or uses another account. */
   close(): void {
     this.#kept?.members.leave();
     this.#kept = undefined;
   }
 
   /**
-   * Claims the selected collectors of a policy without a rollout. Its build is not offered, and it never had another target (U13).
+   * Claims the selected collectors of a policy without a rollout. The service does not offer the policy's build, and the policy
+   * never had another target (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -74,7 +78,7 @@ export class KeptMemberIndex {
     this.current(policy, this.#blank, bound);
   }
 
-  /** Index of the selected collectors and their states relative to the ledger's target. */
+  /** Index of the collectors that the policy selects, with their states relative to the ledger's target version. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { policy, clock, settings } = this.#options;
     const { target } = ledger.header;
@@ -96,7 +100,7 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // The other policies first claim new collectors that are theirs (U13).
+    // The other policies claim new collectors first, so that this policy does not take collectors that belong to them (U13).
     ownership.catchUp(policy);
     kept.members.sync();
     ownership.announce();
@@ -104,7 +108,7 @@ export class KeptMemberIndex {
   }
 }
 
-/** Whether all fields that determine states and order are the same, so that the index can be kept. */
+/** Whether two specs agree in all fields that determine the states and the order of members, so that the index can be kept. */
 export function sameSelection(left: Spec, right: Spec): boolean {
   return (
     left.allowDowngrade === right.allowDowngrade &&

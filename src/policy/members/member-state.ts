@@ -1,6 +1,6 @@
 /**
- * Computes the state of one collector in a policy from its listing row, ledger entry, ownership and the spec. Each collector has
- * exactly one state, and the counts in status are counts of these states.
+ * Computes the state of one collector in a policy from its listing row, its ledger entry, its owner and the spec. Each collector
+ * has exactly one state, and the counts in the policy's status are counts of these states.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { unreachable } from '../../base/assert.ts';
@@ -10,17 +10,17 @@ import { type Ending, type Entry, hasFailed } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 
 /**
- * States of a collector.
- * - `updated`: runs the target.
+ * States of a collector in a policy.
+ * - `updated`: the collector runs the target version.
  * - `inProgress`: an upgrade runs, started by logfleet or by someone else.
- * - `pending`: may be upgraded at once.
- * - `retrying`: failed, with attempts left.
- * - `drifting`: ran the target and left it.
- * - `failed`: retries exhausted.
- * - `offline`: not running.
- * - `newer`: newer than the target, and downgrades are not allowed.
- * - `skipped`: cannot be upgraded, for a reason.
- * - `foreign`: belongs to another policy.
+ * - `pending`: the collector can be upgraded.
+ * - `retrying`: an upgrade failed, and retries are left.
+ * - `drifting`: the collector ran the target version and left it.
+ * - `failed`: retries are exhausted.
+ * - `offline`: the collector is not running.
+ * - `newer`: the collector is newer than the target, and downgrades are not allowed.
+ * - `skipped`: the collector cannot be upgraded, for a recorded reason.
+ * - `foreign`: the collector belongs to another policy.
  */
 export type MemberState =
   | 'updated'
@@ -57,19 +57,22 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy will own the collector when the upgrade in flight of another policy has ended (U13). */
+  /** Whether this policy becomes the owner of the collector when another policy's upgrade attempt in flight has ended (U13). */
   readonly awaited: boolean;
-  /** Whether an upgrade that this ledger does not have is in flight (U13). */
+  /** Whether an upgrade of the collector is in flight that this policy's ledger does not contain (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether the collector ran the target in this rollout and was then seen at another version (U8). */
+  /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
-  /** Whether the policy has stages, and no started stage and no later one takes the collector. */
+  /** Whether the policy has stages, and neither a started stage nor a later one takes the collector. */
   readonly unstaged: boolean;
-  /** Whether windows use the collector's time zone and it has no readable one. */
+  /** Whether maintenance windows use the collector's time zone and the collector reports no readable time zone. */
   readonly zoneless: boolean;
 }
 
-/** Drifts that are corrected in one rollout; the next one makes the collector `Contested` (U8). */
+/**
+ * Number of times per rollout that a collector is brought back to the target version after it left. One more drift makes the
+ * collector `Contested` (U8).
+ */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {
@@ -82,9 +85,11 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target is no longer failed (U6). If it leaves the target, that is a drift.
+  // A failed collector that reached the target later is no longer failed (U6). If this collector leaves the target again, it
+  // drifts.
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A dead collector already runs the target, and the same upgrade would kill it again.
+    // A collector that died already runs the target version, and the same upgrade could make it die again. So it counts as
+    // failed.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -92,7 +97,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Whether a collector in this state can be upgraded or was upgraded, so that it counts for its stage. */
+/** Whether a collector in this state can be upgraded or was upgraded, so that it counts as a member that proves its stage. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -116,7 +121,7 @@ export function isEligible(
   }
 }
 
-/** Whether the last attempt brought the collector to the target, whatever it runs now. */
+/** Whether the last attempt brought the collector to the target version, even if the collector runs another version now. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
@@ -130,7 +135,7 @@ function isAtTarget(row: Row | undefined, { targetVersion }: MemberContext): boo
   return row?.collector.collectorVersion === targetVersion;
 }
 
-/** Reason why a collector is skipped, or undefined. */
+/** Reason why a collector is skipped; undefined when it is not skipped. */
 export function skipReason(input: MemberInput, context: MemberContext): SkipReason | undefined {
   const { row, entry } = input;
   const ending = entry?.ending;
@@ -147,7 +152,10 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
   return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 
-/** Whether the collector waits for a listing that cannot show it, because it may run the only build of the service (U7). */
+/**
+ * Whether the collector waits for a listing that cannot show it. When the service offers a single build, no list shows the
+ * collectors that run that build (U7).
+ */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
   return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);
@@ -155,28 +163,35 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that died and is alive again is treated like all others. The row that shows the death may be as old as the death.
+    // A collector that died and is alive again counts as updated, like all others. The time of the row does not matter, because the
+    // row that shows the death may be as old as the recorded death.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // A row from before the failure does not refute the failure.
+    // Only a listing row from after the failure can show that the collector reached the target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether the collector fell silent at the target after this rollout had upgraded it. */
+/** Whether the collector is not alive any more at the target version, after this rollout had upgraded it. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
   return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
 }
 
-/** Whether the collector runs the target after a failed attempt (U6), is alive again, or came back. It is then no longer failed. */
+/**
+ * Whether a failure of the collector is over: it runs the target version after a failed attempt (U6), is alive again, or returned
+ * to the target. The collector is then no longer failed.
+ */
 export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
 
-/** Whether a listing sent G after the upgrade shows another version than the target (U8). */
+/**
+ * Whether a listing shows the collector at another version than the target, and was requested at least a grace period (`graceMs`)
+ * after the upgrade (U8).
+ */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (!row || row.collector.collectorVersion === context.targetVersion) return false;
   return ending?.kind !== 'updated' || row.seenAtMs >= ending.sinceMs + context.settings.graceMs;

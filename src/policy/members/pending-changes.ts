@@ -1,6 +1,6 @@
 /**
- * Pending changes of a decision, as a layer over the ledger and the index of members. Ledger and index stay unchanged until the
- * changes are written. This keeps `decide` pure, and a failed write needs no undo.
+ * Changes of the ledger that a decision has made and not stored yet. They form a layer over the ledger and the index of members,
+ * which stay unchanged until the changes are stored. So `decide` stays pure, and a failed write needs no undo.
  */
 import {
   type Entry,
@@ -19,13 +19,19 @@ export class PendingChanges {
   readonly #ledger: Ledger;
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
-  /** Changes of the tallies by the index of the stage, and of the rollout. */
+  /**
+   * Changes of the tallies (counters of ended and failed attempts), by the index of the stage; key undefined for the whole
+   * rollout.
+   */
   readonly #tallies = new Map<number | undefined, Tally>();
-  /** Stages in which an upgrade succeeded. */
+  /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
   #openDelta = 0;
 
-  /** @param changes changes of an earlier decision; absent for a new one */
+  /**
+   * Creates the layer of pending changes.
+   * @param changes changes of an earlier decision; absent for a new decision
+   */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -46,26 +52,32 @@ export class PendingChanges {
     return this.#ledger.open().size + this.#openDelta;
   }
 
-  /** All entries including pending changes. Also correct after the changes were written. */
+  /** All ledger entries with the pending changes applied. The result is the same after the changes were stored. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
     for (const entry of this.#changes.values()) if (entry) yield entry;
   }
 
-  /** Entries with an open attempt, including pending changes. */
+  /** Ledger entries with an open attempt, with the pending changes applied. */
   *open(): IterableIterator<Entry> {
     for (const [id, entry] of this.#ledger.open()) if (!this.#changes.has(id)) yield entry;
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /** State of a member; undefined for a collector that is not a member, or is none after its attempt is forgotten. */
+  /**
+   * State of a member with the pending changes applied; undefined for a collector that is not a member, or is no member once its
+   * attempt is forgotten.
+   */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.stateNow(collectorId);
     const entry = this.#changes.get(collectorId);
     return entry || this.#memberIndex.selects(collectorId) ? this.#memberIndex.stateOf(collectorId, entry) : undefined;
   }
 
-  /** Counts ended attempts in the tally of the rollout, and in that of a stage if there is one. Without a failure, one succeeded. */
+  /**
+   * Adds ended attempts to the tally (counter of ended and failed attempts) of the rollout, and to the tally of the stage if one
+   * is given. A change without a failure means that an upgrade succeeded.
+   */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
@@ -73,7 +85,7 @@ export class PendingChanges {
     }
   }
 
-  /** Header with the attempts that were counted; the same object when there are none. */
+  /** Header of the ledger with the newly counted attempts; the same object when no attempt was counted. */
   counted(header: LedgerHeader): LedgerHeader {
     const change = this.#tallies.get(undefined);
     if (!change) return header;
@@ -86,7 +98,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors that a stage may choose: those that no started stage lists. */
+  /** Collectors among which a stage may choose its members: those that are in no started stage's list. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);
@@ -106,7 +118,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.stateNow(id);
-      // A collector that is not yet a member does not count as matched.
+      // A collector that is not yet a member is not part of the number of matched collectors.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);
@@ -115,7 +127,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of members after this decision. */
+  /** Number of members of the policy after this decision. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

@@ -1,6 +1,7 @@
 /**
- * Order in which pending members are started: by stage, then by the strategy, and within a version by the list's order (U9). It is
- * sorted again only when its inputs have changed, not when a collector leaves it.
+ * Order in which pending members of a policy are upgraded: by stage, then by the strategy, and collectors of the same version in
+ * the order of the service's list (U9). The members are sorted again only when the inputs of the order change, not when a
+ * collector is upgraded.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -10,14 +11,14 @@ import { compareText } from '../../base/text-order.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** A pending member with its sort keys. */
+/** Pending member of a policy with its sort keys. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
   readonly version: string | undefined;
-  /** Read only when the order is by name. */
+  /** Name of the collector. Read only when the strategy orders by name. */
   readonly name: string;
-  /** Position in the service's list. */
+  /** Position of the collector in the service's list. */
   readonly place: number;
 }
 
@@ -26,7 +27,7 @@ export class PendingOrder {
   #line: readonly PendingMember[] = [];
   #start = 0;
   #stale = true;
-  /** Collectors that became pending again after the last sort. */
+  /** Collectors that became pending again after the members were sorted. */
   readonly #returned = new SparseSet<string>();
 
   constructor(order: Order) {
@@ -37,7 +38,7 @@ export class PendingOrder {
     return this.#stale;
   }
 
-  /** Marks the order as outdated. */
+  /** Marks the order as outdated, so that the members are sorted again. */
   outdate(): void {
     this.#stale = true;
   }
@@ -59,7 +60,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Collectors of the stages up to this one that are still pending. */
+  /** Collectors that are still pending in the stages up to and including this stage. */
   *upTo(
     lastStage: number,
     isPending: (id: string) => boolean,

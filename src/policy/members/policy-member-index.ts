@@ -1,8 +1,8 @@
 /**
- * Index of the members of a policy and their states, over listing, ledger and ownership. It is updated by changes instead of full
- * scans, so the cost of a rollout grows linearly with its collectors.
+ * Index of the members of a policy and their states, derived from listing, ledger and ownership. The index is updated by single
+ * changes instead of full scans, so the cost of a rollout grows linearly with the number of its collectors.
  *
- * Invariant: `counts` and `versions` equal the result of classifying every member again (checked by a property test).
+ * Invariant: `counts` and `versions` equal the result of computing the state of every member again (checked by a property test).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -21,7 +21,7 @@ import { RowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
-/** Part of the shared listing that the index uses. */
+/** Parts of the shared collector listing that the index uses. */
 export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
 
 export interface MemberIndexOptions {
@@ -37,20 +37,20 @@ export interface MemberIndexOptions {
 interface Member {
   readonly memberState: MemberState;
   readonly version: string | undefined;
-  /** Whether the selection matches the collector; false for a member that is kept only while its attempt is open. */
+  /** Whether the policy's selection matches the collector; false for a member that is kept only while its attempt is open. */
   readonly selected: boolean;
   readonly stage: number;
 }
 
 /**
- * Why a collector is a member.
- * - `selected`: the selection takes it.
- * - `kept`: only its open attempt keeps it.
- * - `none`: it is no member.
+ * Reason why a collector is a member of the policy.
+ * - `selected`: the policy's selection matches the collector.
+ * - `kept`: the collector is a member only while its attempt is open.
+ * - `none`: the collector is not a member.
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States whose members are kept in lists. The two large groups are not. */
+/** States for which the index keeps a list of members. The large groups `updated` and `pending` have none. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
@@ -58,21 +58,21 @@ export class PolicyMemberIndex {
   /** Whether the policy's selection matches a collector. */
   readonly matches: Matcher;
   readonly #context: MemberContext;
-  /** Name of the selection; differs between selections. */
+  /** Name of the selection; two different selections have different names. */
   readonly selection: string;
-  /** Whether the ledger's attempts were made for another selection. */
+  /** Whether the attempts in the ledger were made for another selection than the current one. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Counts of the members of each stage, by its index. */
+  /** Counts of the members of each stage by state, by the index of the stage. */
   readonly #stageCounts = new Map<number, MutableCounts>();
-  /** Whether a stage that has not started takes the collector. */
+  /** For each stage that has not started: whether the stage could take the collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of collectors that no started stage lists. */
+  /** Stage index for collectors that are in no started stage's list. */
   #unlisted = noStage;
-  /** Number of started stages that the index knows. */
+  /** Number of started stages that the index has taken into account. */
   #started = -1;
   readonly #order: PendingOrder;
   readonly #versions = new Map<string, number>();
@@ -131,18 +131,18 @@ export class PolicyMemberIndex {
     return this.#context;
   }
 
-  /** Time zones of members, when windows use them. */
+  /** Time zones of the members, when maintenance windows use them. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
-  /** Members whose state may change although neither row, entry nor owner does. */
+  /** Members whose state may change although their listing row, ledger entry and owner stay the same. */
   unsettled(): readonly string[] {
-    // A newer sign of life does not change a row, but ends the state `offline`.
+    // A newer sign of life does not count as a change of a row, but it ends the state `offline`.
     return [...this.#listed.offline, ...this.#notes.contradicted];
   }
 
-  /** Takes over a changed order of the service's list. */
+  /** Takes over a changed order of the service's collector list. */
   noteOrder(): void {
     const revision = this.#options.listing.orderRevision();
     if (revision !== this.#orderRevision) this.#order.outdate();
@@ -150,8 +150,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether a sweep may change the state of a member without changing its row: by a newer sign of life, or as the first sweep sent
-   * after the end of an attempt.
+   * Whether the next sweep (read of the whole collector list) may change the state of a member without a change of its row: by a
+   * newer sign of life, or as the first sweep after the end of an attempt.
    */
   get awaitsSweep(): boolean {
     if (this.#notes.contradicted.size > 0) return true;
@@ -161,7 +161,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Why a collector is a member: the selection takes it, or only an open attempt keeps it. Reads only. */
+  /** Reason why a collector is a member: the policy's selection matches it, or its attempt is open. Changes nothing. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -170,7 +170,7 @@ export class PolicyMemberIndex {
     return entry?.open ? 'kept' : 'none';
   }
 
-  /** Updates the index after a change of a collector's row, entry or owner. Claims are the caller's. */
+  /** Updates the index after a change of a collector's row, ledger entry or owner. The caller updates the claims. */
   place(id: string, membership: Membership): void {
     if (membership === 'none') {
       this.#remove(id);
@@ -192,7 +192,7 @@ export class PolicyMemberIndex {
     this.#count(id, member);
   }
 
-  /** Evaluates all members again after a stage has started, or was taken back by a retry. */
+  /** Evaluates all members again after a stage has started, or after a retry has removed a started stage. */
   noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
@@ -213,12 +213,12 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Whether the policy has stages, and neither a started stage nor one that is to come takes the collector. */
+  /** Whether the policy has stages, and neither a started stage nor a later one takes the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that a member would have with this entry. Reads only. */
+  /** State that a member would have with this ledger entry. Changes nothing. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.#context);
   }
@@ -227,12 +227,14 @@ export class PolicyMemberIndex {
     return this.#members.get(id)?.memberState;
   }
 
-  /** Whether the present selection matches the collector, and not only an open attempt keeps it. */
+  /**
+   * Whether the current selection matches the collector. False for a collector that is a member only while its attempt is open.
+   */
   selects(id: string): boolean {
     return this.#members.get(id)?.selected ?? false;
   }
 
-  /** Version under which a member is counted in `versions`; undefined when no listing shows one. */
+  /** Version under which a member is counted in `versions`; undefined when no listing shows the version. */
   versionNow(id: string): string | undefined {
     return this.#members.get(id)?.version;
   }
@@ -249,7 +251,10 @@ export class PolicyMemberIndex {
     return this.#listed[memberState];
   }
 
-  /** Index of the started stage of a member, `laterStage`, or `noStage` for a policy without stages. */
+  /**
+   * Index of the started stage of a member. The value is `laterStage` when no started stage has the member, and `noStage` for a
+   * policy without stages.
+   */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
@@ -258,7 +263,7 @@ export class PolicyMemberIndex {
     return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Members that no started stage lists. */
+  /** Members of the policy that are in no started stage's list. */
   *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
     const { ledger, listing } = this.#options;
     for (const id of this.#members.keys()) {
@@ -266,28 +271,32 @@ export class PolicyMemberIndex {
     }
   }
 
-  /** Collectors that this rollout upgraded and that are not alive. */
+  /** Collectors that this rollout upgraded and that are not alive any more. */
   get silent(): SetView<string> {
     return this.#notes.silent;
   }
 
-  /** Collectors at the target that are not alive and that this rollout has not touched. */
+  /** Collectors that run the target version and are not alive, and that this rollout has not tried to upgrade. */
   get silentBefore(): SetView<string> {
     return this.#notes.silentBefore;
   }
 
-  /** Collectors that run the target after a failed attempt (U6), or are alive again. */
+  /** Collectors whose failure is over: they run the target version after a failed attempt (U6), or are alive again. */
   get mended(): SetView<string> {
     return this.#notes.mended;
   }
 
-  /** Monotonic ms at which a drifting collector was first seen off the target, or undefined. */
+  /**
+   * Monotonic time in ms of the first listing that shows the collector off the target version; undefined when it has not left the
+   * target.
+   */
   driftingSinceMs(id: string): number | undefined {
     return this.#notes.driftingSinceMs(id);
   }
 
   /**
-   * Pending members of the stages up to this one: by stage, then by the strategy, and within a version in the list's order (U9).
+   * Pending members of the stages up to and including this one: by stage, then by the strategy, and collectors of the same
+   * version in the order of the service's list (U9).
    */
   *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
     if (this.#order.isStale) this.#sort();
@@ -302,19 +311,19 @@ export class PolicyMemberIndex {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
-  /** Whether this policy would own the collector without any attempt in flight, so that a new attempt may begin (U13). */
+  /** Whether this policy would own the collector if no attempt were in flight, so that a new attempt may start (U13). */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** Attempt in flight that a deleted policy left for this collector. */
+  /** Attempt in flight that a deleted policy left behind for this collector; undefined when there is none. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }
 
   /**
-   * A collector with an attempt of this rollout stays a member, even when its fields change (U12). Only a changed selection
-   * excludes it, if it would not have matched before the attempt.
+   * Whether the policy selects a collector. A collector with an attempt of this rollout stays selected when its own fields change
+   * (U12). Only a changed selection excludes such a collector, if the selection would not have matched before the attempt either.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -324,8 +333,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether a collector without a row is a member: while an attempt is open, or when listings cannot show collectors at the target
-   * (U7). Otherwise it is gone.
+   * Whether a collector without a listing row is a member: while its attempt is open, or when listings cannot show collectors at
+   * the target version (U7). Otherwise the collector no longer exists.
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
@@ -349,8 +358,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic ms from which a listing shows the result of an upgrade that this ledger does not have; undefined when the row is new
-   * enough (U8, U13).
+   * Monotonic time in ms: only a listing requested at or after this time shows the result of an upgrade that this ledger does not
+   * contain. Undefined when the row is new enough (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;
@@ -408,7 +417,7 @@ export class PolicyMemberIndex {
   }
 }
 
-/** Whether windows use the time zone of each collector. */
+/** Whether maintenance windows use the time zone of each collector. */
 export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
   return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

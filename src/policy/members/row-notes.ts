@@ -1,7 +1,7 @@
 /**
- * Observations from listing rows about single members, beyond their states: drift off the target and its time (U8), collectors that
- * fell silent at the target, collectors at the target after a failed attempt (U6), and collectors whose row must be read again
- * although it has not changed.
+ * Observations from listing rows about single members, in addition to their states: members that left the target version and when
+ * (U8), members that are no longer alive at the target version, members at the target version after a failed attempt (U6), and
+ * members whose unchanged row must be read again.
  */
 import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -10,34 +10,40 @@ import { isMended, isSilent, type MemberContext, type MemberState } from './memb
 
 export class RowNotes {
   readonly #context: MemberContext;
-  /** Collectors that left the target, with the send time of the first listing that shows it. */
+  /** Collectors that left the target version, each with the send time of the first listing that shows this. */
   readonly #drifts = new SparseMap<string, number>();
   readonly #silent = new SparseSet<string>();
   readonly #silentBefore = new SparseSet<string>();
   readonly #mended = new SparseSet<string>();
-  /** Collectors whose row contradicts the end of the last attempt. The same row in a later listing decides (U6, U8). */
+  /**
+   * Collectors whose row contradicts the end of their last attempt. The contradiction counts only when a later listing shows the
+   * same row (U6, U8).
+   */
   readonly #contradicted = new SparseSet<string>();
 
   constructor(context: MemberContext) {
     this.#context = context;
   }
 
-  /** Send time of the first listing that shows the drift; undefined without drift. */
+  /**
+   * Send time, in monotonic ms, of the first listing that shows the collector off the target version; undefined when it has not
+   * left the target.
+   */
   driftingSinceMs(id: string): number | undefined {
     return this.#drifts.get(id);
   }
 
-  /** Collectors that this rollout upgraded and that are not alive. */
+  /** Collectors that this rollout upgraded and that are not alive any more. */
   get silent(): SetView<string> {
     return this.#silent;
   }
 
-  /** Collectors at the target that are not alive and that this rollout has not touched. */
+  /** Collectors that run the target version and are not alive, and that this rollout has not tried to upgrade. */
   get silentBefore(): SetView<string> {
     return this.#silentBefore;
   }
 
-  /** Collectors that run the target after a failed attempt, or are alive again. */
+  /** Collectors whose failure is over: they run the target version after a failed attempt, or are alive again. */
   get mended(): SetView<string> {
     return this.#mended;
   }
@@ -46,14 +52,17 @@ export class RowNotes {
     return this.#contradicted;
   }
 
-  /** Records drift. Called before the state is computed, because the state depends on it. */
+  /**
+   * Records that a collector left the target version. Called before the collector's state is computed, because the state depends
+   * on this record.
+   */
   noteDrift(id: string, row: Row, entry: Entry | undefined, memberState: MemberState | undefined): void {
     const { targetVersion, settings } = this.#context;
     if (row.collector.collectorVersion === targetVersion || entry?.open) {
       this.#drifts.delete(id);
       return;
     }
-    // During a rollback a collector leaves the target because of our own attempt.
+    // During a rollback, logfleet's own attempt moves a collector off the target version, so this is not recorded as a drift.
     if (this.#drifts.has(id) || entry?.back) return;
     const ending = entry?.ending;
     const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;
@@ -61,12 +70,15 @@ export class RowNotes {
     if (wasThere && row.seenAtMs >= after) this.#drifts.set(id, row.seenAtMs);
   }
 
-  /** @param isNews whether this row may not show an upgrade of another policy yet */
+  /**
+   * Records what the listing row of a member shows.
+   * @param isNews whether this row may not show an upgrade of another policy yet
+   */
   note(id: string, row: Row | undefined, entry: Entry | undefined, memberState: MemberState, isNews: boolean): void {
     const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
     const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-    // The row that shows the collector silent may be older than the end of the attempt. The same row in a later listing proves the
-    // death.
+    // The row that shows the collector as not alive may be older than the end of the attempt. The same row in a later listing
+    // proves the death.
     const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
     put(this.#contradicted, id, contradicts || isNews || isUnseen);
     put(this.#silent, id, isSilent({ row, entry }, this.#context));

@@ -1,8 +1,9 @@
 /**
- * Compiles selectors of collectors. All fields of a selector are ANDed. An absent field matches only `NotIn` and `DoesNotExist`.
- * Names are case-sensitive. Selectors are compiled once per generation, because they are applied to every collector.
+ * Compiles selectors of collectors into functions. A collector matches when all fields of the selector match. An absent field
+ * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive. A selector is compiled once per generation of the policy,
+ * because it is applied to every collector.
  *
- * Globs are matched by a two-pointer walk instead of regular expressions, so no pattern is slow.
+ * Globs are matched by a walk with two pointers instead of regular expressions, so no pattern is slow.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -18,7 +19,7 @@ import type { Collector } from '../../service/collectors/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 
-/** Matches collectors that are selected and not excluded. */
+/** Compiles a function that matches collectors which are selected and not excluded. */
 export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
@@ -26,8 +27,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Values of one field that every match must have, so that other collectors are not compared; undefined when any value may match. Of
- * several fields, the most selective one is used.
+ * Values of one field of which every matching collector has one, so that only these collectors must be compared; undefined when
+ * any value may match. The most selective field is used.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,7 +49,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** The prefix of a glob before its first wildcard is fixed. */
+/** Anchor on the fixed prefixes of name patterns, which end at the first wildcard. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -58,7 +59,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Short name of a selection, to detect a change of the selection later. */
+/** Short name (digest) of a selection. A different name shows later that the selection has changed. */
 export function nameSelection({
   selector,
   exclude = [],
@@ -108,7 +109,7 @@ function compileExpression({ key, operator, values = [] }: CollectorExpression):
   }
 }
 
-/** Compares versions only. An unreadable version is neither older nor newer than any other. */
+/** Compiles a comparison of versions. A version that cannot be parsed is neither older nor newer than any other. */
 function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
   const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
   return (collector) => {
@@ -117,7 +118,10 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
   };
 }
 
-/** `*` matches any run of characters, `?` matches one code point. Time is bounded by the product of the lengths. */
+/**
+ * Whether a glob matches the text. `*` matches any sequence of characters, `?` matches one code point. The time is bounded by the
+ * product of the lengths.
+ */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let place = 0;
@@ -145,7 +149,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return place === pattern.length;
 }
 
-/** Number of UTF-16 units of the character at this position. */
+/** Number of UTF-16 units of the character at this position of the text. */
 function unitsAt(text: string, at: number): number {
   return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }

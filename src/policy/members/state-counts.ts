@@ -1,11 +1,11 @@
-/** Number of collectors by state. */
+/** Numbers of a policy's collectors by state. */
 import type { MemberState } from './member-state.ts';
 
 export type Counts = { readonly [S in MemberState]: number };
 
 export type MutableCounts = { [S in MemberState]: number };
 
-/** Sum over all states. */
+/** Sum of the numbers of collectors over all states. */
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
@@ -15,7 +15,7 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** Counts after the withdrawal of attempts that were written ahead and never sent. */
+/** Counts of collectors by state, after attempts were withdrawn whose POSTs were never sent. */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };

@@ -1,9 +1,12 @@
-/** Pending collectors of one stage for a forecast: which collector is next, and when a collector may start. */
+/**
+ * Pending collectors of one stage in a forecast of a rollout. The file tells which collector starts next, and when a collector
+ * may start.
+ */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
-/** Consecutive collectors in the order of starts, with the same version and time zone. */
+/** Consecutive collectors in the order of their upgrades that have the same version and time zone. */
 export interface ForecastMembers {
-  /** Version that they run. May be left out for an order by name, in which versions alternate. */
+  /** Version that the collectors run. Absent for an order by name, because versions alternate in that order. */
   readonly version?: string;
   /** Time zone of the collectors; undefined when they report none. */
   readonly zone: string | undefined;
@@ -12,7 +15,7 @@ export interface ForecastMembers {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list and on one of its pages. */
+  /** Number of collectors in the service's list, and number on one page of the list. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -26,10 +29,10 @@ interface Batch {
 export class ForecastLine {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
-  /** Number of collectors that never start because their time zone cannot be read. */
+  /** Number of collectors whose upgrade never starts, because their time zone cannot be read. */
   readonly unreadable: number;
   #waiting = 0;
-  /** Index of the first batch that may have a collector to start before `#closedUntilMs`. */
+  /** Index of the first batch of collectors that may contain a collector to start before `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -38,14 +41,14 @@ export class ForecastLine {
     this.unreadable = this.#fill(members);
   }
 
-  /** Number of collectors that wait to be started. */
+  /** Number of collectors that wait for the start of their upgrade. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Removes the next collector that may start now. Returns the page of the list that shows it, assuming an even spread, and its
-   * time zone.
+   * Removes the next collector that may start now. Returns its time zone and the page of the list that shows the collector, under
+   * the assumption that collectors are spread evenly over the list.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
@@ -57,12 +60,12 @@ export class ForecastLine {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall ms at which the next collector may start; Infinity when none ever may. */
+  /** Wall time in ms at which the next collector may start; Infinity when no collector may ever start. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }
 
-  /** What the first pending collector waits for; completes the sentence "waiting for …". */
+  /** Reason why the first pending collector waits, as text that completes the status message "waiting for …". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
@@ -85,8 +88,8 @@ export class ForecastLine {
   }
 
   /**
-   * Forms batches: members of one version, split where time zones give different start times. Returns the number of members that
-   * never start.
+   * Groups the members into batches of the same version, split where time zones give different start times. Returns the number of
+   * members that never start.
    */
   #fill(members: readonly ForecastMembers[]): number {
     const { calendar } = this.#place;

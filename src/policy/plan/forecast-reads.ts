@@ -1,26 +1,33 @@
 /**
- * Times at which a forecast reads the ends of upgrades. It follows `watch-plan.ts`, with the same duration for all upgrades.
+ * Predicts the times at which a rollout reads whether its upgrades have ended. The forecast uses the same rules as
+ * `watch-plan.ts`, and assumes that all upgrades take the same time.
  *
- * Upgrades on one page that are due at about the same time share one request, whether that is a page or a task. Until the first
- * upgrade has ended, its duration is not known, and a few samples are read repeatedly.
+ * Upgrades on one page of the collector list that end at about the same time share one request, either for the page or for a
+ * task. Until the first upgrade has ended, the duration is unknown, and a few upgrades are read repeatedly.
  */
 
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
-/** Times at which upgrades of one page are due, in order, starting at index `next`. */
+/**
+ * Times at which the upgrades on one page are due to be read, in order. `next` is the index of the first time that was not read
+ * yet.
+ */
 interface PageLine {
   readonly dueMs: number[];
   next: number;
-  /** Number of upgrades that are due. */
+  /** Number of upgrades on the page that are due to be read. */
   ripe: number;
 }
 
 export class ForecastReads {
-  /** Duration that the engine will have learnt, from the times at which it reads. */
+  /** Duration of an upgrade that the engine will have measured, based on the times of its reads. */
   readonly #typicalMs: number;
   readonly #pages = new Map<number, PageLine>();
-  /** Pages of upgrades in the order of their starts and so of their due times. From `#nextDue` on they are not due yet. */
+  /**
+   * Pages of started upgrades in the order of their starts, which is the order of their due times. Entries from `#nextDue` on are
+   * not due yet.
+   */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
   readonly #ripe = new Set<number>();
@@ -29,14 +36,17 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` includes the time until the end is observed */
+  /**
+   * Creates the model of reads.
+   * @param isSeen whether `upgradeMs` includes the time until a read shows the end of the upgrade
+   */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end has not been observed. */
+  /** Number of started upgrades whose end no read has shown yet. */
   get open(): number {
     return this.#open;
   }
@@ -54,8 +64,8 @@ export class ForecastReads {
   }
 
   /**
-   * Sends a due read and records the ends that it shows; returns whether a read was due.
-   * `pressed`: whether collectors wait for these ends.
+   * Sends a read that is due and records the upgrades whose end it shows. Returns whether a read was due. `pressed` tells whether
+   * collectors wait until these upgrades end.
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -72,7 +82,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Wall ms of the next possible read; Infinity when no upgrade is open. */
+  /** Wall time in ms of the next possible read; Infinity when no upgrade is open. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Number.POSITIVE_INFINITY);
@@ -82,7 +92,10 @@ export class ForecastReads {
     return nextMs;
   }
 
-  /** Wall ms of the read of a page: when no more of its upgrades are due soon, or when the first has waited long enough. */
+  /**
+   * Wall time in ms at which a page is read: when no other upgrade on the page becomes due soon, or when the first due upgrade
+   * has waited for the maximum time.
+   */
   #lookAtMs({ dueMs, next, ripe }: PageLine, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const isSoon = (dueMs[next + ripe] ?? Number.POSITIVE_INFINITY) <= wallMs + waitMs;

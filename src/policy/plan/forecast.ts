@@ -1,10 +1,10 @@
 /**
  * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST until a
- * read shows its end, on a clock that jumps between events. Deterministic and without side effects.
+ * read shows its end. The simulated clock jumps from event to event. The forecast is deterministic and has no side effects.
  *
- * The forecast models the order and the limits of starts (`admission.ts`), the reads for ends of upgrades (`forecast-reads.ts`,
- * after `watch-plan.ts`), sweeps (U9), the calendar, and one request rate for all of these. It does not model late answers, other
- * clients of the same budget, and upgrades of different durations.
+ * The forecast models the order and the limits of starts (`admission.ts`), the reads that show the ends of upgrades
+ * (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), maintenance windows, and one request rate for
+ * all of these. It does not model late answers, other clients of the same request budget, or upgrades of different durations.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import { workingShare } from '../attempts/read-plan.ts';
@@ -15,36 +15,42 @@ import { ForecastLine, type ForecastMembers } from './forecast-line.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
-  /** Members to upgrade, in the order of their starts. Members at the target are left out. */
+  /** Members of the stage to upgrade, in the order of their starts. Members that already run the target version are left out. */
   readonly members: readonly ForecastMembers[];
-  /** Maximum number of upgrades in flight in the stage; undefined without a limit of its own. */
+  /** Maximum number of upgrades in flight in the stage; undefined when the stage sets no limit. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether the stage needs an approval. The forecast assumes that it is given at once. */
+  /** Whether the stage needs an approval. The forecast assumes that a person approves the stage at once. */
   readonly needsApproval: boolean;
-  /** Start times of upgrades in flight, in wall ms; absent when there are none. */
+  /** Start times of upgrades that are already in flight, as wall times in ms; absent when there are none. */
   readonly underWay?: readonly number[];
-  /** End of a soak that has begun, in wall ms. It is void when the stage still has collectors to upgrade. */
+  /**
+   * End of a soak that has already begun, as wall time in ms. The value is ignored when the stage still has collectors to
+   * upgrade.
+   */
   readonly soakedMs?: number | undefined;
-  /** Reason why the stage cannot end although no upgrade is left, completing "waiting for …"; undefined when there is none. */
+  /**
+   * Reason why the stage cannot end although it has no upgrade left, as text that completes "waiting for …"; undefined when there
+   * is none.
+   */
   readonly heldBy?: string | undefined;
 }
 
 export interface ForecastInput {
-  /** Stages in order. A policy without stages has one. */
+  /** Stages of the rollout in order. A policy without stages has one stage here. */
   readonly stages: readonly ForecastStage[];
-  /** `strategy.maxInProgress` as a number. */
+  /** `strategy.maxInProgress` of the policy, converted to a number of upgrades. */
   readonly maxInProgress: number;
-  /** Requests per second of the account: 4, unless the Secret sets less (8). */
+  /** Maximum number of requests per second of the account: 4, unless its Secret sets less (8). */
   readonly requestsPerSecond: number;
-  /** Duration of one upgrade. */
+  /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` was measured until the end was observed, and not until the end itself. */
+  /** Whether `upgradeMs` was measured until a read showed the end of the upgrade, and so includes the delay of that read. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
-  /** Start of the rollout, in wall ms. */
+  /** Start of the forecast's rollout as wall time in ms. */
   readonly startMs: number;
-  /** Number of collectors in the service's list, including those that need no upgrade. */
+  /** Number of collectors in the service's list, including collectors that need no upgrade. */
   readonly listed: number;
   /** Maximum number of collectors on one page of the list. */
   readonly pageRows: number;
@@ -52,38 +58,41 @@ export interface ForecastInput {
 }
 
 export interface ForecastOfStage {
-  /** Start of the stage, in wall ms. */
+  /** Start of the stage as wall time in ms. */
   readonly startMs: number;
-  /** End of the soak, in wall ms; undefined when the stage or an earlier stage never ends. */
+  /** End of the stage's soak as wall time in ms; undefined when the stage or an earlier stage never ends. */
   readonly endMs: number | undefined;
-  /** Whether the stage or an earlier one waits for an approval. Its times then shift by the duration of that wait. */
+  /**
+   * Whether the stage or an earlier stage waits for an approval. The times of the stage then shift by the duration of that wait.
+   */
   readonly afterApproval: boolean;
 }
 
 export interface Forecast {
-  /** Start of the forecast, in wall ms. */
+  /** Start of the forecast as wall time in ms. */
   readonly startMs: number;
-  /** Stages that begin. */
+  /** Stages of the rollout that start according to the forecast. */
   readonly stages: readonly ForecastOfStage[];
-  /** Duration from the start to the end of the last stage; undefined when it never ends. */
+  /** Duration in ms from the start of the rollout to the end of its last stage; undefined when the rollout never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout never ends, completing "waiting for …"; undefined when it ends. */
+  /** Reason why the rollout never ends, as text that completes "waiting for …"; undefined when the rollout ends. */
   readonly waitsForEver: string | undefined;
-  /** Requests to the service until the rollout ends or makes no more progress. */
+  /** Numbers of requests to the service until the rollout ends or can make no more progress. */
   readonly requests: ForecastRequests;
-  /** Maintenance windows with at least one start, in order of time. */
+  /** Maintenance windows in which at least one upgrade starts, in order of time. */
   readonly windows: readonly Span[];
   /**
-   * Number of collectors without a readable time zone, when a window uses the time zones of collectors. None of these is started.
+   * Number of collectors without a readable time zone, when a maintenance window uses the time zones of collectors. The upgrades
+   * of these collectors never start.
    */
   readonly unreadableZones: number;
 }
 
 export interface ForecastRequests {
   readonly posts: number;
-  /** Reads of tasks and single pages, which show the ends of upgrades. */
+  /** Number of reads of upgrade tasks and of single pages, which show the ends of upgrades. */
   readonly looks: number;
-  /** Reads of the whole list and of the builds. */
+  /** Number of requests for sweeps: reads of the whole collector list and of the list of builds. */
   readonly sweeps: number;
 }
 
@@ -98,7 +107,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, Span>();
   #nowMs: number;
-  /** Wall ms of the next possible request. */
+  /** Wall time in ms at which the request rate allows the next request. */
   #freeMs: number;
   #sweptMs: number;
   #posts = 0;
@@ -147,7 +156,9 @@ class Simulation {
     };
   }
 
-  /** Simulates all upgrades of a stage. Returns the reason why the stage can never complete, or undefined when it completes. */
+  /**
+   * Simulates all upgrades of a stage. Returns the reason why the stage can never be completed; undefined when it is completed.
+   */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
     const { members, maxInProgress = Number.POSITIVE_INFINITY, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
@@ -178,7 +189,9 @@ class Simulation {
     return undefined;
   }
 
-  /** Follows upgrades that began before the forecast, assuming an even spread over the list. */
+  /**
+   * Adds upgrades that were in flight before the forecast began, under the assumption that they are spread evenly over the list.
+   */
   #followUp(underWay: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
@@ -195,7 +208,7 @@ class Simulation {
     this.#reads.started(this.#nowMs, page);
   }
 
-  /** Simulates a soak, which ends with a sweep sent after it. */
+  /** Simulates the soak of a stage, which ends with a sweep (read of the whole list) that is sent after the soak. */
   #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
     const isIdle = underWay.length === 0 && members.every(({ count }) => count === 0);
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
@@ -205,7 +218,10 @@ class Simulation {
     this.#passUntil(this.#freeMs, !isLast);
   }
 
-  /** Advances the clock, with the sweeps that are due. Long lists are swept less often while collectors wait to be started (U9). */
+  /**
+   * Advances the simulated clock and counts the sweeps (reads of the whole list) that become due. Long lists are swept less often
+   * while collectors wait for their upgrade (U9).
+   */
   #passUntil(wallMs: number, atWork: boolean): void {
     const share = atWork ? workingShare : restingShare;
     const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
@@ -213,7 +229,7 @@ class Simulation {
     if (due > 0) {
       this.#sweptMs += due * everyMs;
       this.#sweeps += due * this.#sweepRequests;
-      // Earlier sweeps were sent while nothing else happened.
+      // Only the last sweep is charged to the request rate here. Earlier sweeps were sent while no upgrade needed a request.
       this.#spend(this.#sweepRequests);
     }
     this.#nowMs = Math.max(this.#nowMs, wallMs);
@@ -231,8 +247,8 @@ class Simulation {
 }
 
 /**
- * Requests of a sweep: its pages, the empty page at the end, one request that proves that no collector is missing (U7), and the
- * list of builds.
+ * Number of requests of a sweep (read of the whole list): its pages, the empty page at the end, one request that proves that no
+ * collector is missing (U7), and the list of builds.
  */
 function requestsOfSweep(listed: number, pageRows: number): number {
   return Math.ceil(listed / pageRows) + 1 + 2;

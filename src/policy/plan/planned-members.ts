@@ -1,9 +1,9 @@
 /**
- * Members of a policy as a plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors that
- * are left out, with reasons.
+ * Members of a policy as its plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors
+ * that are left out, with reasons.
  *
- * Invariant: members are chosen by the function that the rollout uses, order comes from the index of members, and states from the
- * settled decision. So plan and rollout always have the same members.
+ * Invariant: plan and rollout always have the same members. The plan chooses members with the function that the rollout uses,
+ * takes their order from the index of members, and their states from an actual decision.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -24,37 +24,37 @@ import {
 
 export interface PlannedCollector {
   readonly id: string;
-  /** Name, or the id when no listing shows a name. */
+  /** Name of the collector, or its id when no listing shows a name. */
   readonly name: string;
-  /** Version that the service reports; undefined when it reports none. */
+  /** Version of the collector that the service reports; undefined when it reports none. */
   readonly version: string | undefined;
   readonly zone: string | undefined;
 }
 
-/** Members of one stage, or all members of a policy without stages. */
+/** Planned upgrades of one stage, or of all members of a policy without stages. */
 export interface StageMembers {
   readonly counts: MutableCounts;
-  /** Collectors in the order of their starts, without regard to maintenance windows. */
+  /** Collectors to upgrade in the order of their starts, regardless of maintenance windows. */
   readonly upgrades: PlannedCollector[];
-  /** Start times of upgrades in flight, in wall ms. */
+  /** Start times of upgrades that are already in flight, as wall times in ms. */
   readonly underWay: number[];
 }
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Group of collectors that the selector matches and that are not upgraded. */
+/** Group of collectors that the policy's selector matches and that are not upgraded, with the reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
-  /** namespace/name of the policy that owns the collectors; undefined for this policy. */
+  /** Policy (namespace/name) that owns the collectors; undefined for this policy. */
   readonly policy: string | undefined;
   readonly collectors: readonly PlannedCollector[];
 }
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** Members by the index of the stage. `noStage` has the members of a policy without stages. */
+  /** Planned members of each stage, by the index of the stage. The key `noStage` has the members of a policy without stages. */
   readonly stages: ReadonlyMap<number, StageMembers>;
-  /** Groups, largest first. */
+  /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -81,7 +81,7 @@ export function planMembers(
     const stage = stageIn(stages, stageOf(id));
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.underWay.push(entryOf(id)?.open?.startedAtMs ?? wallMs);
-    // Collectors that need no new start come first, and collectors that became pending by this decision.
+    // The list begins with collectors whose upgrade was already tried, and with collectors that became pending by this decision.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.stateNow(id) !== 'pending'))
       first.push(id);
     const reason = reasonOf(id, memberState, entryOf(id), memberIndex);
@@ -99,8 +99,8 @@ export function planMembers(
 }
 
 /**
- * Stage of each collector, by its place in the plan: in the list of a started stage, or else in the stage that would choose it if all
- * stages started now. `laterStage` for a collector in no stage.
+ * Assigns each collector to its stage in the plan. This is the started stage whose list has the collector, or else the stage that
+ * would choose the collector if all stages started now. `laterStage` stands for no stage.
  */
 function assignStages(
   spec: CollectorVersionPolicySpec,
@@ -150,7 +150,7 @@ class LeftOutGroups {
     group.collectors.push(collector);
   }
 
-  /** The groups, largest first. */
+  /** Groups of collectors that are not upgraded, largest first. */
   list(): readonly LeftOut[] {
     const groups = Array.from(this.#groups.values(), ({ of, collectors }) => ({ ...of, collectors }));
     return groups.sort((left, right) => right.collectors.length - left.collectors.length);
@@ -169,7 +169,7 @@ function stageIn(stages: Map<number, StageMembers>, index: number): StageMembers
   return stage;
 }
 
-/** Changes by new evidence, without the attempts that the decision would start. */
+/** Changes of ledger entries by new evidence, without the attempts that the decision would start. */
 function settledBy({ changes, post }: Decision): ReadonlyMap<string, Entry | undefined> {
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   return new Map(
@@ -218,7 +218,7 @@ function reasonOf(
   }
 }
 
-/** The other policy that owns a collector; undefined when this policy owns it. */
+/** Other policy that owns a collector; undefined when this policy owns it. */
 function ownerOf(id: string, memberState: MemberState, { ownership }: Seen['bound']): string | undefined {
   if (memberState !== 'foreign') return undefined;
   const owner = ownership.owner(id);
@@ -235,7 +235,7 @@ function collectorOf(id: string, memberIndex: PolicyMemberIndex): PlannedCollect
   };
 }
 
-/** Members of a policy without stages. */
+/** Planned members of a policy without stages. */
 export function membersWithoutStages({ stages }: PlannedMembers): StageMembers {
   return stages.get(noStage) ?? emptyStage();
 }

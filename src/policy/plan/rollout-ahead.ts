@@ -1,4 +1,4 @@
-/** Remaining work of a rollout by stage, as input of the forecast. */
+/** Builds the input of the forecast: the upgrades that a rollout still has to make, stage by stage. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
@@ -9,18 +9,21 @@ import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rol
 import type { ForecastStage } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
 
-/** Stage of the forecast with the index of its stage in the plan; undefined for the late joiners of ended stages. */
+/**
+ * Stage of the forecast, with the index of the same stage in the plan. The index is undefined for the late joiners of ended
+ * stages.
+ */
 export interface StageAhead {
   readonly stage: ForecastStage;
   readonly index: number | undefined;
 }
 
-/** Remaining members of a stage. */
+/** Members of a stage that are not upgraded yet. */
 export interface LeftInStage {
-  /** Members to upgrade, in the order of their starts. */
+  /** Members of the stage to upgrade, in the order of their starts. */
   readonly groups: readonly ForecastMembers[];
   readonly counts: Counts;
-  /** Start times of upgrades in flight, in wall ms. */
+  /** Start times of the stage's upgrades in flight, as wall times in ms. */
   readonly underWay: readonly number[];
 }
 
@@ -29,22 +32,22 @@ export interface RolloutAhead {
   readonly header: LedgerHeader;
   readonly gate: Gate | undefined;
   readonly wallMs: number;
-  /** Remaining members by the index of the stage; `noStage` for a policy without stages. */
+  /** Members that are not upgraded yet, by the index of the stage; `noStage` for a policy without stages. */
   readonly leftIn: (stage: number) => LeftInStage;
 }
 
-/** A stage of the plan: one that has started, or one of the spec that has not. */
+/** Stage in the plan of a rollout: a stage that has started, or a stage of the spec that has not started. */
 export interface StageOfPlan {
   readonly name: string;
   readonly soakMs: number;
   readonly maxInProgress: Share | undefined;
-  /** Absent while the stage has not started. */
+  /** Ledger record of the stage; absent while the stage has not started. */
   readonly record?: StageRecord;
-  /** Absent when the stage has started. */
+  /** Stage of the spec; absent when the stage has started. */
   readonly waiting?: Stage;
 }
 
-/** Stages that have started, then those of the spec that have not. */
+/** Stages of a plan: first the stages that have started, then the stages of the spec that have not. */
 export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHeader): readonly StageOfPlan[] {
   const started = (header.stages ?? []).map((record): StageOfPlan => {
     const { name, soakMs, maxInProgress } = record;
@@ -57,7 +60,7 @@ export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHea
   return [...started, ...waiting];
 }
 
-/** `maxInProgress` of a stage as a number, relative to its members; undefined when the stage sets none. */
+/** `maxInProgress` of a stage as a number of its members; undefined when the stage sets none. */
 export function placesOf({ maxInProgress, record }: StageOfPlan, counts: Counts): number | undefined {
   return maxInProgress === undefined ? undefined : shareOf(maxInProgress, record?.members ?? totalOf(counts));
 }
@@ -105,7 +108,10 @@ function stageAhead(
   };
 }
 
-/** A stage without members waits for a person, unless it is the last one without list. */
+/**
+ * Reason why a stage that has no collector to choose cannot start. A person must provide a collector, except for a last stage
+ * without a list of members.
+ */
 function emptyOf({ name, waiting }: StageOfPlan, counts: Counts): string | undefined {
   if (!waiting || totalOf(counts) > 0 || (waiting.size === undefined && !waiting.selector)) return undefined;
   return `a collector for stage ${name}`;

@@ -1,8 +1,8 @@
 /**
- * Plan of a policy for an observer: its stages with members, the collectors that are left out, and the duration.
+ * Plan of a policy for an observer: its stages with their members, the collectors that are left out, and the expected duration.
  *
- * The plan calls the engine's own `decide` as if the policy were not paused, and applies nothing. Durations and numbers of requests
- * come from `forecast`. Pure.
+ * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing. Durations and numbers
+ * of requests come from `forecast`. Pure.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -37,22 +37,24 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout was complete before. Remaining collectors are late joiners. */
+  /** Whether the rollout was completed before. The remaining collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
-  /** The next build, which becomes the target when it is old enough, unless a better build appears. */
+  /**
+   * Build that becomes the target when it is old enough (`minAge`), unless a better build appears; undefined when there is none.
+   */
   readonly nextBuild: NextBuild | undefined;
   readonly matched: number;
-  /** Stages in order. A policy without stages has one without a name. */
+  /** Stages of the rollout in order. A policy without stages has one stage without a name. */
   readonly stages: readonly PlannedStage[];
   readonly leftOut: readonly LeftOut[];
-  /** Maximum number of upgrades in flight: `strategy.maxInProgress` as a number. */
+  /** Maximum number of upgrades in flight: `strategy.maxInProgress` of the policy, converted to a number. */
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Undefined when nothing more is started. */
+  /** Expected times and requests of the rollout; undefined when the rollout starts no more upgrades. */
   readonly forecast: Forecast | undefined;
-  /** Reasons why nothing starts, or findings that need a person, in whole sentences. */
+  /** Reasons why no upgrade starts, or findings that need a person, as whole sentences. */
   readonly hindrances: readonly string[];
 }
 
@@ -61,21 +63,27 @@ export interface PlannedStage {
   readonly counts: Counts;
   readonly members: number;
   readonly upgrades: readonly PlannedCollector[];
-  /** Limit of the stage itself; undefined when it has none. */
+  /** Maximum number of upgrades in flight that the stage itself sets; undefined when it sets none. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** `needed`: the members to upgrade wait for a person when the turn of the stage has come. */
+  /** Approval of the stage. `needed`: when the turn of the stage has come, its upgrades wait until a person approves them. */
   readonly approval: 'none' | 'needed' | 'given';
-  /** `ended`: remaining members are upgraded at once. A rollout that begins has no stage `underWay`. */
+  /**
+   * State of the stage. `ended`: its remaining members are upgraded at once. A rollout that has not begun has no stage
+   * `underWay`.
+   */
   readonly state: 'ahead' | 'underWay' | 'ended';
-  /** Wall ms, assuming that approvals are given at once; undefined when the stage never starts, or has started. */
+  /**
+   * Expected start of the stage as wall time in ms, if approvals are given at once; undefined when the stage has started or never
+   * starts.
+   */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether these times also depend on a person. */
+  /** Whether the expected times of the stage also depend on an approval. */
   readonly afterApproval: boolean;
 }
 
-/** Duration of one upgrade and its source. */
+/** Duration of one upgrade, and how the duration is known. */
 export interface UpgradeLength {
   readonly ms: number;
   readonly source: 'given' | 'measured' | 'assumed';
@@ -83,7 +91,10 @@ export interface UpgradeLength {
 
 const assumedUpgradeMs = 3 * 60_000;
 
-/** @param upgradeMs duration of one upgrade; undefined: measured, or an assumption */
+/**
+ * Plans the rollout of a policy.
+ * @param upgradeMs duration of one upgrade in ms; when undefined, a measured duration or an assumption is used
+ */
 export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgradeMs?: number): RolloutPlan {
   const { ledger, bound, input, nextBuild } = seen;
   const { wallMs } = input.now;
@@ -138,12 +149,12 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   };
 }
 
-/** Number of collectors to upgrade, whatever they wait for. */
+/** Number of collectors to upgrade, including collectors that have to wait. */
 export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** The policy as if it were in mode Enforce and not paused. */
+/** Copy of the policy in mode Enforce and without a pause. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -164,12 +175,12 @@ function hindrancesOf(
     ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
-    // Applies to a rollback, too, which continues without a person.
+    // The health message is also shown for a rollback, which continues without a person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
 
-/** Members during a rollback, when nothing is upgraded. */
+/** Members during a rollback: no collector is upgraded. */
 function withoutUpgrades(members: PlannedMembers): PlannedMembers {
   const stages = new Map<number, StageMembers>();
   for (const [index, stage] of members.stages) stages.set(index, { ...stage, upgrades: [] });
@@ -209,7 +220,7 @@ function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts
   return { counts, members: totalOf(counts), upgrades };
 }
 
-/** Groups neighbours with the same version and time zone. */
+/** Groups neighbouring collectors with the same version and time zone. */
 function groupsOf(upgrades: readonly PlannedCollector[]): readonly ForecastMembers[] {
   const groups: { version: string; zone: string | undefined; count: number }[] = [];
   for (const { version = '', zone } of upgrades) {
@@ -239,7 +250,10 @@ function upgradeLength(
   return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
 }
 
-/** Median duration of an upgrade from its start to its observed end, from the ledger, or else from status. */
+/**
+ * Median duration in ms of an upgrade from its start to the read that shows its end, computed from the ledger, or else from
+ * status.
+ */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {
