@@ -1,6 +1,6 @@
 /**
- * Oracle for records of an aggregation: compares the files with the aggregate of the messages that were searchable when the search ended
- * (E5, E6, E8, E13).
+ * Oracle for the records of an aggregation. It compares the exported files with the aggregate of the messages that were searchable when the
+ * search ended (E5, E6, E8, E13).
  */
 import { expectedRecords } from './expected-records.ts';
 import type { LiveSearch } from './live-data.ts';
@@ -43,12 +43,15 @@ function standingViolations(
     : [`E11: ${where} lack messages that were there in time`];
 }
 
-/** True if the search covered its whole range and its results were delivered. */
+/** True if the search covered its whole range and a client received its results. */
 function isDone(search: LiveSearch): boolean {
   return search.expected(search.range) !== undefined && (search.isRead || search.passed.length === 0);
 }
 
-/** Records do not show whether the service treats the end as part of the range (E10); such rows are included then. */
+/**
+ * Expected records of a search. They include messages at the end of the range, because records do not show whether the service treats this
+ * end as inclusive (E10).
+ */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(
     aggregation,

@@ -1,4 +1,4 @@
-/** Oracle for B1 and B4: the request budget as the server sees it, and jobs that were lost without a reason. */
+/** Oracle for the request budget as the server measures it (B1), and for search jobs that were lost without a reason (B4). */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
@@ -7,7 +7,7 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // Requests of a stopped process arrive together with those that it sent before.
+  // A thawed process sends requests together with those that it sent before the freeze, so the budget cannot be checked.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -18,7 +18,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // A stalled request of a killed process stays open, and no living process knows of it (B6).
+    // A stalled request of a killed process stays open at the server, and no living process knows of the request (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

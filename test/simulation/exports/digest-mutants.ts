@@ -1,4 +1,7 @@
-/** Mutants of the rules for digests (E6); see `mutants.ts`. */
+/**
+ * Mutants of the export rules for digests, which are aggregations that check the exported rows (E6). `mutants.ts` explains what a mutant
+ * is.
+ */
 import { type Mutant, mutant } from '../mutant.ts';
 
 export const digestMutants: readonly Mutant[] = [

@@ -1,4 +1,7 @@
-/** Histories that lead directly to the condition of a rule, so that few of them detect a program that breaks the rule. */
+/**
+ * Histories of exports that lead directly to the situation that one rule governs. A few such histories detect a program that breaks the
+ * rule.
+ */
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
 import {
@@ -53,7 +56,7 @@ const directions: Readonly<Record<string, Direction>> = {
       actions: killedAnywhere(chance),
     }),
   },
-  /** The first process is killed after it finished a file and before a record names the file. */
+  /** The first process is killed after it wrote a file and before it wrote the record that names the file. */
   unrecorded: {
     more: (chance) => ({
       maxPartBytes: 1_000,
@@ -66,28 +69,32 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   cut: {},
-  /** Digests prove the export. Messages arrive late, and the service stores some of them twice. */
+  /**
+   * Digests (aggregations that check the exported rows) prove the export. Messages arrive late, and the service stores some of them twice.
+   */
   digested: {
     messages: (chance) =>
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The service stores rows twice, and no message arrives late. */
+  /** Digests prove the export. The service stores some rows twice, and no message arrives late. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The same with pages that lack counted rows and searches that miss a shard. */
+  /**
+   * Digests prove the export although result pages lack rows that the search job counted, and some searches miss a shard of the service.
+   */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** Digests by processes that are killed, also during digests and verdicts. */
+  /** Digests prove the export, and its processes are killed at any time, also during digests and verdicts. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
-  /** Digests by two processes. */
+  /** Two processes prove the same export by digests. */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
     more: (chance) => ({
@@ -96,7 +103,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** A row limit: the plan stays below it, and the rounds of the proof exceed it. */
+  /** The export has a row limit. Its plan stays below the limit, but the repeated searches of its proof exceed the limit. */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -105,26 +112,28 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /** Milliseconds with many messages that a cut divides; only the rows show where. */
+  /** Some milliseconds have so many messages that the service's row limit falls within one of them. Only the rows show in which one. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /** Milliseconds with more rows than a search returns, and ids whose endings are too frequent as well. */
+  /**
+   * Some milliseconds have more rows than one search returns. Dividing their ids by the last digits still leaves groups that are too large.
+   */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
   },
   kept: { more: () => ({ incompletePolicy: 'Keep' }) },
-  /** A limit of rows or time. */
+  /** The export has a limit of rows or of time. */
   bounded: {
     more: (chance) => ({
       parallelism: 1,
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** A limit of scanned bytes, reached while segments are searched one by one, in parallel, or while they are planned. */
+  /** The export reaches its limit of scanned bytes: while it is planned, or while segments are searched one by one or in parallel. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -140,21 +149,21 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
   },
-  /** The service returns at most one thousand rows and does not report the limit. */
+  /** The service returns at most one thousand rows per search and does not report that it reached this limit. */
   round: {
     messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
     search: { atMessageLimit: 'done', messageLimit: 10_000 },
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /** Segments are cut as well, and only halving helps. */
+  /** The service cuts off searches of single segments as well, so the export succeeds only when it halves the segments. */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** The status that reports an error is usually lost. */
+  /** A search job reports its error in one status, and the answer with this status is usually lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -166,12 +175,15 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000 },
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
-  /** Records of aggregations, which no limit cuts: they may have more messages than any search. */
+  /**
+   * The export writes the records of an aggregation. No row limit applies to them, so they may summarize more messages than any search
+   * returns.
+   */
   added: {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** Results found before the end are wrong. */
+  /** The results that an aggregation reports before its end are wrong. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -188,7 +200,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The service ends the search before it is done. */
+  /** The service ends the search of an aggregation before the search is done. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -200,7 +212,7 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => aggregated(chance, { ...plan, ...recent(chance, plan) }),
   },
-  /** New messages precede those already read, while a process that begins with a plan reads. */
+  /** While a process reads the pages of a search job, new messages appear before the rows that it has already read. */
   shifting: {
     messages: (chance) =>
       plain(chance, 21_100).map((message, index) =>
@@ -219,7 +231,7 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
-  /** Three messages share an id, because the first message of a millisecond is handled separately. */
+  /** Three messages share an id, because the program handles the first message of a millisecond separately. */
   sharedIds: {
     messages: (chance) =>
       plain(chance, 200).map((each, index, all) => {
@@ -228,12 +240,12 @@ const directions: Readonly<Record<string, Direction>> = {
       }),
   },
   inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
-  /** The range ends now or soon, and messages arrive as late as the settle delay allows. */
+  /** The range of the export ends now or soon, and messages arrive as late as the settle delay allows. */
   recent: {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /** The same, continued by another process that finds a plan and whose clock is ahead. */
+  /** The range ends now or soon. A second process, whose clock is ahead, finds the plan of the first process and continues the export. */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -253,7 +265,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Leftovers that could not be removed, and leftovers of killed processes. */
+  /** Some temporary files cannot be removed, and killed processes leave others behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,
@@ -316,7 +328,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** After planning, the service lowers its limit. */
+/** The same plan with a service that lowers its row limit after the export was planned. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
@@ -336,7 +348,10 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/** Messages at random times of the range, or on this many milliseconds of it, including its ends. */
+/**
+ * Messages at random times of the range. With `moments`, the messages are on that number of milliseconds, which include both ends of the
+ * range.
+ */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

@@ -1,4 +1,4 @@
-/** Histories of exports that lead to where one rule decides. `make soak` runs more of each kind. */
+/** Directed export histories, each of which leads to a situation that one rule governs. `make soak` runs more of each kind. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';

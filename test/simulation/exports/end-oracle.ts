@@ -1,4 +1,7 @@
-/** Oracle for the end of a history: the export is complete, or fails for a true reason, and nothing is left behind (E3, E15). */
+/**
+ * Oracle for the end of an export history. The export is complete or failed for a true reason, and no search jobs or temporary files remain
+ * (E3, E15).
+ */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
@@ -22,11 +25,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Reasons for which no process can have all rows. */
+/** Reasons for which no process can ever export all rows of this history. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // Only the maximum duration of a query cuts an aggregation (E13).
+  // An aggregation has no row limit. Only the maximum duration of a search job can cut it short (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -35,10 +38,7 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   return reasons;
 }
 
-/**
- * Maximum number of rows in one millisecond, by the time base of the search, whose ids share their last two digits: they are divided no
- * further (E4).
- */
+/** Largest number of rows in one millisecond whose ids share their last two digits. The program does not divide such rows further (E4). */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
   for (const { atMs, receivedMs, copies, id } of corpus.messages) {
@@ -48,7 +48,7 @@ function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   return Math.max(0, ...counts.values());
 }
 
-/** Checks that intervals are flagged only for true reasons (E6). */
+/** Checks that the export flags an interval as incomplete only for a true reason (E6). */
 function flagViolations({ plan, records }: ExportHistoryRecord, lasting: ReadonlySet<string>): string[] {
   const reasons = new Set(mayDiffer(plan) ? [...lasting, 'CountDiffers'] : lasting);
   return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
@@ -58,14 +58,16 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether repeated searches may find other rows, or another number of rows. */
+/** Returns whether a repeated search may find other rows, or another number of rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-/** Files that could not be removed when they were discarded are removed on completion or by the next start. */
+/**
+ * Finds temporary files that remain. The program removes discarded files at once, or at the latest on completion or when it starts again.
+ */
 function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
@@ -84,7 +86,7 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
   return found;
 }
 
-/** Checks that the records cover the plan's segments without gaps, and that the manifest names them all (E2, E3). */
+/** Checks that the commit records cover the planned segments without gaps, and that the manifest names all these records (E2, E3). */
 function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;
   const content = store.objects.get(layout.manifest);

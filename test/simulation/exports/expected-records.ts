@@ -2,7 +2,7 @@
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Records in the form of `recordText`, unordered. */
+/** Records that the aggregation of these messages should give, as texts in the form of `recordText` and in no order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -10,7 +10,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
     const id = JSON.stringify(values);
     const group = groups.get(id) ?? [];
     groups.set(id, group);
-    // A message that a search finds twice counts twice.
+    // The aggregation counts a message twice when the search finds it twice.
     for (let copy = 0; copy < message.copies; copy++) group.push(message);
   }
   const wanted = [...groups].filter(([, group]) => group.length > (plan.moreThan ?? 0));
@@ -25,7 +25,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
 /** Canonical text of a record: numbers and times in any notation are equal, and members without a value are omitted. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // In Parquet, this member holds values that do not fit into their column.
+  // This member of a Parquet row holds values that do not fit into their column.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

@@ -1,4 +1,7 @@
-/** The world of one history: service, store and processes, and the observations for the oracles. */
+/**
+ * The simulated world of one export history: the service, the destination store and the operator's processes, and all observations for the
+ * oracles.
+ */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
@@ -49,12 +52,12 @@ export class ExportHistoryWorld {
   readonly #disturbances: string[] = [];
   readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
-  /** Time of each record's first write. */
+  /** Commit records of the export, each with the time of its first write. */
   readonly #records = new Map<string, StandingRecord>();
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;
-  /** Number of processes that will be restarted. */
+  /** Number of processes that died and will be restarted. */
   #missing = 0;
 
   constructor(plan: ExportHistoryPlan, trace?: (line: string) => void) {
@@ -101,7 +104,7 @@ export class ExportHistoryWorld {
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Ends all faults, restores all processes, and requests a check of everything. */
+  /** Ends all faults, thaws or restarts all processes, and requests a check of everything. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -141,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election only the first process leads.
+    // Without leader election only the first process counts as the leader.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -220,7 +223,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Releases all resources. */
+  /** Releases all resources of the simulated world. */
   end(): void {
     for (const process of this.processes) process.kill();
     packBy(undefined);
@@ -244,7 +247,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** A limit without other signs is known from earlier searches. */
+  /** Teaches the client the service's row limit from earlier searches when no answer of the service shows this limit. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };
@@ -288,7 +291,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // A caller that hears "exists" was already successful the first time.
+    // A caller that receives "exists" for a repeated write already succeeded with its first write.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);
@@ -303,7 +306,7 @@ export class ExportHistoryWorld {
     );
   }
 
-  /** Records each object when it is first written. */
+  /** Notes each object of the store when it is first written. */
   #followStore(): void {
     const { objects } = this.store;
     const set = objects.set.bind(objects);

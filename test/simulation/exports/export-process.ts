@@ -1,8 +1,8 @@
 /**
- * One process that works on a history's export: the real client, searches and work, with a clock, service connection and destination that
- * can be stopped or killed. It plays the reconciler and advances the work after changes and delays.
+ * One simulated process that works on an export: the real client, search jobs and export work, with a clock, service connection and
+ * destination that can be frozen or killed. The class also acts as the reconciler: it runs the work again after changes and delays.
  *
- * Invariant: requests that a dead process sent before its death still take effect.
+ * Invariant: a request that a process sent before its death still takes effect.
  */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
@@ -38,7 +38,7 @@ export interface ExportProcessOptions {
   readonly store: MemoryStore;
   readonly task: ExportTask;
   readonly observer: DestinationObserver;
-  /** Limits from the latest spec. */
+  /** Limits of the export from the latest spec that the process knows. */
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
@@ -102,7 +102,7 @@ export class ExportProcess implements HistoryProcess {
     this.#wake();
   }
 
-  /** A user requests a retry, or the spec has changed. */
+  /** Tells the process that the spec has changed, or that a user requests a retry. */
   tell(isToTryAgain: boolean): void {
     this.#gate.deliver(() => {
       if (isToTryAgain) this.#work.tryAgain();
@@ -129,7 +129,7 @@ export class ExportProcess implements HistoryProcess {
   async stop(): Promise<void> {
     this.#isClosing = true;
     await this.#work.close();
-    // Failed deletions are retried for a short time.
+    // The process retries failed deletions for a short time before it ends.
     await sleep(this.#clock, 5_000);
     this.kill();
   }

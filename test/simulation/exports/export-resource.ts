@@ -1,4 +1,4 @@
-/** The export of a history as a resource of an API server, with users' changes and every written status. */
+/** The Export resource of a history in the API server, with the changes by users and every status that the operator wrote. */
 import { annotations } from '../../../src/api/annotations.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
@@ -14,7 +14,7 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface ExportStatusRecord {
   readonly atMs: number;
   readonly status: NonNullable<SearchExport['status']>;
-  /** True if the manifest existed at the destination at that time. */
+  /** True if the manifest existed at the destination when the status was written. */
   readonly hasManifest: boolean;
 }
 
@@ -83,12 +83,12 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** Requests a check of everything, as a user does. */
+  /** Annotates the Export as a user does, to request a check of everything. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
 
-  /** True if the latest request has been handled. */
+  /** True if the operator has handled the latest request of a user. */
   get isHeard(): boolean {
     const asked = this.#resource.metadata.annotations?.[annotations.requestedAt];
     return asked === this.#resource.status?.lastHandledReconcileAt;
@@ -104,7 +104,7 @@ export class ExportResource {
   }
 }
 
-/** Returns the reason behind a message. */
+/** Returns the condition reason that belongs to a message. */
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;

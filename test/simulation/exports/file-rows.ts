@@ -1,9 +1,12 @@
-/** Reads the files of an export as `<id> <text>` per message, or in the form of `recordText`, without code of the program. */
+/**
+ * Reads the rows of exported files without code of the program. The text of a message is `<id> <text>`; that of a record has the form of
+ * `recordText`.
+ */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Rows of each object with rows, by its name. */
+/** Rows of all objects that contain rows, by object name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -16,7 +19,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** An unreadable file is represented by one row. */
+/** Rows of one object. A file that cannot be read gives a single row with the error. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -32,7 +35,7 @@ export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/** Names may be in either case. Ids are numbers in Parquet and texts in other formats. */
+/** Text of a row in any format. Field names may be in either case, and ids are numbers in Parquet and texts in other formats. */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }
@@ -65,7 +68,7 @@ function linesOf(content: Uint8Array): string[] {
   return Buffer.from(content).toString().split(/\r?\n/).slice(0, -1);
 }
 
-/** Messages of histories contain no comma, quote or line break. */
+/** Splits CSV lines at commas. The messages of these histories contain no comma, quote or line break. */
 function csvRows([header = '', ...lines]: readonly string[]): readonly Members[] {
   const names = header.split(',');
   return lines.map((line) => {

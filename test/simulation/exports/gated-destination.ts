@@ -1,4 +1,4 @@
-/** The destination as seen by one process. Calls can be cut off, delayed or made to fail. */
+/** The destination as seen by one simulated process. Calls to it can be cut off, delayed or made to fail. */
 import {
   type DestinationCall,
   type DestinationFault,
@@ -7,11 +7,11 @@ import {
 } from '../../support/memory-destination.ts';
 import { isDead, never, type ProcessGate } from '../process-gate.ts';
 
-/** Observer of a process's calls, in the order in which they leave. */
+/** Observer of a process's calls to the destination, in the order in which they are sent. */
 export interface DestinationObserver {
-  /** Called before a call leaves. Killing the process here prevents the call. */
+  /** Called before a destination call is sent. Killing the process here prevents the call. */
   before(effect: string): void;
-  /** Called after a call left. It takes effect whatever happens to the process. */
+  /** Called after a destination call was sent. The call takes effect whatever happens to the process. */
   after(effect: string): void;
   strike(call: DestinationCall, name: string): DestinationFault | undefined;
 }
@@ -27,7 +27,7 @@ export class GatedDestination extends MemoryDestination {
       if (isDead(gate)) return { until: never() };
       const fault = observer.strike(call, name);
       observer.after(`${call} ${name}`);
-      // A process killed here has made the call without learning the result.
+      // A process that is killed here has sent the call but never learns the result.
       if (isDead(gate)) return undefined;
       const open = () => new Promise<void>((resolve) => gate.deliver(resolve));
       return { ...fault, until: (fault?.until ?? Promise.resolve()).then(open) };

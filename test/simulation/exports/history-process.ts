@@ -4,16 +4,16 @@ import type { Seat } from './planned-actions.ts';
 export interface HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
-  /** True if the process is neither stopped nor dead. */
+  /** True if the process is neither frozen nor dead. */
   readonly running: boolean;
-  /** State that the process reports; undefined before the first report. */
+  /** Last state that the process reported; undefined before its first report. */
   readonly told: ToldState | undefined;
   start(): void;
-  /** The spec has changed, or a user requests a retry. */
+  /** Tells the process that the spec has changed, or that a user requests a retry. */
   tell(isToTryAgain: boolean): void;
   /** Kills the process, like SIGKILL. */
   kill(): void;
-  /** Stops and continues the process, like SIGSTOP and SIGCONT. */
+  /** Freezes and thaws the process, like SIGSTOP and SIGCONT. */
   freeze(): void;
   thaw(): void;
   /** Ends the process in order, like SIGTERM. */
@@ -22,10 +22,10 @@ export interface HistoryProcess {
 
 export interface ToldState {
   readonly isComplete: boolean;
-  /** True if a user must act. */
+  /** True if the export cannot continue until a user acts. */
   readonly isStalled: boolean;
-  /** Unproven intervals: reason and message. */
+  /** Intervals that are not proven complete: reason and message of each. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
-  /** State in words. */
+  /** State of the export in words, for people. */
   readonly text: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs one history: processes export from the simulated service into a store in memory, following the plan, until all are done or time is
- * up. A plan always gives the same history.
+ * Runs one export history. Simulated processes follow the plan and export from the simulated service into a store in memory, until all
+ * processes are done or time is up. The same plan always gives the same history.
  */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
@@ -13,15 +13,15 @@ import type { ExportHistoryRecord } from './record.ts';
 
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
-/** Maximum number of users' requests after faults end. */
+/** Maximum number of checks that users request after faults end. */
 const mostAsked = 2;
-/** Time in ms after which all work has ended, including jobs that nobody deleted. */
+/** Time in ms after which all work has ended, including search jobs that no process deleted. */
 const restMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of everything that the service observed and of the destination's content. */
+  /** Hash of all requests to the service and of the destination's content. */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }
@@ -46,7 +46,10 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until each process is done, or reports for a while that a user must act although another process is done. */
+/**
+ * Waits until each process is done. A process is also done when it reports for a while that a user must act, although another process has
+ * completed the export.
+ */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;
@@ -58,7 +61,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // Work that began before faults ended may have failed after the last request.
+    // Work that began during faults may have failed after the user's last request, so the user requests another check.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

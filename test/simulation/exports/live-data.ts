@@ -1,21 +1,24 @@
 /**
- * Messages for searches, while more of them become searchable and the service makes errors: searches that miss a shard and report it once,
- * holes where a search is cut, and pages that end too early.
+ * Messages for simulated searches. Further messages become searchable during a search, and the service makes errors: a search may miss a
+ * shard and report it once, lack a message where the row limit cuts it off, or return pages that end too early.
  *
- * Each search stores what it should have shown: the corpus that was searchable when the search ended. Oracles need not guess.
+ * Each search stores what it should have shown: the messages that were searchable when the search ended. Oracles need not guess.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
 import type { FieldDescriptor, Filter, Row } from '../../../simulator/query/row.ts';
 import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
-/** Errors of a search. */
+/** Errors that the simulated service makes in one search. */
 export interface SearchFlaws {
-  /** Messages with ids of this shard are not found; one status reports it. */
+  /**
+   * Shard of the service whose messages the search does not find, reported in one status of the job; undefined for a search without this
+   * error.
+   */
   readonly missedShard: number | undefined;
-  /** True if one message is left out when the search has more than it may return. */
+  /** True if the search leaves out one message when it has more messages than it may return. */
   readonly hasHole: boolean;
-  /** Number of the oldest messages that are counted but on no page. */
+  /** Number of the oldest messages that the search counts but returns on no page. */
   readonly forgotten: number;
 }
 
@@ -26,13 +29,16 @@ export interface LiveDataOptions {
   readonly corpus: CorpusPlan;
   /** Time in ms since the epoch. */
   readonly nowMs: () => number;
-  /** Errors of a search that begins. */
+  /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /** True if messages that become searchable behind the search's position are added to its results. */
+  /** True if messages that become searchable in a time range that the search already passed are added to its results. */
   readonly lateJoin: boolean;
-  /** True if the histogram comes from a separate search. */
+  /** True if the service computes the histogram of a job by a separate search. */
   readonly histogramFirst: boolean;
-  /** By receipt time a search finds everything, in page order. If it is cut, any receipt time may lack rows. */
+  /**
+   * True if a search by receipt time returns its first rows in page order. Beyond the row limit, rows of any receipt time may then be
+   * missing.
+   */
   readonly cutsByPage: boolean;
 }
 
@@ -47,7 +53,7 @@ export interface StoredMessage {
 
 export class LiveData implements LogData {
   readonly fields: readonly FieldDescriptor[];
-  /** One search per job, in order of creation. */
+  /** Searches of the simulated service, one per search job, in order of creation. */
   readonly searches: LiveSearch[] = [];
   readonly #options: LiveDataOptions;
   readonly #byMessageTime: readonly StoredMessage[];
@@ -76,7 +82,7 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // A separate histogram misses the same shard and nothing else.
+      // The separate search for a histogram misses the same shard as the main search and has no other error.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -85,7 +91,7 @@ export class LiveData implements LogData {
 }
 
 interface LiveSearchOptions {
-  /** Messages in order of time. */
+  /** Messages in the range of the search, in order of time. */
   readonly inside: readonly StoredMessage[];
   readonly timeOf: (message: StoredMessage) => number;
   readonly range: SearchRange;
@@ -101,33 +107,36 @@ export class LiveSearch implements Search {
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
   readonly beganAtMs: number;
-  /** Time at which the search had covered its range or reached its limit; undefined before. */
+  /** Time at which the search finished its range or reached its row limit; undefined while it runs. */
   endedAtMs: number | undefined;
-  /** True if the search's error has been reported. */
+  /** True if a status of the search job has reported the search's error. */
   hasTold = false;
-  /** Query of the job; undefined if nobody learned of the job. */
+  /** Query of the search job; undefined if no client received the id of the job. */
   query: string | undefined;
-  /** Scanned bytes that statuses reported to clients, with times in ms since the epoch. */
+  /** Scanned bytes that statuses of the search job reported to clients, with times in ms since the epoch. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
-  /** Number of records of its aggregation, by the latest status. */
+  /** Number of records of the search's aggregation, from its latest status. */
   records = 0;
-  /** True if rows of the search were returned. */
+  /** True if the service returned rows of the search to a client. */
   isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /** Number of messages that the search has not passed, newest last. */
+  /** Number of messages that the search has not reached yet. The newest of them is last. */
   #left: number;
-  /** Passed messages that were not searchable at that time. */
+  /** Messages that were not yet searchable when the search passed their time. */
   #unseen: StoredMessage[] = [];
-  /** Found messages, in page order. */
+  /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** All passed messages that were searchable, regardless of errors. */
+  /** All messages that were searchable when the search passed their time, including those that an error of the search leaves out. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /** True if the oldest millisecond has more messages than the search may return, or, with cuts by page, any millisecond. */
+  /**
+   * True if a single millisecond has more messages than the search may return: the oldest millisecond, or any millisecond when `cutsByPage`
+   * is set.
+   */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -144,19 +153,22 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** Time from which on the search covered its range. */
+  /** Oldest time from which on the search returned everything that it should have found. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** All messages that the search passed, whether returned or not. */
+  /** Messages that the search passed, including those that it did not return. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
-  /** Messages of an interval that the search should show. Undefined if it did not cover the interval, or as much as the query requests. */
+  /**
+   * Messages of an interval that the search should show. Undefined if the search did not reach the whole interval, or not as much of it as
+   * the query requests.
+   */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
@@ -206,7 +218,9 @@ export class LiveSearch implements Search {
     return { rows: elements.length, bytes: body.length, pieces: () => [body] };
   }
 
-  /** A hole needs a cut: in a complete search it could not be detected. */
+  /**
+   * A search leaves out a message only when it exceeds the row limit. In a complete search, no program could detect the missing message.
+   */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -246,7 +260,7 @@ export class LiveSearch implements Search {
     const late = this.#unseen.filter((message) => this.#isVisible(message));
     this.#unseen = this.#unseen.filter((message) => !this.#isVisible(message));
     for (const message of late) {
-      // Beyond its limit a search finds nothing more.
+      // A search that reached its row limit finds no more messages.
       if (this.found < mostMatches) this.#pass(message, mostMatches, telling);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Mutants of the rules of exports. Each changes one expression of one file to break a rule, and the oracles must detect it. A mutation
- * fails if its text is not found exactly once, so that code changes do not disable it.
+ * Mutants of the rules of exports. Each mutant breaks one rule by changing one expression of one source file, and the oracles must detect
+ * it. A mutation throws when its text is not found exactly once, so that no mutant is lost when the code changes.
  */
 
 import { type Mutant, mutant } from '../mutant.ts';

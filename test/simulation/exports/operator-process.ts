@@ -1,4 +1,4 @@
-/** A whole operator as the process of a history, with API server, service and destination. */
+/** A whole operator as the process of an export history, connected to a simulated API server, service and destination. */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -21,7 +21,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** True if another process may work on the export as well. */
+  /** True if another process may work on the export as well, so that the operators elect a leader. */
   readonly leaderElection: boolean;
 }
 
@@ -45,7 +45,7 @@ export class OperatorProcess implements HistoryProcess {
         divert: (request) => request,
       },
       exports: (gate) => ({
-        // The real identity is read from disk, which takes real time.
+        // The identity is fixed, because the real operator reads its identity from disk, which takes real time.
         writer: async () => new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         openDestination: async () => new GatedDestination(store, gate, observer),
@@ -65,7 +65,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** The operator watches its resource. */
+  /** Does nothing, because the operator watches its resource and needs no notice of changes. */
   tell(): void {}
 
   kill(): void {

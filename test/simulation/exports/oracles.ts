@@ -1,6 +1,6 @@
 /**
- * Invariants of an export's history, checked with the service's observations and the destination's content. Each violation begins with the
- * rule that it breaks.
+ * All oracles of an export history. They check its invariants against the service's observations and the destination's content. Each
+ * violation begins with the name of the rule that it breaks.
  */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';

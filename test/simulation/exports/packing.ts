@@ -1,6 +1,6 @@
 /**
- * Replaces the threads of `node:zlib` in histories. Streams run the same code with the same bytes, but on this thread, and finish at times
- * of a virtual clock. Real threads do not follow virtual time and end in varying order.
+ * Replaces the compression threads of `node:zlib` in simulated histories. Streams run the same code with the same bytes, but on the main
+ * thread, and finish at times of a virtual clock. Real threads do not follow virtual time and end in varying order.
  *
  * Assumptions about zlib: a stream passes each piece of work to `write` of its handle and continues in the function given to `init`.
  * Synchronous work by `writeSync` is unchanged.
@@ -13,13 +13,13 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Calls back when a piece of work is done. */
+/** Decides when a piece of compression work is done, and calls `done` then. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/** Sets the packing of all streams on this thread; undefined restores the default. */
+/** Sets the timing of compression for all zlib streams on this thread; undefined restores the threads of zlib. */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

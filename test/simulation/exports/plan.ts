@@ -1,4 +1,4 @@
-/** The plan of an export's history. Everything follows from the seed. */
+/** The plan of one export history. The seed of the history determines the whole plan. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
@@ -11,15 +11,15 @@ import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
   readonly seed: number;
-  /** True if whole operators work on a resource of an API server, false for the work alone. */
+  /** True if whole operators work on an Export resource of an API server; false if only the export's work runs. */
   readonly isWhole: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
-  /** The part of the query that selects messages. */
+  /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** The aggregation of an export of records; undefined for messages. */
+  /** Aggregation of an export that writes records; undefined for an export of messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** A limit in the query itself; such a query cannot be split (E8). */
+  /** Row limit that the query itself contains. The program cannot split such a query into intervals (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Range [from, to) of the export in ms since the epoch. */
@@ -28,12 +28,12 @@ export interface ExportHistoryPlan {
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** The smallest limit of the service in this history. */
+  /** The smallest row limit per search that the service has during this history. */
   readonly smallestLimit: number;
-  /** True if the service gives no sign that a search was cut; the limit is then known from earlier searches. */
+  /** True if no answer of the service shows that a search reached the row limit. The program then knows the limit from earlier searches. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** By receipt time: true if rows beyond a limit may have any receipt time. */
+  /** True if a search by receipt time that exceeds the row limit may lack rows of any receipt time. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -43,25 +43,25 @@ export interface ExportHistoryPlan {
   readonly output: OutputPlan;
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
-  /** Offset in ms of the processes' wall clocks, alternately ahead and behind. */
+  /** Offset of the processes' wall clocks in ms. Processes are alternately ahead and behind by this time. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly actions: readonly ExportAction[];
   /** Time in ms from the start after which no faults occur. */
   readonly calmAtMs: number;
-  /** Maximum time in ms from then until everything must be done. */
+  /** Maximum time in ms from the end of all faults until the export must be done. */
   readonly completeWithinMs: number;
 }
 
-/** Ratios of searches with each error. */
+/** For each kind of error, the ratio of searches that have the error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
 }
 
-/** Limits of the export until faults end; a user then raises them. */
+/** Limits of the export that apply until faults end. A simulated user then raises the limits. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -74,7 +74,7 @@ export interface OutputPlan {
 }
 
 export interface DestinationFaultPlan {
-  /** Ratio of calls. */
+  /** Ratio of calls to the destination that fail. */
   readonly share: number;
   readonly slowShare: number;
   readonly calls: readonly DestinationCall[];
@@ -84,7 +84,7 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/** Outputs that are compressed as a file. Parquet compresses internally. */
+/** Outputs whose files are compressed as a whole. Parquet compresses its contents internally. */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -106,11 +106,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // Usually the range is long past; sometimes its end is in the future.
+  // The range of most histories is long past. The range of some histories ends in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // A limit without other signs must be a round number of at least ten thousand.
+  // A program accepts an unannounced row limit only if the limit is a round number of at least ten thousand.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -118,7 +118,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // Nothing changes after this time.
+  // Time in ms after which neither faults nor actions occur.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
@@ -147,7 +147,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A histogram with the same hole, or a late message in place of the missing one, would make the hole undetectable.
+      // Some combinations of errors are left out, because they hide each other: a histogram with the same missing message, or a late
+      // message that replaces the missing one.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },
@@ -165,7 +166,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
     skewMs: chance.one([0, 0, 0, 90_000]),
     latencyMs: chance.one([1, 20, 150]),
-    // More than a client expects would exceed the budget of its first second.
+    // More API requests than the client expects would exceed the request budget of its first second.
     jitterMs: chance.one([0, 10]),
     actions: planActions(chance, calmAtMs),
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
@@ -186,7 +187,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
-/** The same plan for the records of an aggregation. */
+/** The same plan for an export of the records of an aggregation. */
 export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
   const { scope, scenario, fromMs, toMs } = plan;
   const aggregation = planAggregation(chance, toMs - fromMs);
@@ -216,7 +217,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // An operator cannot know a limit that it has not met.
+    // An operator cannot know a row limit that its searches have not reached yet.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],
@@ -240,7 +241,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   };
 }
 
-/** Changes of the service's limit during a history. */
+/** Plans changes of the service's row limit during a history. */
 function planLimitChanges(
   chance: Chance,
   limit: number,

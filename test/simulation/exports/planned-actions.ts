@@ -1,14 +1,17 @@
-/** Events that affect the processes of a history, and users' actions. */
+/** Planned faults of processes in an export history, and planned actions of users. */
 import type { Chance } from '../chance.ts';
 
-/** One of the two processes that may work on the export. */
+/** Name of one of the two processes that may work on the export. */
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /** The second process starts, as after a change of leaders that the first did not notice. */
+  /** The second process starts although the first one still runs, as after a change of leaders that the first process did not notice. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
-  /** At the n-th effect (request or destination call) from then on; if `named` is set, only effects with that name count. */
+  /**
+   * Fault of a process at its n-th effect from then on. An effect is a request or a destination call; with `named`, only effects of this
+   * name count.
+   */
   | {
       readonly kind: 'killAtEffect';
       readonly atMs: number;
@@ -20,7 +23,7 @@ export type ExportAction =
     }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly seat: Seat; readonly forMs: number }
   | { readonly kind: 'pause'; readonly atMs: number; readonly isPaused: boolean }
-  /** A user requests a check of everything. */
+  /** A user requests a check of the whole export. */
   | { readonly kind: 'again'; readonly atMs: number };
 
 export function planActions(chance: Chance, calmAtMs: number): ExportAction[] {

@@ -1,20 +1,23 @@
-/** Groups and figures of an export of records, as data from which the query is rendered. */
+/** Groups and figures of an export that writes records. The query of the export is rendered from them. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
-  /** Empty: all messages form one group. */
+  /** Keys by which messages are grouped. Without keys, all messages form one group. */
   readonly keys: readonly GroupKey[];
   readonly figures: readonly Figure[];
-  /** Length of the slices of message time, for grouping by slice. */
+  /** Length of the slices of message time in ms, for an aggregation that groups by slice. */
   readonly sliceMs: number;
-  /** Only records of groups with more messages than this. */
+  /** Lower bound for the size of a group. Only groups with more messages than this give a record. */
   readonly moreThan: number | undefined;
 }
 
-/** `app`, `db` or nothing; the last digit of the text; the slice of message time; fields of messages. */
+/**
+ * Key by which an aggregation groups messages. `kind` is `app`, `db` or nothing, `digit` is the last digit of the text, `slice` is the
+ * slice of message time, and the others are fields of messages.
+ */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
-/** Members of a record besides its keys. Each record has the number of messages. */
+/** Figure that an aggregation computes for each group, besides the group's keys. Each record has the number of messages. */
 export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
 
 const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];
@@ -36,7 +39,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Operators after the search, each after a pipe. */
+/** Operators that follow the search in the query, each after a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

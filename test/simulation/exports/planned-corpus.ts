@@ -1,13 +1,13 @@
-/** The messages of a history: number, density, delay, and the errors of the service. */
+/** The messages of an export history: their number, density and delay, and the errors of the service. */
 import type { Chance } from '../chance.ts';
 
 /** Messages that an export selects. */
 export type Scope = '*' | 'app' | '* | where _size > 12';
 
 export interface CorpusPlan {
-  /** Unordered. */
+  /** Messages of the history, in no order. */
   readonly messages: readonly PlannedMessage[];
-  /** Case of field names in pages: `_messagetime` or `_messageTime`. */
+  /** Spelling of field names in result pages: `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
   /** True if some messages are out of time order. */
   readonly isDisordered: boolean;
@@ -17,13 +17,13 @@ export interface PlannedMessage {
   /** Message time in ms since the epoch. */
   readonly atMs: number;
   readonly receivedMs: number;
-  /** Time from which on searches find the message. Messages from before the history are found from its start. */
+  /** Time from which on searches find the message. A message from before the history can be found from the start of the history. */
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Time in ms by which the message's position differs from its time. */
+  /** Difference in ms between the message's time and its position in the result pages. */
   readonly displacedMs: number;
 }
 
@@ -32,9 +32,9 @@ export interface CorpusOptions {
   readonly toMs: number;
   readonly startMs: number;
   readonly settleMs: number;
-  /** Time by which all messages are searchable. */
+  /** Time from which on searches find all messages. */
   readonly calmAtMs: number;
-  /** Approximate limit of a search. */
+  /** Approximate row limit of a search, from which the density of messages follows. */
   readonly limit: number;
   readonly isLarge: boolean;
 }
@@ -56,7 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // In a dense millisecond, late rows and copies can give the same count, and the written rows come from several searches.
+    // A dense millisecond gets neither late messages nor copies. Its rows come from several searches, so that a late message and a copy
+    // could give the same count unnoticed.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -80,7 +81,7 @@ type Shape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
 function momentOf(chance: Chance, shape: Shape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
-  // At the ends of the range and just outside.
+  // Some messages are exactly at the ends of the range or just outside.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
   const spanMs = toMs - fromMs;
   const near = (center: number, widthMs: number) =>
@@ -97,7 +98,7 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/** Delay after receipt, sometimes longer than the settle delay. */
+/** Delay in ms from receipt until the message is searchable. It is sometimes longer than the settle delay. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -123,7 +124,7 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
   });
 }
 
-/** Selection of an export: range, time base, messages, and settle delay. */
+/** Messages that an export selects: range, time base, messages, and settle delay. */
 export interface WantedMessages {
   readonly fromMs: number;
   readonly toMs: number;
@@ -132,7 +133,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether a message must be exported, because it was searchable within the settle delay (E11). */
+/** Returns whether the export must contain a message, because the message was searchable within the settle delay (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

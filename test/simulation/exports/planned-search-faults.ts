@@ -1,4 +1,4 @@
-/** Faults between an export and the service until faults end. */
+/** Planned faults between an export and the service. No fault occurs after the time at which faults end. */
 import type { FaultScenario } from '../../../simulator/scenario.ts';
 import type { Chance } from '../chance.ts';
 

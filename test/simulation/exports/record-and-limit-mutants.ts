@@ -1,10 +1,10 @@
-/** Mutants of the rules for records and limits; see `mutants.ts`. */
+/** Mutants of the export rules for commit records and limits. `mutants.ts` explains what a mutant is. */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Pages may have fewer rows than the job counts. */
+/** Mutation for a service whose result pages have fewer rows than its search job counts. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',

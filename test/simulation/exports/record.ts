@@ -1,4 +1,4 @@
-/** Observations of a finished history. */
+/** Observations of a finished export history, for the oracles. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
@@ -13,23 +13,23 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface StandingRecord {
   readonly name: string;
   readonly record: CommitRecord;
-  /** Time of the first write, in ms since the epoch. */
+  /** Time of the first write of the commit record, in ms since the epoch. */
   readonly atMs: number;
-  /** Number of writes. */
+  /** Number of times that the commit record was written. */
   readonly times: number;
 }
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /** Records that a digest made void. They and their files are not checked. */
+  /** Commit records that a digest made void. The oracles check neither these records nor their files. */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;
   readonly journal: readonly JournalEntry[];
-  /** One search per job, in order of creation. */
+  /** Searches of the service, one per search job, in order of creation. */
   readonly searches: readonly LiveSearch[];
   readonly store: MemoryStore;
-  /** Rows of the files, by file name. */
+  /** Rows of the exported files, by file name. */
   readonly files: ReadonlyMap<string, readonly string[]>;
   readonly records: readonly StandingRecord[];
   readonly counters: Counters;
@@ -38,11 +38,11 @@ export interface ExportHistoryRecord {
   readonly starts: readonly number[];
   /** Destination calls that took effect although the caller received an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which all processes reported completion; undefined if they never did. */
+  /** Time at which all processes had reported the export as complete; undefined if they never did. */
   readonly completeAtMs: number | undefined;
-  /** Reports of the processes that exist at the end. */
+  /** Last reports of the processes that exist at the end of the history. */
   readonly told: readonly ToldState[];
-  /** Every written status, in histories with operators. */
+  /** Every status that an operator wrote. Empty in histories without whole operators. */
   readonly statuses: readonly ExportStatusRecord[];
   readonly endMs: number;
 }

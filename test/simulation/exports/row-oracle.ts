@@ -1,6 +1,6 @@
 /**
- * Oracle for rows: compares the files of each record, row by row, with the corpus that was searchable when the interval's search ended (E4
- * to E11).
+ * Oracle for the rows of an export. It compares the files of each commit record, row by row, with the messages that were searchable when
+ * the search of the interval ended (E4 to E11).
  */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -28,7 +28,7 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
   return [...found, ...missingInTime(history, everywhere)];
 }
 
-/** Checks a record that claims to be complete. */
+/** Checks a commit record that claims to have all rows of its interval. */
 function recordViolations(
   history: ExportHistoryRecord,
   { record, atMs }: StandingRecord,
@@ -40,7 +40,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // A count may show that the part that was not searched is empty.
+    // A count may show that a part of the interval is empty, so the program need not search that part.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -54,10 +54,13 @@ function recordViolations(
   return [`rows: ${where}: ${nearest.missing} are missing, ${nearest.extra} are too many, as ${nearest.example}`];
 }
 
-/** Returns whether the search is known, had ended by then, and covers an interval with this end. */
+/**
+ * Returns whether a record may come from a search. The client must know the search job, the search must have ended before the record was
+ * written, and both must end at the same time.
+ */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // One more millisecond, if the service treats the end as part of the range.
+  // If the service treats the end of a range as inclusive, the search ends one millisecond later than the interval.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -71,8 +74,8 @@ function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean 
 }
 
 /**
- * Returns whether a dense millisecond was divided by the last digits of ids (E4). Rows with an ending must match one search, or are divided
- * further.
+ * Returns whether the rows of a dense millisecond come from several searches, divided by the last digits of message ids (E4). The rows with
+ * one ending must match one search, or be divided by a further digit.
  */
 function isDivided(
   searches: readonly LiveSearch[],
@@ -99,7 +102,10 @@ interface Difference {
   readonly example: string;
 }
 
-/** Undefined if the rows are exactly the expected ones, each once. */
+/**
+ * Compares the exported rows of a record with the expected rows. Undefined if the export has each expected row exactly once and no other
+ * row.
+ */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
@@ -111,7 +117,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Checks a record that declares missing rows: it must contain no foreign row. */
+/** Checks a commit record that declares missing rows: its files must not contain any row from outside its interval and query. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
@@ -124,7 +130,7 @@ function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingReco
     .map((row) => `rows: [${record.fromMs}, ${record.toMs}) has ${row}, which nobody found`);
 }
 
-/** Checks that every message searchable within the settle delay is present, if the export claims to be complete (E11). */
+/** Checks an export that claims to be complete: its files must contain every message that was searchable within the settle delay (E11). */
 function missingInTime(
   { plan, records, task, store }: ExportHistoryRecord,
   rows: ReadonlyMap<string, number>,
@@ -141,7 +147,7 @@ function missingInTime(
     : [];
 }
 
-/** Rows of a record, read from its files. */
+/** Rows of a commit record, read from the files that it names. */
 export function rowsOf({ task, store, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
   const rows: string[] = [];
   for (const { name, rows: count, bytes, sha256 } of files) {

@@ -1,6 +1,6 @@
 /**
- * Histories of exports by seed: despite all faults, each record has the rows that existed, and in the end all rows are exported. `make soak` runs
- * more of them.
+ * Random export histories by seed. Despite all faults, each commit record has the rows that existed, and in the end all rows are exported.
+ * `make soak` runs more histories.
  */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
@@ -16,7 +16,7 @@ test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 600_000 
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
 
-// Seeds 10 and 47 use whole operators; 47 has compressed files.
+// Seeds 10 and 47 run whole operators. Seed 47 also has compressed files.
 test.each([5, 10, 31, 47, 60])('history %i happens again exactly', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);

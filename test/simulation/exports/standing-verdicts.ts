@@ -1,4 +1,7 @@
-/** Verdicts of digests in a history, read from the destination. */
+/**
+ * Verdicts of digests in an export history, read from the destination. A verdict says which intervals a digest (an aggregation that checks
+ * rows) proved.
+ */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
@@ -12,7 +15,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Verdicts in the order of their rounds. */
+/** Verdicts at the destination, in the order of their proof rounds. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -23,7 +26,7 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
   }
 }
 
-/** Records that no longer count. */
+/** Commit records that a verdict made void, so that the export no longer uses their rows. */
 export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
   const { task, store } = standing;
   const plan = store.objects.get(task.layout.plan);
@@ -34,7 +37,8 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Counting records during the plan and during each round of the proof. Rounds only add records, so each list is the longest of its round.
+ * Commit records that the export used before the proof and after each round of the proof. A round only adds records, so each list holds all
+ * records that the export used in its round.
  */
 export function countingRecords(
   standing: Standing,

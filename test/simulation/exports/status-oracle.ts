@@ -1,4 +1,4 @@
-/** Oracle for statuses: an export is complete exactly when its manifest exists, and its progress is consistent. */
+/** Oracle for the status of an export: it says complete exactly when the manifest exists, and its progress figures are consistent. */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';

@@ -1,6 +1,6 @@
 /**
- * The simulated service with additional behavior: searches with errors report them in one status, and every answer contains the time
- * (section 5).
+ * The simulated service with additional behavior. A search with an error reports it in one status of its job, and every answer contains the
+ * time (section 5).
  */
 
 import {
@@ -40,14 +40,14 @@ export class TellingService extends InProcessService {
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      // If the answer is lost, its report may be lost as well.
+      // If the service's answer is lost, the error that it reports may be lost as well.
       const search = this.#untold(request);
       if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
       throw error;
     }
   }
 
-  /** Reports an error in the final status or an earlier one. */
+  /** Adds the report of a search's error to one status: the final status or an earlier one. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -61,7 +61,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
-  /** Removes records from an answer: the service counts more than its pages contain. */
+  /** Removes records from an answer, so that the pages contain fewer records than the service counts. */
   #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -73,7 +73,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  /** Records what a client has learned of a search. */
+  /** Notes what the status in this answer told a client about a search. */
   #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -84,14 +84,14 @@ export class TellingService extends InProcessService {
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  /** A client without a job id reads nothing. */
+  /** Notes the query of a search job when a client receives the job's id. A client without the id reads no results. */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
     const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Search of a status request that has an error to report. */
+  /** Search of a status request whose error no status has reported yet; undefined if there is none. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -103,13 +103,13 @@ export class TellingService extends InProcessService {
   }
 }
 
-/** Recorded members of a status (2.3). */
+/** Members of a status that the oracles need (2.3). */
 interface StatusDocument {
   readonly recordCount: number;
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Undefined for answers that are not JSON objects, such as faults. */
+/** Parses the JSON object of an answer. Undefined for an answer that is no JSON object, such as a fault. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);
