@@ -1,4 +1,4 @@
-/** Limits of attempts in flight (U1, U2), and attempts that a deleted policy left in flight (U13). */
+/** Tests of the maximum number of upgrades in flight (U1, U2), and of attempts that a deleted policy left in flight (U13). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { maxInProgressOf } from '../../../src/policy/attempts/start-rules.ts';

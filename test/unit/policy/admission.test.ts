@@ -1,4 +1,7 @@
-/** Selection and order of written-ahead attempts, and the reasons why other collectors wait (U2, U3, U6, U8). */
+/**
+ * Tests of admission: which collectors the operator chooses for the next upgrades, in which order, and why the other collectors wait (U2,
+ * U3, U6, U8).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';
@@ -82,7 +85,9 @@ describe('U2: a first attempt', () => {
 });
 
 describe('the order', () => {
-  /** Four collectors that are due: one for a probe, one for a retry, one drifted, one pending. */
+  /**
+   * A policy with four collectors that are all due: the first for a probe, the others for a retry, after a drift, and for a first upgrade.
+   */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({

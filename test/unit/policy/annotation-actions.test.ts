@@ -1,4 +1,7 @@
-/** Annotations of people: each value acts once, in its rollout, and is recorded with author and time. */
+/**
+ * Tests of the annotations by which users act on a rollout. Each annotation value acts once, only in its rollout, and is recorded with
+ * author and time.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

@@ -1,4 +1,7 @@
-/** Transitions of an attempt for each piece of evidence, state by state (U3 to U7). Refusals have a table of their own. */
+/**
+ * Tests of the states of an upgrade attempt: in each state, how each kind of evidence changes the attempt (U3 to U7). Refusals are tested
+ * in a file of their own.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';

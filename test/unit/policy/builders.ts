@@ -1,4 +1,4 @@
-/** Builders for tests of policies, one for each type, with defaults that a test overrides. */
+/** Builders of test data for policies. There is one builder for each type, with defaults that a test can override. */
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -22,12 +22,12 @@ import type { Collector, UpgradeTask } from '../../../src/service/collectors/upg
 export const settings = policySettings;
 export const minuteMs = 60_000;
 
-/** Versions of most tests: before, target, and newer than the target. */
+/** Versions that most tests use: the version before the upgrade, the target, and a version newer than the target. */
 export const oldVersion = '19.100-1';
 export const target = '19.200-1';
 export const newerVersion = '19.300-1';
 
-/** Wall time of monotonic 0. */
+/** Wall time in ms at which the monotonic clock of the tests is 0. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
 export function moment(monotonicMs: number): Instant {
@@ -53,7 +53,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** A row that shows the collector with id 1. */
+/** A row of the collector list that shows the collector with id 1. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -92,7 +92,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** An entry of collector 1 without an open or ended attempt. */
+/** A ledger entry of collector 1 that has neither an open nor an ended attempt. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -155,12 +155,12 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** A stage without list that has just started. */
+/** Ledger record of a stage that has just started and has no member list. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/** A spec with the defaults of the schema and without effective limits. */
+/** A policy spec with the defaults of the CRD schema, and with limits too large to have an effect. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

@@ -1,16 +1,16 @@
 /**
- * Independent model of maintenance windows: computes each minute's local time with the JavaScript runtime and compares it with the
- * schedule.
+ * Independent model of maintenance windows for tests. It computes the local time of each minute with the JavaScript runtime and compares
+ * this time with the schedule.
  */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 
 export const minuteMs = 60_000;
 
-/** A window with its schedule as lists of numbers; `*` stands for all. */
+/** A maintenance window whose schedule is given as lists of numbers. An undefined list stands for all numbers. */
 export interface PlainWindow {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** 0 is Sunday; undefined for any day. */
+  /** Weekdays on which the window opens, with 0 for Sunday; undefined for every day. */
   readonly weekdays: readonly number[] | undefined;
   readonly durationMinutes: number;
   readonly zone: string;
@@ -21,7 +21,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** The same window in the format of a manifest. */
+/** The same windows in the format of a policy manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -42,7 +42,7 @@ export function maintenanceOf(
   };
 }
 
-/** For each minute, whether an upgrade may start at its first instant. */
+/** For each minute, whether the windows allow an upgrade to start at the first instant of the minute. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -80,7 +80,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Whether the window opens in this minute; `before` is the zone offset some hours earlier. */
+/** Whether the window opens in this minute; `before` is the zone's offset a few hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -90,10 +90,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // The clocks went back and repeat this local time.
+  // The clocks went back and repeat this local time. The window opens only the first time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // The clocks went forward: skipped local times count, too.
+  // The clocks went forward, so a window that opens at a skipped local time opens now.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

@@ -1,4 +1,7 @@
-/** No policy of a service starts an upgrade before all its policies that can claim have claimed their collectors (U13). */
+/**
+ * Tests of the order in which policies begin. A policy starts no upgrade until every policy of the same service that is able to select its
+ * collectors has done so (U13).
+ */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { ClaimTurns } from '../../../src/policy/members/claim-turns.ts';

@@ -1,4 +1,4 @@
-/** `decide` as a whole: its actions in each situation. */
+/** Tests of `decide`, the function that chooses the next actions of a policy: its actions in each situation. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -102,7 +102,7 @@ describe('nothing is started, and what runs continues to its end', () => {
 });
 
 describe('a new target in mid-rollout', () => {
-  /** Collector 1 has an upgrade towards the former target in flight. */
+  /** A policy whose target changed while the upgrade of collector 1 to the former target was in flight. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 
@@ -179,7 +179,7 @@ describe('U12: another selection', () => {
   test('waits for what is in flight, then forgets it', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // A process that takes over learns from this header that the collector is excluded.
+    // A process that takes over the lease learns from this ledger header that the collector is excluded.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
     const decision = decided(bench, { tasks });

@@ -1,4 +1,4 @@
-/** Rollout in status: stages, stop, actions of people, and the next window. */
+/** Tests of the rollout in a policy's status: its stages, its stop, the actions of users, and the next maintenance window. */
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
@@ -15,7 +15,7 @@ interface Setting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
   readonly seen?: Seen;
-  /** State of collector 1; default `pending`. */
+  /** State of collector 1; `pending` by default. */
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 

@@ -1,4 +1,6 @@
-/** Effect of listing rows and retries on ended attempts: later failures, later successes, and forgiveness. */
+/**
+ * Tests of ended upgrade attempts: how later rows of the collector list, and retries by users, change an attempt that succeeded or failed.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
@@ -20,7 +22,7 @@ const inStages = {
     ],
   },
 } as const;
-/** The tally has the last attempt of the collector. */
+/** Marks the last attempt of the collector as counted in the tallies of the rollout and of its stage. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
@@ -30,9 +32,9 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** The entry of collector 1 after a decision with this row. */
+/** Returns the ledger entry of collector 1 after a decision that saw this row of the collector list. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
-  // Collector 2 is left to upgrade, so the rollout does not complete.
+  // Collector 2 still needs its upgrade, so the rollout does not complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
   const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
   const bench = new PolicyBench({ ...parts, collectors, seenAtMs: settings.graceMs });

@@ -1,4 +1,7 @@
-/** Tolerances of a stage and of the rollout: numbers at once, percentages after enough attempts or at the end of a stage. */
+/**
+ * Tests of the failure tolerance of a stage and of a rollout. A number applies at once; a percentage applies after enough attempts or at
+ * the end of a stage.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';

@@ -1,4 +1,4 @@
-/** Health verdict: the result of each check, and their precedence. */
+/** Tests of the health verdict of a policy: the result of each check, and the precedence of the checks. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
@@ -183,7 +183,7 @@ describe('each situation of the table', () => {
 });
 
 describe('of two that would say something, the first one does', () => {
-  /** Situations in the order of precedence. Each is combined with all that follow. */
+  /** Situations of a policy in the order of their precedence. The test combines each situation with all later ones. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -231,7 +231,7 @@ test('what is outstanding, and what counts', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Hosted collectors do not count. Refused collectors do, and need a person.
+  // Hosted collectors do not count for the health of a policy. Collectors whose upgrade was refused do count, because a user must act.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

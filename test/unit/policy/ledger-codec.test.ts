@@ -1,4 +1,7 @@
-/** Text format of the ledger: content survives a round trip, foreign content is refused, and lines are small (U1). */
+/**
+ * Tests of the ledger's text format. Its content survives encoding and decoding, content in a foreign format is refused, and lines are
+ * small (U1).
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -14,7 +17,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, logs, lines(true), lines(false), forgotten);
 }
 
-/** The entry as a new process reads it: ages count again, and a success keeps no details. */
+/** Returns the entry as a new process reads it from the ledger. Its ages start again, and a successful attempt keeps no details. */
 function taken(before: Entry): Entry {
   return {
     ...before,

@@ -1,4 +1,6 @@
-/** Shards of the ledger: the next process reads what was written, whatever happened in between (U1). */
+/**
+ * Tests of the shards of the ledger. The next process reads what the process before it wrote, even after a crash between two writes (U1).
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -14,7 +16,7 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** A ledger file that saves the changes of its ledger, as a runtime does. */
+/** A ledger, and a ledger file that saves each change of this ledger as the operator does. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {
@@ -32,7 +34,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds ended entries until they move to a log shard. */
+/** Adds entries of ended attempts until the ledger moves them to a log shard. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 500) {
@@ -191,7 +193,7 @@ describe('U1: a log that the head counts', () => {
 });
 
 describe('U1: the members of a stage', () => {
-  /** Starts a stage whose members are in `shards` shards after the first `from`. */
+  /** Starts a stage whose member list fills `shards` shards of the ledger, after the first `from` shards. */
   function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[], shards = 1, from = 0) {
     const { stages = [], ...before } = ledger.header;
     const record = { members: members.length, shards: [from, from + shards] as const };
@@ -295,7 +297,7 @@ describe('U1: a process that stops in between', () => {
     async (shard) => {
       const one = await cut(shard);
       const read = await reread(one.store);
-      // Only the batch that was being saved may be missing.
+      // Only the batch of entries that the failed write contained may be missing from the ledger.
       expect(read.size).toBe(one.ledger.size - 500);
       expect(read.open().size).toBe(1);
     },
@@ -412,7 +414,7 @@ test('U1: shards that a former leader replaces while they are read are a conflic
   store.read = async (_, shard) => {
     const stored = await read(owner, shard);
     if (shard !== 'head' || former.ledger.header.rolloutNumber === 2) return stored;
-    // The former leader begins another rollout after its head was read.
+    // The former leader begins another rollout after the new leader read the ledger's header.
     former.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
     former.file.restart(former.ledger);
     await former.save();

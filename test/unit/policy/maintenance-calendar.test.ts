@@ -1,4 +1,4 @@
-/** Times at which upgrades may start, across both clock changes. */
+/** Tests of the times at which maintenance windows allow upgrades to start, also across clock changes to and from summer time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
@@ -20,7 +20,7 @@ function windows(...all: readonly MaintenanceWindow[]): MaintenanceCalendar {
   return calendar({ windows: all, cutoff: '0s' });
 }
 
-/** Formats a verdict as `open until 04:00` or `closed until 22:00`, in UTC. */
+/** Formats the state of a window as `open until 04:00` or `closed until 22:00`, in UTC. */
 function shown(verdict: WindowVerdict): string {
   if (verdict.kind === 'zoneUnreadable') return verdict.kind;
   const ms = verdict.kind === 'open' ? verdict.untilMs : verdict.opensAtMs;
@@ -68,7 +68,8 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.endMs as number;
     }
-    // 3:00 follows 0:59. The skipped openings at 2:00 and 2:30 come at the replacing moments.
+    // The local time jumps from 0:59 to 3:00. Windows that would open at the skipped times 2:00 and 2:30 open at the corresponding later
+    // times.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -81,18 +82,18 @@ describe('a window', () => {
 describe('a change of the clocks', () => {
   const half = (timeZone: string, schedule = '30 2 * * *') => ({ schedule, duration: '1h', timeZone });
   test.each([
-    // Skipped local time: opens at the moment that replaces it.
+    // A window whose local opening time is skipped by the clock change opens at the corresponding later time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
     ['America/New_York', '30 2 * * *', '2026-03-08T05:00Z', ['2026-03-08T07:30', '2026-03-08T08:30']],
     ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['2026-10-03T15:45', '2026-10-03T16:45']],
     ['America/Nuuk', '30 23 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
-    // Repeated local time: opens the first time.
+    // A window whose local opening time occurs twice opens only the first time.
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T00:00Z', ['2026-10-25T00:30', '2026-10-25T01:30']],
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:30Z', ['2026-10-26T01:30', '2026-10-26T02:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T06:30Z', ['2026-11-02T06:30', '2026-11-02T07:30']],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T14:00Z', ['2026-04-04T14:45', '2026-04-04T15:45']],
-    // The same local time on other days, and zones without clock changes.
+    // On other days, and in time zones without clock changes, the window opens at the same local time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-28T00:00Z', ['2026-03-28T01:30', '2026-03-28T02:30']],
     ['Asia/Kolkata', '30 2 * * *', '2026-03-28T20:00Z', ['2026-03-28T21:00', '2026-03-28T22:00']],
     ['UTC', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T02:30', '2026-03-29T03:30']],
@@ -109,7 +110,7 @@ describe('a change of the clocks', () => {
 
   test('lets windows of a list open in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // The skipped 02:30 is 03:30, so both openings form one window.
+    // The skipped time 02:30 becomes 03:30, so both openings form one continuous window.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -154,7 +155,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // Until the repeated hour.
+    // The window stays open until the hour that occurs twice.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -327,7 +328,7 @@ test('a verdict is the same object until it changes', () => {
 });
 
 describe('beside an oracle that looks at every minute', () => {
-  /** Zones with the instant of a clock change. */
+  /** Time zones, each with the instant of one of its clock changes. */
   const changes = [
     ['Europe/Berlin', '2026-03-29T01:00Z'],
     ['Europe/Berlin', '2026-10-25T01:00Z'],
@@ -363,7 +364,7 @@ describe('beside an oracle that looks at every minute', () => {
     cutoff: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 120 })),
   });
 
-  /** Fixed seed. Other seeds belong to longer runs. */
+  /** Number of random cases and fixed seed. Longer runs use other seeds. */
   const cases = { numRuns: 60, seed: 20_261_121 };
 
   test('is never of another opinion', () => {
@@ -380,7 +381,7 @@ describe('beside an oracle that looks at every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The end in a verdict is correct, as far as the oracle has computed.
+        // The end that the calendar returned is correct for the minutes that the oracle has computed.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

@@ -1,4 +1,4 @@
-/** Ledger store in memory with optimistic lock. A test may fail or inspect writes. */
+/** Ledger store in memory with optimistic locking. A test may inspect writes or let them fail. */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 
@@ -11,9 +11,9 @@ export const owner: OwnerRef = {
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
-  /** Names of shards in the order of their writes. */
+  /** Names of the ledger shards in the order of their writes. */
   readonly writes: string[] = [];
-  /** Called before a write takes effect. An error that it throws ends the write. */
+  /** Called before the write of a shard takes effect. The write fails when this function throws. */
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 

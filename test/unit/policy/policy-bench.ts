@@ -1,4 +1,7 @@
-/** One policy in memory with all inputs of `decide`: rows, ownership, ledger, index of members. */
+/**
+ * Test bench with one policy in memory and all inputs of `decide`: collector rows, ownership of collectors, ledger, and the index of
+ * members.
+ */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
@@ -18,7 +21,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** A listing with rows from the test, in pages of 10. */
+/** A collector listing whose rows come from the test, in pages of 10 rows. */
 export class ListedFleet implements ListedRows, ListingFacts {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
@@ -61,7 +64,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.lastSweepMs;
   }
 
-  /** Shows these collectors on a page, from the first place on. */
+  /** Shows these collectors on one page of the listing, beginning with the page's first row. */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }
@@ -71,10 +74,10 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
-  /** Listed members of the started stages, by name. Other stages of the header have no list. */
+  /** Listed members of the started stages, by stage name. Other stages of the ledger header have no member list. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Send time of the page that shows the collectors. */
+  /** Send time in ms of the request for the page that shows the collectors. */
   readonly seenAtMs?: number;
 }
 
@@ -123,7 +126,7 @@ export class PolicyBench {
     this.#members.place(id);
   }
 
-  /** Builds claims and index again, as a new process does. */
+  /** Builds the ownership of collectors and the index of members again, as a new process does. */
   rebuild(): void {
     this.#members = this.freshMembers();
   }
@@ -144,7 +147,7 @@ export class PolicyBench {
     return members;
   }
 
-  /** Makes a decision part of the ledger, as its write does. */
+  /** Applies the changes of a decision to the ledger, as a successful write of the ledger does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
@@ -157,15 +160,15 @@ export class PolicyBench {
   }
 }
 
-/** Collectors 1 to `count`. */
+/** Collectors with the ids 1 to `count`. */
 export function fleetOf(count: number, more: (index: number) => Partial<Collector> = () => ({})): readonly Collector[] {
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
 }
 
-/** Differences from a policy at rest. */
+/** Inputs of a decision that differ from those of a policy at rest. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-/** A decision, with the figures that its status would show. */
+/** A decision, and a function that returns the figures of its status. */
 export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
 
 export function decided(
@@ -202,7 +205,7 @@ export function decided(
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Result of admission, with the pending that it changed. */
+/** Result of admission (the choice of the next upgrades), with the pending changes of the ledger that it made. */
 export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
   const pending = bench.pending();
   const admission = admit({
@@ -222,7 +225,7 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
   return { ...admission, pending };
 }
 
-/** State of a running rollout without stages. */
+/** State of a running rollout that has no stages. */
 export const quietState: RolloutState = {
   header: header(),
   current: undefined,

@@ -1,4 +1,7 @@
-/** The index of members equals a full classification after any sequence of changes. */
+/**
+ * Tests of the index of members, which holds the state of each collector of a policy. After any sequence of changes, the index equals one
+ * that is built anew.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
@@ -323,7 +326,7 @@ describe('after any history', () => {
     const uid = 'policy-b';
     if (what === 'claim') ownership.claim(uid, id);
     if (what === 'unclaim') ownership.unclaim(uid, id);
-    // Only the owner begins an attempt.
+    // Only the policy that owns the collector begins an upgrade attempt.
     if (what === 'began' && ownership.owner(id)?.uid === uid) {
       ownership.began(id, { policy: uid, toVersion: target, taskId: undefined, sinceMs: 0 });
     }
@@ -368,7 +371,7 @@ describe('after any history', () => {
           const pending = [...memberIndex.ids()].filter((member) => memberIndex.stateNow(member) === 'pending');
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // A fresh index knows everything except which collectors ran the target before.
+          // An index that is built anew knows everything except which collectors ran the target before.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...standings(fresh)].filter(settled))).toEqual(

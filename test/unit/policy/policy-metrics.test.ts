@@ -1,4 +1,4 @@
-/** Metrics of a policy: its collectors, and one series for its state. */
+/** Tests of the metrics of a policy: the numbers of its collectors, and one series for its state. */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

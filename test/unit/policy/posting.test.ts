@@ -1,4 +1,7 @@
-/** POSTs of attempts: checks before the write (U2), outcomes (U3, U11), and the size of the queue. */
+/**
+ * Tests of the POSTs that start upgrades: the checks before an attempt is written to the ledger (U2), the outcomes of a POST (U3, U11), and
+ * the size of the queue.
+ */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';

@@ -1,4 +1,7 @@
-/** Effect of each refusal of a POST (U11): for a first attempt, a retry, and a probe of an unknown outcome (U3). */
+/**
+ * Tests of refused POSTs (U11). Each refusal is tested for a first attempt, for a retry, and for a probe, which repeats a POST of unknown
+ * outcome (U3).
+ */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';

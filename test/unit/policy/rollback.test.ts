@@ -1,4 +1,7 @@
-/** Rollback: candidates, versions, collectors that are left as they are, and the reasons to wait. */
+/**
+ * Tests of rollbacks: the collectors that are rolled back, their former versions, the collectors that are left as they are, and the reasons
+ * to wait.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
@@ -244,7 +247,7 @@ describe('what is started', () => {
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
       { reason: 'not rolled back: no list shows its time zone, by which windows open' },
     ]);
-    // Its attempt was written ahead and withdrawn because it was never sent.
+    // The attempt of this collector was written to the ledger and then withdrawn, because its POST was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([

@@ -1,4 +1,4 @@
-/** Progress of a rollout through its stages: when a stage starts, what it waits for, and how it ends. */
+/** Tests of the progress of a rollout through its stages: when a stage starts, what a stage waits for, and how a stage ends. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
@@ -23,15 +23,15 @@ const entries: { readonly [S in Shown]?: Entry } = {
 };
 
 interface Setting {
-  /** Collectors 1 to n. Of these, 1 and 2 are the members of the canary stage. */
+  /** Collectors with the ids 1 to n. Collectors 1 and 2 are the members of the stage `canary`. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
-  /** Record of the canary stage, if it has started. */
+  /** Ledger record of the stage `canary`; absent when the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: Seen;
-  /** Send time of the newest complete sweep; default `nowMs`. */
+  /** Send time in ms of the newest complete sweep (a listing of all collectors); `nowMs` by default. */
   readonly sweptMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A fleet of four collectors for combinations of rollout rules. Only web-9 needs an upgrade. A test says which rules hold and which
- * held before; the fleet then has the matching ledger, rows and settings.
+ * A fleet of four collectors for tests that combine rollout rules. Only one of them, web-9, needs an upgrade. A test names the rules that
+ * hold and the rules that held before. From these names, this file builds the ledger, collector rows and settings of that situation.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -27,7 +27,7 @@ import {
 } from './builders.ts';
 import { decided, PolicyBench, type Seen } from './policy-bench.ts';
 
-/** Rules that keep web-9 from being started, each with the message in status. */
+/** Rules that forbid the upgrade of web-9. Each has the message that the status shows while the rule holds. */
 export const blockers = {
   window: /the maintenance window/,
   'own window': /the maintenance window/,
@@ -60,22 +60,22 @@ export type Blocker = keyof typeof blockers;
 export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 
 export const nowMs = 90 * minuteMs;
-/** Version of web-9 before the rollout. */
+/** Version that web-9 runs before the rollout. */
 export const formerTarget = '19.150-1';
-/** Start of an attempt that is in flight. */
+/** Start time of an upgrade attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failure inside its back-off and old enough for the listing that U6 needs. */
+/** Time of a failure whose back-off still lasts, and which is old enough for the listing that must follow a failure (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
 
 export interface InForce {
   readonly holds: readonly Rule[];
-  /** Rules that held until now. */
+  /** Rules that held before and hold no longer. */
   readonly over?: readonly Rule[];
 }
 
-/** Sets of rules that hold and that held before. */
+/** The rules that hold in a test, and the rules that held before. */
 class Rules {
   readonly #holds: ReadonlySet<Rule>;
   readonly #over: ReadonlySet<Rule>;
@@ -89,23 +89,23 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Whether one of these rules holds or held before. */
+  /** Whether at least one of these rules holds or held before. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
 }
 
 export interface Outcome extends LedgerChange {
-  /** Version of the started upgrade of web-9; undefined when none is started. */
+  /** Version of the upgrade that was started for web-9; undefined when none was started. */
   readonly posted: string | undefined;
-  /** All texts in status that explain why nothing starts. */
+  /** All texts of the status that explain why no upgrade starts. */
   readonly told: string;
 }
 
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // One decision applies a retry, the next one starts a stage, and the one after it starts web-9.
+  // Three decisions are needed: the first applies a retry, the second starts a stage, and the third starts the upgrade of web-9.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -136,7 +136,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
 
 const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
 
-/** Until a newer build is old enough, the target is the build before it. */
+/** Target of the policy. While the newest build is too young, the target is the build before it. */
 function targetOf(rules: Rules): string {
   if (!rules.have('age of the build')) return target;
   const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
@@ -210,7 +210,10 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** One more after the rule ends, because an upgrade counts in both limits. */
+/**
+ * Maximum number of upgrades in flight under a rule. It is larger by one after the rule ended, because an upgrade in flight counts for two
+ * limits.
+ */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -232,7 +235,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** The time is half past one. */
+/** Maintenance windows under these rules. The time of the tests is half past one. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -274,13 +277,13 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Record of the rest stage, if it has started. */
+/** Ledger record of the last stage, `rest`; empty when the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
 }
 
-/** Record of the canary stage. */
+/** Ledger record of the stage `canary`. */
 function recordUnder(rules: Rules): StageRecord {
   const soakMs = rules.have('soak') ? 60 * minuteMs : 0;
   const begun = stageRecord('canary', { soakMs, upgraded: true, maxFailures: 0 });
@@ -290,7 +293,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** In flight while the rule holds, at the target when it is over. */
+  /** Entry of another collector, whose upgrade is in flight while its rule holds and has succeeded when the rule has ended. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -310,10 +313,10 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.have('rollback')) {
     if (rules.have('back-off', 'look after a failure'))
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
-    // The collector runs neither the target nor its former version.
+    // Web-9 runs neither the target nor its former version.
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // An attempt towards another target is forgotten after its end (U12).
+  // The ledger forgets an attempt towards another target after the attempt has ended (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -321,7 +324,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Time of the failure of web-9: inside or after its back-off. */
+/** Time at which web-9 failed. Its back-off still lasts or is over, depending on the rules. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -331,7 +334,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/** Times of the listings that show web-9: once, or twice with the interval that confirms a drift (U8). */
+/** Times of the listings that show web-9. There are two when web-9 drifted, because a second listing must confirm a drift (U8). */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

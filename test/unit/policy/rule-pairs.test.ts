@@ -1,13 +1,14 @@
 /**
- * Matrix of all pairs of rollout rules: the behaviour while both hold, and after one of them ends.
+ * Matrix of all pairs of rollout rules. Each pair is tested while both rules hold, and after one of them no longer holds.
  *
- * Most rules keep one collector, web-9, from being started. While two rules hold, web-9 is not started. When one ends, the other alone
- * holds web-9 and is reported. When both have ended, web-9 is started. So the removal of a rule from the code breaks its rows. There are
- * two exceptions: a collector that waits for a stage is no candidate, and in mode Observe no stage begins.
+ * Most of these rules forbid the upgrade of one collector, web-9. While two rules hold, web-9 is not upgraded. When one rule ends, the
+ * other alone still forbids the upgrade, and the status reports it. When both have ended, web-9 is upgraded. So the removal of a rule from
+ * the code breaks the tests of its pairs. There are two exceptions: a collector that waits for its stage is no candidate, and in mode
+ * Observe no stage begins.
  *
- * Three rules have rows of their own: a rollback returns web-9 to its former version, a person's retry ends several rules, and the age of
- * a build decides on the target. Limits of a batch or a ledger are not in the matrix. Pairs that depend on time are listed here and
- * tested as histories.
+ * Three rules have tests of their own: a rollback returns web-9 to its former version, a user's retry ends several rules, and the age of a
+ * build determines the target. The matrix leaves out the limits of a batch and of a ledger. Pairs that depend on time are listed here and
+ * tested as simulated histories.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -42,7 +43,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-/** The rule holds web-9, and status reports it. */
+/** Expects that this rule forbids the upgrade of web-9, and that the status reports the rule. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, told } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -61,7 +62,7 @@ describe('each alone', () => {
   });
 });
 
-/** Pairs of rules that exclude each other. Each test builds both. */
+/** Pairs of rules that cannot hold at the same time. Each test builds both situations. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
@@ -75,7 +76,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // The time is half past one, and one open window is enough.
+    // The time is half past one, when one of the two windows is open. One open window is enough for an upgrade.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -142,7 +143,7 @@ const apart: Readonly<Record<string, () => void>> = {
 };
 
 /**
- * Kind of stop of a rollout that is already stopped, exceeds its tolerance, and gets this annotation; and whether web-9 is rolled
+ * Kind of stop after a rollout that is already stopped also exceeds its tolerance and gets this annotation, and whether web-9 is rolled
  * back.
  */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
@@ -162,8 +163,8 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
 }
 
 /**
- * A failed collector that reached the target and left it has drifted and is not failed. One that failed after a drift is failed and
- * has not drifted.
+ * Expects that web-9 counts as failed or as drifted, never as both. A collector that left the target after it reached it has drifted. A
+ * collector that failed in an upgrade after a drift has failed.
  */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
@@ -185,7 +186,9 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** A collector with an upgrade in flight to another target is in progress, whether it failed or drifted before. */
+/**
+ * Expects that web-9 counts only as in progress while an upgrade to another target is in flight, even if web-9 failed or drifted before.
+ */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -208,7 +211,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** A pair that only a history can show: another target ends the rollback, in flight or not. */
+/** Pair of rules that only a simulated history can show: a new target ends a rollback, whether or not rollback attempts are in flight. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
@@ -237,7 +240,7 @@ describe('two that keep web-9 from being started', () => {
   });
 });
 
-/** Rules that keep web-9 from being rolled back. No other rule does. */
+/** All rules that keep web-9 from being rolled back to its former version. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',
@@ -290,7 +293,7 @@ describe('a rollback', () => {
   });
 });
 
-/** Rules that a person's retry ends. */
+/** All rules that no longer hold after a user's retry. */
 const retried: readonly Rule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {

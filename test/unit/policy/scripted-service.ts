@@ -1,4 +1,4 @@
-/** Upgrade service for tests. Each call waits until the test answers it. */
+/** Upgrade service for tests, in which each call waits until the test answers the call. */
 
 import type {
   Build,
@@ -13,7 +13,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Simulates the socket write: runs the caller's check and ends the call when the check throws. */
+  /** Simulates the write of the request to the socket: runs the caller's check, and ends the call when the check throws. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

@@ -1,10 +1,13 @@
-/** Times since which builds have been seen. An uncertain time is too late, never too early. */
+/**
+ * Tests of the record of when each build was first offered. When this time is uncertain, the record has a time that is too late, never too
+ * early.
+ */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
-/** Result of one process for each list of versions. */
+/** Passes each list of offered versions to one process, and returns the first times that the process recorded. */
 function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
   const seen = new SeenBuilds(store, owner);
   const look = async (wallMs: number, versions: readonly string[], service = 'a') => {

@@ -1,11 +1,11 @@
-/** Verdicts of status that stay after a restart, and the evidence that ends them (H1). */
+/** Tests of reasons in the policy's status that stay after a restart of the operator, and of the evidence that ends them (H1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { staysUntilClaimed, stillHolds } from '../../../src/policy/status/shown-verdict.ts';
 import { policy, target } from './builders.ts';
 
-/** A policy whose status has this reason for the present target and generation. */
+/** A policy whose status shows this reason for the present target and generation. */
 function shows(reason: string) {
   const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-11-01T00:00:00Z' };
   const status = { targetVersion: target, conditions: [{ ...ready, observedGeneration: 3 }] };

@@ -1,4 +1,7 @@
-/** Choice of the members of a stage: exact sizes, collectors that can be upgraded first, and the same ones after a restart. */
+/**
+ * Tests of the choice of a stage's members. Its size is exact, collectors that can be upgraded come first, and a restart gives the same
+ * choice.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';

@@ -1,4 +1,6 @@
-/** Start rules: each refuses with a reason for people, and the first refusal is reported. */
+/**
+ * Tests of the rules that forbid the start of an upgrade. Each rule gives a reason for people, and the first rule that applies is reported.
+ */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import {
@@ -32,7 +34,7 @@ const closed = new MaintenanceCalendar({
 });
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
-/** Rules in the order of their reports. */
+/** Start rules with their reasons, in the order in which the operator checks and reports them. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the end of the pause by spec.paused', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
@@ -216,7 +218,7 @@ describe('of one collector', () => {
     };
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
-    /** Collector 1 is in the canary stage, collector 2 in no stage that has started without a list. */
+    /** Collector 1 is a member of the stage `canary`. Collector 2 is a member of no started stage. */
     const staged = (records: readonly StageRecord[], more: Partial<AdmissionState> = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });

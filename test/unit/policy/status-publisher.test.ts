@@ -1,4 +1,4 @@
-/** Writes of a status: at once, later, or not at all; and their Events. */
+/** Tests of the writes of a policy's status (at once, later, or not at all) and of the Events that go with them. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -154,7 +154,7 @@ describe('nothing is written', () => {
   describe('when only the estimated end moved a little', () => {
     const minuteMs = 60_000;
 
-    /** Publishes an estimated end, then one that is later by `byMs`. */
+    /** Publishes a status with an estimated end of the rollout, and then a status whose estimated end is later by `byMs`. */
     async function shifted(leftMs: number, byMs: number, updated = '0/10') {
       const { clock, publish, written, last } = world();
       const ending = (endMs: number) => ({
@@ -187,7 +187,7 @@ describe('nothing is written', () => {
     const before = world();
     await before.publish(rolling, '0/10');
     const { summary, ...essentials } = before.last() ?? {};
-    // An API server may return fields in another order.
+    // An API server may return the fields of a status in another order than they were written.
     const rollout = Object.fromEntries(Object.entries(essentials.rollout ?? {}).toReversed());
     const status = { summary, ...essentials, rollout } as NonNullable<CollectorVersionPolicy['status']>;
     const { publish, written, publisher } = world();

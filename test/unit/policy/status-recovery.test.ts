@@ -1,4 +1,7 @@
-/** The stricter of ledger and status applies where they disagree (U1). */
+/**
+ * Tests of a ledger that disagrees with the policy's status, for example after a restore. The operator follows the more restrictive of the
+ * two (U1).
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type {

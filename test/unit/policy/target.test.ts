@@ -1,4 +1,7 @@
-/** Target of a policy by the offered builds (4.7) and the time since which they have been seen. */
+/**
+ * Tests of the target version that a policy chooses from the builds that the service offers (4.7), and from the time since which they have
+ * been offered.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';
@@ -92,7 +95,10 @@ describe('minAge, with hours of age behind each build', () => {
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
-  /** `19.3-1:4` was seen for four hours, `19.3-1` never before. The first build is the latest. */
+  /**
+   * Target that a policy chooses from offered builds. `19.3-1:4` means that the build was first seen four hours ago. A build without hours
+   * was never seen before. The first build is the latest.
+   */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
     const seenSinceMs = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Background reads of task status (4.8): concurrency, and the lifetime of results. */
+/** Tests of the background reads of upgrade task status (4.8): how many run at the same time, and how long their results are kept. */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';

@@ -1,4 +1,4 @@
-/** Estimated end of a rollout: remaining collectors divided by the measured throughput. */
+/** Tests of the estimated end of a rollout: the number of remaining collectors divided by the measured throughput. */
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { measureThroughput } from '../../../src/policy/status/throughput.ts';
@@ -8,7 +8,7 @@ import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 const nowMs = 20 * minuteMs;
 const wallMs = epochMs + nowMs;
 
-/** An upgrade that took four minutes and ended this many minutes ago. */
+/** Ledger entry of a collector whose upgrade took four minutes and ended this many minutes ago. */
 function ended(id: string, minutesAgo: number): Entry {
   const endedAtMs = wallMs - minutesAgo * minuteMs;
   const times = { startedAtMs: endedAtMs - 4 * minuteMs, endedAtMs };

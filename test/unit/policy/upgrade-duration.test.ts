@@ -1,11 +1,14 @@
-/** Estimate of the duration of an upgrade from observations of successful ones. */
+/** Tests of the estimated duration of an upgrade, which the operator learns from earlier successful upgrades. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/** Observations as pairs: age when ended, age when not ended. */
+/**
+ * Estimate learned from observations of upgrades. Each pair has the age at which an upgrade was seen as ended, and the last age at which it
+ * was seen in progress.
+ */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
@@ -51,7 +54,7 @@ test('it settles where nearly all have ended, whatever it began with', () => {
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes. Each is read when it should have ended, and once more if it had not.
+      // Upgrades take two to four minutes. Each upgrade is read at the estimated end, and once more if it had not ended by then.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

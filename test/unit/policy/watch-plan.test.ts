@@ -1,4 +1,7 @@
-/** Planned reads and their times: pages for many due attempts, tasks for few, sweeps when nothing else helps (U9). */
+/**
+ * Tests of the reads that the operator plans, and their times. It reads pages of the list for many attempts in flight, single tasks for few
+ * attempts, and the whole list when nothing else helps (U9).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';
@@ -22,7 +25,7 @@ const row = (id: string, seenAtMs: number): Row => ({
 const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<string, TaskReads> =>
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
-/** Plans reads with ten collectors per page: 10 to 19 are on page 1. */
+/** Plans the reads for these ledger entries. A page of the list has ten collectors, so collectors 10 to 19 are on page 1. */
 function plan(entries: readonly Entry[], nowMs: number, more: Partial<WatchInput> = {}): WatchPlan {
   return planWatch({
     open: entries,
