@@ -1,6 +1,7 @@
 /**
- * Applies the annotations by which people act on a rollout (R9). Each value acts once, in the rollout that it names, and is
- * recorded with its author. The record is in the ledger's header, because annotations may be removed later.
+ * Applies the annotations by which people control a rollout: approve, retry, abort and pause (R9). Each annotation value takes
+ * effect once, in the rollout that it names, and is recorded with its author. The record is in the ledger's header, because
+ * annotations may be removed later.
  */
 import { annotationWriter } from '../../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
@@ -12,11 +13,11 @@ const maxActions = 20;
 
 export interface AppliedAnnotations {
   readonly header: LedgerHeader;
-  /** Whether a person retried: stops are lifted and failures are forgiven. */
+  /** Whether a person retried the rollout: its stop is ended and its failures are forgiven. */
   readonly retried: boolean;
 }
 
-/** Returns the header with the actions since it was written; the same object when there are none. */
+/** Returns the ledger header with the people's actions since the last decision; the same object when there are none. */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -48,7 +49,7 @@ export function applyAnnotations(
     const by = annotationWriter(metadata, annotations.abort)?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // Some collectors may have been rolled back before the present stop.
+    // Some collectors may have been rolled back before this stop, so the stages begin again from the first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -62,20 +63,20 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/** A requested value that has not been applied yet. */
+/** Value of an abort or retry annotation that has not been applied yet. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
 /**
- * Whether the retry is the later one of a retry and an abort that are seen together. The commands write their time into the value,
- * and hosts may know the time of the write. When the order is not known, the abort wins.
+ * Whether the retry is newer than the abort, when a retry and an abort are seen together. The commands write the time into the
+ * annotation value, and hosts may know the time of the change. When the order is unknown, the abort wins.
  */
 function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
   const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
   const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
-  // In a cluster the time is the writer's last change, possibly of another annotation.
+  // In a cluster, this time is the writer's last change of the resource, which may concern another annotation.
   const isBlurred = sharesItsTime(metadata, annotations.retry);
   const marks = [markedMs(retry), markedMs(abort)] as const;
   const known = marks.some(Number.isNaN)
@@ -84,28 +85,31 @@ function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string |
   return known[0] > known[1] && !(isBlurred && known !== marks);
 }
 
-/** Whether the host reports the same writer and time for another annotation. */
+/** Whether the host reports the same writer and time for another annotation. The time may then belong to the other annotation. */
 function sharesItsTime(metadata: ObjectMeta, annotation: string): boolean {
   const own = annotationWriter(metadata, annotation);
   const others = Object.entries(metadata.annotationWriters ?? {}).filter(([name]) => name !== annotation);
   return others.some(([, { by, atMs }]) => by === own?.by && atMs === own?.atMs);
 }
 
-/** Time of a value as the commands write it, else NaN. `Date.parse` alone would read `again-2` as a day in 2001. */
+/**
+ * Time that a command has written into an annotation value; NaN when the value contains no time. `Date.parse` alone would read
+ * `again-2` as a day in 2001.
+ */
 function timeOf(mark = ''): number {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
 }
 
 /**
- * Whether a newer version of the policy aborts the rollout and the ledger does not know it yet. Checked right before each POST
- * (U2).
+ * Whether a newer version of the policy contains an abort that the ledger does not contain yet. Checked immediately before each
+ * upgrade POST (U2).
  */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
   return abort !== undefined && abort !== header.handled?.abort;
 }
 
-/** Value of the annotation when it names this rollout. */
+/** Value of the annotation when it names this rollout; undefined otherwise. */
 function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: LedgerHeader): string | undefined {
   const value = metadata.annotations[annotation];
   return parseRolloutRequest(value)?.rolloutId === rolloutId ? value : undefined;
@@ -124,8 +128,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Whether an action must be kept. The newest approval of a stage shows that the operator has applied it, and the newest retry shows
- * whether it still holds (`logfleet approve`).
+ * Whether the record of a person's action must be kept in the ledger. `logfleet approve` needs the newest approval of a stage,
+ * which shows that the operator has applied it, and the newest retry, which shows whether that approval still holds.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   switch (action) {
@@ -139,12 +143,15 @@ function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[
   }
 }
 
-/** Restarts the stages after a rollback: the first stage comes first again, and former approvals are void. */
+/** Restarts the stages after a rollback. The rollout begins again with its first stage, and former approvals are void. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
   return { ...header, unproven: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
 }
 
-/** Header with the approval of a stage. It also ends the stage when the rollout stopped because the stage was inconclusive. */
+/**
+ * Ledger header with the approval of a stage. When the rollout was stopped because this stage was inconclusive, the approval also
+ * ends the stage.
+ */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };
   const { stop, stages } = given;
@@ -153,11 +160,11 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
   return { ...withoutStop(given), stages: ended };
 }
 
-/** Header with the stages from which a retry continues. */
+/** Ledger header with the stages from which a rollout continues after a person's retry. */
 function retried(header: LedgerHeader, approve: string | undefined): LedgerHeader {
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, approve);
-  // An inconclusive stage is the last that has started. It starts again with other members.
+  // An inconclusive stage is the last stage that has started. After the retry it starts again and chooses new members.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;

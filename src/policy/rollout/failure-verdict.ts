@@ -1,23 +1,28 @@
 /**
- * Decides whether failures exceed a tolerance: `maxFailures` of a stage, or of `failurePolicy` for the whole rollout (R5).
+ * Decides whether the failures of a rollout exceed a tolerance: `maxFailures` of a stage, or `maxFailures` of `failurePolicy` for
+ * the whole rollout (R5).
  *
- * N failures are tolerated, N + 1 are not. A number is judged with every decision. A percentage refers to the ended attempts of its
- * tally. It is judged when `minSamples` attempts have ended, and when a stage would end.
+ * With `maxFailures: N`, N failures are tolerated and N + 1 are not. A number is checked with every decision. A percentage refers
+ * to the attempts of the stage or rollout that have ended. It is checked once `minSamples` attempts have ended, and when a stage
+ * would end.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
-  /** Description of the exceeded tolerance, in one sentence without its full stop. */
+  /** Sentence that describes the exceeded tolerance, without its full stop. */
   readonly message: string;
   readonly exceeded: Exceeded;
-  /** The stage whose tolerance was exceeded; undefined for the tolerance of the rollout. */
+  /** Stage whose tolerance was exceeded; undefined for the tolerance of the whole rollout. */
   readonly stage: string | undefined;
 }
 
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
-/** Whether a tolerance is set for this stage or for the rollout. Without one, a failed member holds its stage. */
+/**
+ * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a failed member
+ * keeps its stage from ending.
+ */
 export function hasTolerance(
   stage: Pick<StageRecord, 'maxFailures'> | undefined,
   { failurePolicy }: FailureSpec,
@@ -26,9 +31,9 @@ export function hasTolerance(
 }
 
 /**
- * The exceeded tolerance, of a stage before that of the rollout; undefined when none is exceeded. After its completion, a rollout is
- * judged by `failurePolicy` alone.
- * @param isStageEnd whether no member of the stage under way, or of a rollout without stages, is left to upgrade
+ * Finds the exceeded tolerance; undefined when none is exceeded. The tolerance of a stage is checked before that of the rollout.
+ * After its completion, a rollout is checked against `failurePolicy` only.
+ * @param isStageEnd whether the active stage, or a rollout without stages, has no member left to upgrade
  */
 export function findExcess(
   { failurePolicy }: FailureSpec,
@@ -48,8 +53,8 @@ export function findExcess(
 }
 
 /**
- * Whether an excess stops the rollout. After its completion a percentage does so only after `minSamples` attempts, because more late
- * joiners may come.
+ * Whether an exceeded tolerance stops the rollout. After the completion of the rollout, a percentage stops it only after
+ * `minSamples` attempts, because more late joiners may appear.
  */
 export function isStopDue(
   { exceeded }: Excess,

@@ -1,6 +1,6 @@
 /**
- * Rollback (R7): collectors that this rollout upgraded return to their former version (U14), under the same limits as upgrades. A
- * collector without a recorded former version stays as it is and is reported.
+ * Plans the rollback of a rollout (R7): the collectors that this rollout upgraded return to their former version (U14), under the
+ * same limits as upgrades. A collector without a recorded former version keeps its version and is reported.
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import { type Entry, hasFailed } from '../ledger/ledger.ts';
@@ -9,16 +9,16 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 
 export interface RollbackPlan {
-  /** Collectors that can be rolled back now, or again after a failure. */
+  /** Collectors whose rollback can start now, for the first time or again after a failure. */
   readonly candidates: readonly Entry[];
-  /** Collectors that already run the former version. Their entries only have to be recorded. */
+  /** Collectors that already run their former version. Only their ledger entries change. */
   readonly there: readonly Entry[];
-  /** Number of open attempts, including attempts towards the target that have not ended. */
+  /** Number of open attempts, including attempts towards the target version that have not ended. */
   readonly underWay: number;
   readonly rolledBack: number;
   /**
-   * Collectors that stay as they are: the former version is not recorded, retries are exhausted, the service refuses, or no
-   * maintenance window applies.
+   * Collectors that are not rolled back, because their former version is not recorded, retries are exhausted, the service
+   * refuses, or no maintenance window applies.
    */
   readonly left: readonly Left[];
   /** Number of offline collectors. They are rolled back when they are alive again. */
@@ -27,11 +27,15 @@ export interface RollbackPlan {
 
 export interface Left {
   readonly collectorId: string;
-  /** Reason for display: the message of the service or of logfleet. */
+  /** Reason why the collector is not rolled back, for display: the message of the service or of logfleet. */
   readonly why: string;
 }
 
-/** @param isZoneless whether windows use the collector's time zone and it has no readable one, so that it would never start */
+/**
+ * Plans the rollback of all collectors that this rollout upgraded.
+ * @param isZoneless whether maintenance windows use the collector's time zone and the collector reports no readable one, so that
+ * its rollback would never start
+ */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -78,7 +82,7 @@ export function planRollback(
   return { candidates, there, left, ...counts };
 }
 
-/** Whether the rollback is finished, except for offline collectors. */
+/** Whether the rollback is finished. Offline collectors may still have to be rolled back. */
 export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
   return candidates.length === 0 && underWay === 0;
 }
@@ -95,23 +99,28 @@ function placeOf(entry: Entry, memberIndex: PolicyMemberIndex, target: string, g
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // The present owner keeps the collector while an attempt is open. When the attempt ends with this decision, the next attempt
-  // belongs to the next owner (U13).
+  // The current owner keeps the collector while an attempt is open. When the attempt ends with this decision, the next owner
+  // decides about the next attempt (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // With a single build, no list shows the collectors that run it. They are members all the same (U7).
+  // When the service offers a single build, no list shows the collectors that run this build. These collectors are still members
+  // of the policy (U7).
   if (!row && memberIndex.stateNow(collectorId) === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // With a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt had no effect (U6).
+  // When the service offers a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt
+  // had no effect (U6).
   if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
   if (!row && back && hasFailed(ending)) return leftFor(`${words}; no list shows where it is, to try it again`);
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Whether this rollout brought the collector to the target, including collectors that died there or left it again. */
+/**
+ * Whether this rollout upgraded the collector to the target version. Also true when the collector died or left the target version
+ * afterwards.
+ */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

@@ -1,12 +1,13 @@
 /**
- * Evaluates the state of a rollout: its stop, the stage that is under way, and what the collectors of later stages wait for (R2, R3,
- * R5). Results are written to the ledger's header, because they cannot be observed again.
+ * Evaluates the state of a rollout: whether it is stopped, which stage is active, and why the collectors of later stages wait
+ * (R2, R3, R5). The results are stored in the ledger's header, because they cannot be observed again.
  *
- * - Failures are judged first, before anything more starts.
- * - A stage ends when all its members that can be upgraded are at the target and have soaked. A soak starts once and never again.
- * - The next stage then chooses its members, and starts when something may start. One decision starts at most one stage.
+ * - Failures are evaluated first, before any new upgrade or stage starts.
+ * - A stage ends when all its members that can be upgraded run the target version and have soaked. A soak starts once and never
+ *   starts again.
+ * - The next stage then chooses its members, and starts when its upgrades may start. One decision starts at most one stage.
  *
- * `stages.ts` chooses the members. `start-rules.ts` decides which collectors may start.
+ * `stages.ts` chooses the members of a stage. `start-rules.ts` decides which collectors may start.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -32,54 +33,57 @@ import {
   waitingStages,
 } from './stages.ts';
 
-/** Reason why the collectors of later stages wait. */
+/** Wait of the collectors in later stages, with its reason. */
 export interface Gate {
-  /** Completes the sentence "waiting for …". */
+  /** Reason why the collectors wait, as text that completes the status message "waiting for …". */
   readonly waitsFor: string;
-  /** Reason of the condition while nothing else happens. */
+  /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
-  /** Wall ms at which the wait ends, if known. */
+  /** Wall time in ms at which the wait ends; absent when unknown. */
   readonly untilMs?: number;
-  /** Whether only a person ends the wait. */
+  /** Whether only a person can end the wait. */
   readonly byPerson: boolean;
 }
 
 export interface RolloutState {
-  /** Header after this evaluation: with counted attempts, stages and stop. */
+  /** Ledger header after this evaluation, with the counted attempts, the stages and the stop. */
   readonly header: LedgerHeader;
-  /** Index of the started stage that is under way; undefined when none is. */
+  /** Index of the started stage that has not ended; undefined when there is none. */
   readonly current: number | undefined;
-  /** Stage whose turn has come and that has not started. */
+  /** Stage that comes next and has not started; undefined when there is none. */
   readonly next: Stage | undefined;
-  /** Listed members of the stage that starts with this decision; undefined when none starts. */
+  /** Members of the stage that starts with this decision; undefined when no stage starts. */
   readonly started: readonly string[] | undefined;
   readonly gate: Gate | undefined;
-  /** Wall ms from which a sweep is needed before the soak can end. */
+  /** Wall time in ms from which a sweep (read of the whole collector list) is needed before the soak can end. */
   readonly sweepFromMs: number | undefined;
-  /** Whether every stage has started, so that late joiners may start. */
+  /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** The exceeded tolerance while the rollout continues; undefined when none is exceeded. */
+  /** Exceeded tolerance for failures while the rollout continues; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
-  /** Present tally of the scope that stopped the rollout; undefined when no attempt in it has ended. */
+  /**
+   * Current number of attempts and failures in the stage or rollout whose failures caused the stop; undefined when none has
+   * ended.
+   */
   readonly stopTally: Tally | undefined;
-  /** Number of failed collectors that no tolerance covers. */
+  /** Number of failed collectors that no tolerance of the spec covers. */
   readonly untolerated: number;
-  /** Present while the rollout is rolled back, and afterwards. */
+  /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
 }
 
 export interface Evaluation {
-  /** Header with the annotations that were applied. */
+  /** Ledger header with the annotations that this decision applied. */
   readonly header: LedgerHeader;
-  /** Whether a person has just retried. The next decision then starts stages. */
+  /** Whether a person has just retried the rollout. The next decision then starts stages. */
   readonly retried: boolean;
-  /** Whether something of the policy may start now. */
+  /** Whether the policy may currently start upgrades. */
   readonly mayStart: boolean;
 }
 
 /**
- * Time until a dead collector is certainly seen: the service reports it as alive for half an hour (4.8), and then a listing has to
- * be read.
+ * Time in ms until the death of a collector shows in a listing. The service reports a dead collector as alive for half an hour
+ * (4.8), and then a listing must be read.
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -106,23 +110,23 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   };
 }
 
-/** Whether every stage of the rollout has ended. A rollout without stages has none to wait for. */
+/** Whether every stage of the rollout has ended; also true for a rollout without stages. */
 export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerHeader): boolean {
   return waitingStages(spec, header).length === 0 && currentOf(header) === undefined;
 }
 
-/** Index of the stage that is under way; undefined when none is. */
+/** Index of the started stage that has not ended; undefined when there is none. */
 function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const last = stages.length - 1;
   return stages[last] && stages[last].endedAtMs === undefined ? last : undefined;
 }
 
-/** Number of collectors that delay the end of a stage. */
+/** Number of collectors that still have to be upgraded before a stage can end. */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
-/** Header with the stop by the failure policy, if the failures exceed a tolerance. */
+/** Stops the rollout by the failure policy if its failures exceed a tolerance. Returns the header with the stop. */
 function judge(
   { policy: { spec }, now }: DecideInput,
   pending: PendingChanges,
@@ -138,7 +142,10 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/** A rollout that was complete is stopped but never rolled back, because its collectors are in use. */
+/**
+ * Stop for an exceeded tolerance. A rollout that was completed before is stopped but never rolled back, because its collectors
+ * are in use.
+ */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -151,7 +158,10 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Header with the stop. An earlier approval of an inconclusive stage does not end it. */
+/**
+ * Ledger header with the stop. A person must approve again after a stage was inconclusive: an approval that was given before the
+ * stop does not end it.
+ */
 function withStop(written: Readonly<Record<string, string>>, header: LedgerHeader, stop: RolloutStop): LedgerHeader {
   if (stop.kind !== 'inconclusive') return { ...header, stop };
   const approve = written[annotations.approve];
@@ -164,7 +174,10 @@ function withStop(written: Readonly<Record<string, string>>, header: LedgerHeade
   };
 }
 
-/** Tally of the scope of a stop, whose attempts may end after the stop; undefined when it has none (H3). */
+/**
+ * Current number of attempts and failures in the stage or rollout whose failures caused a stop. Attempts may still end after the
+ * stop (H3). Undefined when the stop has no such numbers.
+ */
 function tallyOfStop({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): Tally | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -186,7 +199,7 @@ function countUntolerated(
   return untolerated;
 }
 
-/** Number of collectors that failed after the completion. Failures from before it were tolerated. */
+/** Number of collectors that failed after the completion of the rollout. Earlier failures were tolerated. */
 function countLateFailures(memberIndex: PolicyMemberIndex, pending: PendingChanges, tally: number): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
@@ -204,7 +217,7 @@ function rollbackOf(
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
-/** Result of the stages: the header with their records, and a stop when a stage is inconclusive. */
+/** Result of evaluating the stages: the header with the records of stages, and a stop when a stage is inconclusive. */
 interface Progress extends Pick<RolloutState, 'header' | 'current'> {
   readonly next?: Stage;
   readonly started?: readonly string[];
@@ -213,12 +226,12 @@ interface Progress extends Pick<RolloutState, 'header' | 'current'> {
   readonly stop?: RolloutStop;
 }
 
-/** A stopped rollout starts and ends no stage. */
+/** Result for a stopped rollout, which neither starts nor ends a stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
 
-/** Advances the stages as far as they go in one decision. */
+/** Ends and starts the stages of a rollout, as far as one decision may advance them. */
 class StageProgress {
   readonly #input: DecideInput;
   readonly #pending: PendingChanges;
@@ -233,14 +246,14 @@ class StageProgress {
   }
 
   run(): Progress {
-    // A selector that matches nothing for a while says nothing about the stages.
+    // While the selector of the policy matches no collector, the stages stay unchanged, because this may be temporary.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
     return held ? { header: this.#header, current, ...held } : this.#startNext();
   }
 
-  /** Advances the stage that is under way. Returns what it waits for, or undefined when it has ended. */
+  /** Advances the active stage. Returns the reason why the stage waits, or undefined when it has ended. */
   #advance(index: number): Omit<Progress, 'header' | 'current'> | undefined {
     const { policy, now } = this.#input;
     const counts = this.#pending.stageCounts(index);
@@ -258,7 +271,7 @@ class StageProgress {
     return soak;
   }
 
-  /** Without a tolerance, a failed member holds its stage until a person acts. */
+  /** Wait of a stage with failed members. When the spec sets no tolerance, the stage waits until a person acts. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     if (failed === 0 || hasTolerance(stage, this.#input.policy.spec)) return undefined;
     const collectors = failed === 1 ? '1 collector' : `${failed} collectors`;
@@ -273,7 +286,7 @@ class StageProgress {
     return { kind: 'inconclusive', message, stage: name, atMs: this.#input.now.wallMs };
   }
 
-  /** The wait for the end of the soak; undefined when the stage can end. */
+  /** Wait for the end of a stage's soak; undefined when the stage can end. */
   #soak(
     stage: StageRecord & { readonly updatedAtMs: number },
     counts: Counts,
@@ -287,11 +300,12 @@ class StageProgress {
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
-    // Only a listing shows a death, so a soak ends with a listing that was sent after it.
+    // Only a listing shows that a collector died, so a soak ends with a listing that was requested after the soak time.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // Members that left the target are corrected first. Late joiners of a stage without list do not delay its end.
+    // Members that left the target version are corrected before the stage ends. Late joiners of a stage without a list do not
+    // delay its end.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -303,11 +317,14 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /** Starts the next stage, or finds what it waits for. Stages without members are skipped where that proves nothing less. */
+  /**
+   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped where the rollout proves as
+   * much without it.
+   */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // After a retry, the next decision chooses among the members that it has released.
+    // After a person's retry, members are free again. The next stage chooses among them with the next decision.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -326,7 +343,7 @@ class StageProgress {
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
-    // Every collector that can be upgraded is in an earlier stage, so the last one has nothing to do.
+    // Every collector that can be upgraded is in an earlier stage, so the last stage has nothing to upgrade.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector for stage ${name}, which has none that can be upgraded: remove the stage, or approve it to skip it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
@@ -354,12 +371,12 @@ class StageProgress {
   }
 }
 
-/** Whether the stage proves nothing: it had members, and none is at the target. */
+/** Whether the stage is inconclusive: it had members, and none of them runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }
 
-/** A stage that waits for offline collectors ends only when they come back. */
+/** Text for the wait of a stage with offline members. The stage ends only when these collectors are alive again. */
 function awaitedWords(offline: number): string {
   if (offline === 0) return '';
   return offline === 1
@@ -375,12 +392,14 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Whether the stage of this index has started. A retry can take back a stage that the index of members still has. */
+/**
+ * Whether the stage with this index has started. The index of members may still contain a stage that a retry has just removed.
+ */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }
 
-/** Whether a collector of this stage index may be started for the first time now. */
+/** Whether a collector of the stage with this index may start its first upgrade attempt now. */
 export function mayJoin(
   stage: number,
   { header, isLastStarted }: Pick<RolloutState, 'header' | 'isLastStarted'>,

@@ -1,6 +1,6 @@
 /**
- * Explains why a running rollout starts nothing at the moment, and until when. Start rules and stages report what they wait for;
- * this file chooses the wait that is shown.
+ * Explains why a running rollout currently starts no upgrade, and until when. Start rules and stages report the reasons for their
+ * waits; this file chooses the wait that status shows.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Health } from '../../controller/health.ts';
@@ -14,9 +14,9 @@ import type { RolloutWait } from '../status/health.ts';
 import { mayJoin, type RolloutState } from './rollout-state.ts';
 import { laterStage } from './stages.ts';
 
-/** Results of the decision so far. */
+/** Results of the decision that are known before the health verdict. */
 export interface DecisionSoFar {
-  /** Reason why the policy may start nothing; undefined when it may start attempts. */
+  /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
   readonly refusal: Refusal | undefined;
   readonly admission: Admission;
   readonly state: RolloutState;
@@ -24,12 +24,12 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** The wait that is shown; undefined when the rollout waits for nothing. */
+/** Wait of the rollout that status shows; undefined when the rollout waits for nothing. */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }
 
-/** Whether all remaining collectors wait for an approval, or for a person to examine a failure. */
+/** Whether all remaining collectors wait for a person: for an approval, or for the examination of a failure. */
 export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
   const { refusal, admission, pending, state } = found;
   if (pending.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
@@ -38,16 +38,19 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic ms at which attempts may start again: a window opens, a back-off or a soak ends. */
+/**
+ * Monotonic time in ms at which upgrade attempts may start again, for example because a window opens, or because a back-off or a
+ * soak ends.
+ */
 export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
- * The wait of the next stage, when all remaining collectors belong to later stages, whether a window is open or not.
- * Also the soak of the last stage. No collector comes after it, so reasons not to start collectors do not matter. `health.ts`
- * reports a death during this soak.
+ * Wait for the next stage, when all remaining collectors belong to later stages. A closed maintenance window makes no difference.
+ * Also returns the soak of the last stage. No collector waits for the end of that soak, so reasons not to start collectors do not
+ * matter. `health.ts` reports a death during this soak.
  */
 function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;
@@ -60,7 +63,7 @@ function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWai
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }
 
-/** Number of collectors that wait for a later stage. */
+/** Number of collectors that wait until a later stage starts. */
 function countBehind(state: RolloutState, pending: PendingChanges): number {
   let behind = toBeStarted(pending.stageCounts(laterStage));
   for (const index of (state.header.stages ?? []).keys())
@@ -83,13 +86,13 @@ function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: Dec
 
 type Waits = Pick<Refusal, 'waitsFor'> & {
   readonly reason?: string | undefined;
-  /** Monotonic ms. */
+  /** Monotonic time in ms at which the wait ends; undefined when unknown. */
   readonly untilMs?: number | undefined;
 };
 
 function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Instant): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
-  // Some texts contain a more precise time themselves.
+  // The text of the wait may already contain a more precise time. In that case no second time is added.
   const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };

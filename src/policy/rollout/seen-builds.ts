@@ -1,15 +1,18 @@
 /**
- * Records since when a policy has seen each build offered. `minAge` counts from there, and the time cannot be observed again.
- * Stored in a shard of its own beside the ledger (U1), which the ledger neither reads nor writes.
+ * Records since when a policy has seen each build offered by the service. The age of a build (`minAge`) counts from that time,
+ * and the time cannot be observed again. The record is stored in a separate shard beside the ledger (U1), which the ledger
+ * neither reads nor writes.
  *
- * Invariants: a time that is not certain counts from now, so a build is rolled out too late rather than too early. This applies:
- * - to a build that one list omits and a later list has again, because it may have been replaced;
- * - to all builds when the shard is lost, unreadable or of another service;
- * - to a build whose recorded time lies in the future.
+ * Invariant: when the time is uncertain, the age counts from now, so a build is rolled out too late rather than too early. The
+ * time is uncertain:
+ * - for a build that was missing in one list and is offered again, because it may have been replaced;
+ * - for all builds when the shard is lost, unreadable or belongs to another service;
+ * - for a build whose recorded time lies in the future.
  *
- * Ages count only after they were written. An empty list does not prove that every build was withdrawn.
+ * Ages count only after they were stored. An empty list of builds does not prove that every build was withdrawn.
  *
- * The shard is written when a build appears or disappears. It holds the 100 newest builds, candidates of the policy first.
+ * The shard is written when a build appears or disappears. It contains at most the 100 newest builds; builds that the policy may
+ * choose are kept before others.
  */
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
@@ -21,13 +24,13 @@ const formatVersion = 1;
 
 interface StoredBuilds {
   readonly format: number;
-  /** The service that offers the builds. */
+  /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Versions, each with the wall ms since which it has been seen. */
+  /** Versions of builds, each with the wall time in ms since which it has been offered. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** Recorded builds of one service. */
+/** Recorded builds of one service, with the times since which they have been offered. */
 interface Known {
   readonly service: string;
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -36,7 +39,7 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Whether the policy may choose a version. These builds are kept before others. */
+  /** Whether the policy may choose a version. When not all builds can be recorded, these builds are kept first. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -44,7 +47,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Undefined while the shard is unread, or after a write without a known result. */
+  /** Recorded builds; undefined until the shard was read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -54,7 +57,8 @@ export class SeenBuilds {
   }
 
   /**
-   * Times since which each build of the list has been seen; written before they are returned. Fails when the ledger store fails.
+   * Returns the time since which each build of the list has been offered. New times are stored before they are returned. Fails
+   * when the ledger store fails.
    */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
@@ -84,7 +88,7 @@ export class SeenBuilds {
   }
 }
 
-/** The versions to keep: the newest, candidates before others. */
+/** Versions to keep in the record: the newest ones, and builds that the policy may choose before others. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));
@@ -97,7 +101,9 @@ function sameAges(left: ReadonlyMap<string, number>, right: ReadonlyMap<string, 
   return left.size === right.size && [...right].every(([version, sinceMs]) => left.get(version) === sinceMs);
 }
 
-/** Unreadable content is ignored and overwritten, because starting again is safe. */
+/**
+ * Decodes the stored record. Unreadable content is ignored and later overwritten; all ages then start from now, which is safe.
+ */
 function decode(content: string | undefined): Known {
   const nothing: Known = { service: '', seenSinceMs: new Map() };
   let stored: unknown;

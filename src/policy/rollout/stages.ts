@@ -1,11 +1,12 @@
 /**
- * Stages of a rollout: which collectors a stage chooses, and which stages are still to come (R1).
+ * Stages of a rollout: which collectors a stage chooses as its members, and which stages have not started yet (R1).
  *
- * - A stage chooses its members once, when it starts, among the collectors that no started stage has.
- * - A stage with `size` takes that many. Collectors that can be upgraded come first, because others prove nothing. In an unproven
- *   rollout, collectors at the target soak as well and come first, too. The order follows from the ids alone, so it is the same after
- *   a restart and in the next rollout.
- * - The last stage has no list when it has neither `size` nor `selector`: it is every collector that no other stage has.
+ * - A stage chooses its members once, when it starts, among the collectors that are in no started stage.
+ * - A stage with `size` chooses that number of collectors. It prefers collectors that can be upgraded, because other collectors
+ *   prove nothing. In an unproven rollout, collectors that already run the target version soak as well, so they are preferred,
+ *   too. The order depends only on the collector ids, so it is the same after a restart and in the next rollout.
+ * - The last stage has no list of members when it has neither `size` nor `selector`: it takes every collector that no other stage
+ *   has.
  *
  * `rollout-state.ts` decides when a stage starts and ends.
  */
@@ -17,22 +18,22 @@ import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
 import { isEligible, type MemberState } from '../members/member-state.ts';
 import { compileSelection } from '../members/selector.ts';
 
-/** Stage index of all collectors of a policy without stages. */
+/** Stage index for all collectors of a policy without stages. */
 export const noStage = -1;
-/** Stage index of collectors that no started stage has. Comes after every started stage. */
+/** Stage index for collectors that are in no started stage. It is greater than the index of every started stage. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
 
-/** A collector that no started stage has. */
+/** Collector that is in no started stage and that a stage may choose. */
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
-  /** Undefined when no listing shows the collector. */
+  /** Data of the collector; undefined when no listing shows it. */
   readonly collector: Collector | undefined;
 }
 
-/** Stages of the spec that have not started, in order. Stages are identified by name. */
+/** Stages of the spec that have not started, in order. A stage is identified by its name. */
 export function waitingStages(
   { strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>,
   { stages: started = [] }: Pick<LedgerHeader, 'stages'>,
@@ -40,26 +41,26 @@ export function waitingStages(
   return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
 }
 
-/** Whether the stage has no list of members. */
+/** Whether the stage takes all remaining collectors and so has no list of members. */
 export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
-/** Index of the started stage without list; undefined when none has started. */
+/** Index of the started stage that has no list of members; undefined when no such stage has started. */
 export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
 }
 
-/** What a choice depends on beside the stage: the spec, and the rollout. */
+/** Input for the choice of a stage's members: the spec, and facts about the rollout. */
 interface ChoiceInput {
   readonly spec: StagedSpec;
-  /** Number of selected collectors when the rollout's first stage started. */
+  /** Number of collectors that the policy selected when the first stage of the rollout started. */
   readonly selected: number;
   readonly unproven: boolean;
 }
 
-/** Members that a stage chooses when it starts now. Walks over all candidates. */
+/** Members that a stage would choose if it started now. Evaluates all candidates. */
 export function chooseMembers(
   stage: Stage,
   candidates: Iterable<StageCandidate>,
@@ -70,7 +71,10 @@ export function chooseMembers(
   return size === undefined ? able.map(({ id }) => id) : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
 }
 
-/** Whether a stage would choose a member. Cheap enough for each decision, because it ends with the first one. */
+/**
+ * Whether a stage would choose at least one member. The check is fast enough for each decision, because it stops at the first
+ * match.
+ */
 export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
   return choosable(stage, candidates, spec).next().done !== true;
 }
@@ -92,7 +96,10 @@ function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpe
   return isEligible(memberState, spec) && !isDead;
 }
 
-/** Ids in the order in which a size takes them: collectors that can be upgraded, then by hash. */
+/**
+ * Collector ids in the order in which a stage with `size` chooses them: first collectors that can be upgraded, then by hash of
+ * the id.
+ */
 function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly string[] {
   const keyed = candidates.map(({ id, memberState }) => {
     const isLast = memberState === 'offline' || (memberState === 'updated' && !unproven);
@@ -104,7 +111,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ id }) => id);
 }
 
-/** Record of a stage that starts now: its limits are frozen with it. */
+/** Ledger record of a stage that starts now. Later edits of the spec do not change the limits in this record. */
 export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecord, 'members' | 'shards'> {
   const { name, maxFailures, maxInProgress } = stage;
   return {
@@ -121,12 +128,15 @@ export function soakMsOf({ soakDuration }: Stage): number {
   return parseDuration(soakDuration) ?? 0;
 }
 
-/** Whether a stage waits for a person before it starts (R4). */
+/** Whether a stage needs a person's approval before it starts (R4). */
 export function needsApproval({ name, approval }: Stage, { approved }: Pick<LedgerHeader, 'approved'>): boolean {
   return approval === 'Required' && !approved?.includes(name);
 }
 
-/** Sort key of a collector for sizes of stages; ties are broken by id. An FNV-1a hash with mixed bits. */
+/**
+ * Sort key of a collector for the choice of stage members; collectors with equal keys are ordered by id. The key is an FNV-1a
+ * hash with mixed bits.
+ */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
@@ -135,7 +145,7 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A number of collectors, or a percentage of `of`, rounded up and at least 1. */
+/** Converts a share to a number of collectors. A percentage refers to `of`, is rounded up, and gives at least 1. */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

@@ -1,10 +1,10 @@
 /**
- * Chooses the version that a policy asks for from the builds that the service offers (4.7).
+ * Chooses the target version of a policy from the builds that the service offers (4.7).
  *
- * The candidates of a channel are the latest build of the service, or with a pattern all matching builds, newest version first.
- * With `minAge`, a candidate counts when this policy has seen it offered for that long. Until the newest candidate is old enough,
- * the newest candidate that is old enough is the target. A policy never returns from its present target to an older version because
- * of age. `seen-builds.ts` records since when builds have been seen.
+ * The candidates of a channel are the latest build of the service or, with `versionPattern`, all matching builds, newest version
+ * first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time. Until the
+ * newest candidate is old enough, the newest candidate that is old enough is the target. A policy never returns from its current
+ * target to an older version because of `minAge`. `seen-builds.ts` records since when builds are offered.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -13,19 +13,22 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Past observations that count for a channel. */
+/** Past observations that influence the choice of the target version. */
 export interface TargetPast {
-  /** Present target of the policy; undefined when it never had one. */
+  /** Current target version of the policy; undefined when it never had one. */
   readonly current: string | undefined;
-  /** Wall ms since which the policy has seen each build offered without interruption. A missing build counts as first seen now. */
+  /**
+   * Wall time in ms since which the policy has seen each build offered without interruption. A build without a time counts as
+   * first seen now.
+   */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
 
-/** The next build: it becomes the target when it is old enough, unless a better build appears. */
+/** Build that becomes the target when it reaches the minimum age (`minAge`), unless a better build appears. */
 export interface NextBuild {
   readonly version: string;
-  /** Wall ms. */
+  /** Wall time in ms at which the build reaches the minimum age. */
   readonly atMs: number;
 }
 
@@ -34,7 +37,7 @@ export type TargetVerdict =
   | { readonly kind: 'notOffered'; readonly wanted: string; readonly message: string }
   | { readonly kind: 'tooYoung'; readonly nextBuild: NextBuild; readonly message: string };
 
-/** Maximum number of builds in a message. */
+/** Maximum number of builds that a message lists. */
 const namedBuilds = 10;
 
 export function resolveTarget(target: Target, builds: readonly Build[], past: TargetPast): TargetVerdict {
@@ -51,17 +54,17 @@ export function resolveTarget(target: Target, builds: readonly Build[], past: Ta
   return ageMs === 0 ? { kind: 'offered', version: newest } : oldEnough(target, builds, candidates, past);
 }
 
-/** `minAge` in ms; 0 when any age is enough. */
+/** `minAge` of a target in ms; 0 when the spec sets no minimum age. */
 export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }
 
-/** Whether the channel may choose this version, regardless of age. */
+/** Whether the channel may choose this version, regardless of its age. */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/** Candidate versions of a channel, best first. Versions that cannot be parsed have no order and are left out. */
+/** Versions that the channel may choose, best first. A version that cannot be parsed has no order and is left out. */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);
@@ -70,7 +73,7 @@ function candidatesOf(target: Target, builds: readonly Build[]): readonly string
   return newestFirst(builds.map(({ version }) => version).filter((version) => isCandidate(target, version)));
 }
 
-/** Versions in descending order, without those that cannot be parsed. */
+/** Sorts versions in descending order and leaves out versions that cannot be parsed. */
 export function newestFirst(versions: Iterable<string>): readonly string[] {
   const parsed: (readonly [string, BuildVersion])[] = [];
   for (const version of versions) {
@@ -98,18 +101,18 @@ function oldEnough(
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
   const grown = candidates.findIndex((version) => readyMs(version) <= past.wallMs);
   const kept = candidates.indexOf(past.current ?? '');
-  // Candidates are sorted by version. The present target wins against older candidates that are old enough.
+  // Candidates are sorted by version, newest first. The current target is kept unless a better candidate is old enough.
   const place = kept >= 0 && (grown < 0 || kept < grown) ? kept : grown;
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const nextBuild = firstNextBuild(better, readyMs);
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(nextBuild ? { nextBuild } : {}) };
-  // No candidate is eligible, so all are younger than `minAge`, and there is at least one.
+  // No candidate can be chosen, so there is at least one candidate and all are younger than `minAge`.
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/** The first version to become old enough; among equals, the first in the list. */
+/** Candidate that reaches `minAge` first; among equals, the first in the list. */
 function firstNextBuild(candidates: readonly string[], readyMs: (version: string) => number): NextBuild | undefined {
   let first: NextBuild | undefined;
   for (const version of candidates) {
@@ -119,7 +122,10 @@ function firstNextBuild(candidates: readonly string[], readyMs: (version: string
   return first;
 }
 
-/** Also reached with a present target when that target is no longer offered. */
+/**
+ * Verdict when all candidates are younger than `minAge`. A policy may have a current target here, when the service no longer
+ * offers that target.
+ */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting for build ${nextBuild.version}, which becomes the target at ${isoTime(nextBuild.atMs)}, once it has been offered for ${minAge}; for an earlier start write a shorter spec.target.minAge, or spec.target.version instead of channel.`;

@@ -1,9 +1,9 @@
-/** Cache of a policy's maintenance calendar, rebuilt when the text of the windows changes. */
+/** Caches the maintenance calendar of a policy, and builds it again when the text of its maintenance windows changes. */
 import type { CollectorVersionPolicySpec, Maintenance } from '../../api/generated/collector-version-policy.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { MaintenanceCalendar } from './maintenance-calendar.ts';
 
-/** Calendar of all policies without windows. */
+/** Calendar shared by all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
 export class KeptCalendar {

@@ -1,10 +1,10 @@
 /**
- * Maintenance calendar: the times at which upgrades may start by `spec.maintenance` (R8). Starts are allowed while a window is
- * open, no exclusion holds, and the remaining time is longer than the cutoff. Windows that overlap or adjoin count as one longer
- * window (`window-spans.ts`).
+ * Maintenance calendar: computes when upgrades may start according to `spec.maintenance` (R8). An upgrade may start while a
+ * window is open, no exclusion applies, and the remaining time of the window is longer than the cutoff. Windows that overlap or
+ * touch count as one longer window (`window-spans.ts`).
  *
- * The calendar is asked about every collector, four times a second. So a verdict is computed once for each time zone and kept until
- * it changes. The time of day is an argument.
+ * The calendar is asked about every collector, up to four times a second. So a verdict is computed once for each time zone and
+ * kept until it changes. The current time is an argument.
  */
 import type { Exclusion, Maintenance, MaintenanceWindow } from '../../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
@@ -15,53 +15,61 @@ import { isoTime } from '../../controller/status-text.ts';
 import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
 
 export type WindowVerdict =
-  /** Starts are allowed before `untilMs`, in wall ms: the end less the cutoff; Infinity when no end is in sight. */
+  /**
+   * Upgrades may start before `untilMs`, a wall time in ms: the end of the window less the cutoff. Infinity when the window has
+   * no visible end.
+   */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * Nothing may start before `opensAtMs`, in wall ms; undefined when no window will open. `because` completes the sentence "waiting
-   * for …".
+   * No upgrade may start before `opensAtMs`, a wall time in ms; undefined when no window will open. `because` is the reason, as
+   * text that completes the status message "waiting for …".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** A window uses the collector's time zone, and the collector has no readable one. */
+  /** The window uses the collector's time zone, and the collector reports no readable time zone. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends Span {
-  /** Time zone of the collectors that the window is for; absent when no window uses the collectors' time zones. */
+  /** Time zone of the collectors for which the window opens; absent when no window uses the collectors' time zones. */
   readonly zone?: string;
 }
 
 interface Window {
   readonly recurrence: Recurrence;
-  /** Undefined for the collector's time zone. */
+  /** Time zone of the window; undefined when the window uses the collector's time zone. */
   readonly zone: TimeZone | undefined;
 }
 
-/** Exclusions that overlap or adjoin. */
+/** Exclusions that overlap or touch, merged into one period without starts. */
 interface Block extends Span {
-  /** Name of the exclusion that ends last. */
+  /** Name of the exclusion that ends last in the merged period. */
   readonly name: string;
 }
 
 interface Kept<Value> {
   readonly value: Value;
-  /** Wall ms between which the verdict holds, end exclusive. */
+  /** Wall time in ms from which the kept verdict holds, until the end time (exclusive). */
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Maximum age of a kept verdict. A verdict looks ahead for a limited time only. */
+/** Maximum age in ms of a kept verdict about starts. A verdict looks ahead for a limited time only. */
 const longestKeptMs = 24 * 3_600_000;
-/** Maximum number of zones with kept verdicts. Zones are texts of the service, so there may be any number. */
+/**
+ * Maximum number of time zones with kept verdicts. The service reports time zones as free texts, so their number has no limit.
+ */
 const mostZones = 1_000;
-/** Maximum number of kept verdicts per zone. Forecasts ask about later times, alternating with questions about now. */
+/**
+ * Maximum number of kept verdicts per time zone. Forecasts ask about later times, alternating with questions about the current
+ * time.
+ */
 const mostKept = 16;
-/** Maximum number of successive windows that are examined. Each may be shorter than the cutoff. */
+/** Maximum number of successive windows that are examined for a start, because each window may be shorter than the cutoff. */
 const mostTries = 400;
 
 export class MaintenanceCalendar {
-  /** Error in the windows and its remedy. While there is one, nothing is open. */
+  /** Error in the maintenance windows and how to fix it. While there is an error, no window is open. */
   readonly problem: string | undefined;
-  /** Whether verdicts depend on the collector's time zone. */
+  /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
   readonly #windows: readonly Window[];
   readonly #hasWindows: boolean;
@@ -81,7 +89,7 @@ export class MaintenanceCalendar {
     this.#cutoffMs = cutoffMs ?? 0;
   }
 
-  /** Whether a collector of that zone may be started at that wall time in ms. */
+  /** Decides whether the upgrade of a collector in this time zone may start at this wall time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
       return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
@@ -91,8 +99,9 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * The window that is open, also after its cutoff, or the next one, in wall ms and without exclusions. Of several zones, the
-   * window that begins first, with its zone. Undefined when there is no window, none will open, or none ever closes.
+   * Finds the open maintenance window, even after its cutoff, or else the next window, in wall ms and without exclusions. For
+   * several time zones, returns the window that opens first, with its zone. Undefined when there is no window, when none will
+   * open, or when a window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (this.problem !== undefined || !this.#hasWindows) return undefined;
@@ -118,7 +127,7 @@ export class MaintenanceCalendar {
     }
     const because = this.#reason(wallMs, piece);
     const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
-    // The reason changes when an exclusion begins.
+    // The verdict holds only until the next exclusion begins, because the reason changes then.
     const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
     const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
     return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
@@ -146,8 +155,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * The first span at or after `fromMs` that is open for longer than the cutoff. A window that is already open begins with
-   * `fromMs`.
+   * Finds the first period at or after `fromMs` that is open for longer than the cutoff. For a window that is already open, the
+   * period begins at `fromMs`.
    */
   #pieceFrom(fromMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): Span | undefined {
     let spans = spansFrom(openings, fromMs);
@@ -160,7 +169,7 @@ export class MaintenanceCalendar {
       if (endMs - cutoffMs > startMs) return { startMs, endMs };
       if (block && block.startMs < span.endMs) {
         startMs = block.endMs;
-        // Skips windows inside an exclusion, which may last for years.
+        // Windows inside an exclusion are skipped, because an exclusion may last for years.
         if (startMs >= span.endMs) spans = spansFrom(openings, startMs);
         else continue;
       }
@@ -169,7 +178,7 @@ export class MaintenanceCalendar {
     return undefined;
   }
 
-  /** Undefined without windows; starts are then allowed at any time. */
+  /** Maintenance windows for collectors in this time zone. Undefined without windows; upgrades may then start at any time. */
   #openings(zone: string): readonly Opening[] | undefined {
     if (!this.#hasWindows) return undefined;
     const own = timeZone(zone);
@@ -180,7 +189,10 @@ export class MaintenanceCalendar {
   }
 }
 
-/** The kept value of a key for that time, or a new one. The oldest value is dropped. */
+/**
+ * Returns the kept value of a key that holds at this time, or computes a new value. The oldest value is dropped when there are
+ * too many.
+ */
 function kept<Value>(memory: Map<string, Kept<Value>[]>, key: string, wallMs: number, find: () => Kept<Value>): Value {
   let known = memory.get(key);
   if (!known) {

@@ -1,22 +1,23 @@
 /**
- * Computes the spans in which at least one of several maintenance windows is open. Spans are ordered and neither touch nor overlap.
+ * Computes the spans of time in which at least one of several maintenance windows is open. Spans are sorted and neither touch nor
+ * overlap.
  *
  * A window opens at its local times (`../base/time-zone.ts`) and stays open for its duration in elapsed time.
  */
 import type { CronSchedule } from '../../base/cron.ts';
 import type { TimeZone } from '../../base/time-zone.ts';
 
-/** Half-open span in wall ms. */
+/** Span of time in wall ms; the start is included, the end is excluded. */
 export interface Span {
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** Schedule and duration of a window. */
+/** Schedule of a maintenance window and the duration for which it stays open. */
 export class Recurrence {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
-  /** Open spans of the windows that open on one day of the schedule, in ms since the start of the day, without clock changes. */
+  /** Spans of the windows that open on one day of the schedule, in ms since the start of that day, without clock changes. */
   readonly spansOfDay: readonly Span[];
 
   constructor(schedule: CronSchedule, durationMs: number) {
@@ -26,7 +27,7 @@ export class Recurrence {
   }
 }
 
-/** A window with its time zone. */
+/** Maintenance window with its time zone. */
 export interface Opening {
   readonly recurrence: Recurrence;
   readonly zone: TimeZone;
@@ -34,19 +35,19 @@ export interface Opening {
 
 const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 
-/** Upper bound of a clock change. A skipped local time moves by at most this. */
+/** Upper bound in ms of a clock change. A skipped local time is moved by at most this time. */
 const longestChangeMs = 24 * 3_600_000;
-/** Ends further away than this are not computed. Some spans have no end. */
+/** Maximum distance in ms at which the end of a span is computed, because some spans never end. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** Distance of the first look back for the opening of a window. The second constant is the maximum. */
+/** First distance in ms of the search back for the opening of a window. The next constant is the maximum distance. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
-/** Maximum number of openings that are examined. */
+/** Maximum number of window openings that one search examines. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans that end after `fromMs`. The first may begin earlier than stated. A span without a visible end has the end
- * Infinity and is the last. Without windows there is one span without end.
+ * Yields the spans that end after `fromMs`. The first span may begin earlier than its stated start. A span whose end is not
+ * visible has the end Infinity and is the last one. Without windows there is one span without end.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
   if (!openings) {
@@ -71,9 +72,13 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
   if (current) yield current;
 }
 
-/** Start of the span that covers `atMs`. For a span that began before the maximum look back, some time inside it. */
+/**
+ * Start of the span that covers `atMs`. When the span began before the maximum search distance, the result is some time inside
+ * the span.
+ */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // The distance doubles, so that windows in quick succession are walked through once instead of once per window.
+  // The distance doubles with each attempt. So windows in quick succession are searched once in total, instead of once per
+  // window.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const fromMs = atMs - backMs;
     for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
@@ -85,10 +90,10 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - longestLookBackMs;
 }
 
-/** Yields the spans of one window that end after `fromMs`, in order. */
+/** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
   const { schedule, durationMs } = recurrence;
-  // Openings at skipped local times. They may come after openings that are later by the clock.
+  // Openings at local times that a clock change skipped. They may come after openings that are later by the clock.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
@@ -122,7 +127,7 @@ function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span
   }
 }
 
-/** Merged spans of openings at these times. A day of windows every few minutes becomes one span or a few. */
+/** Merges the openings of one day into spans. A day with a window every few minutes becomes one span or a few. */
 function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
   const spans: Span[] = [];
   for (const startMs of timesMs) {
@@ -134,7 +139,7 @@ function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Sp
   return spans;
 }
 
-/** Merges sorted sources by start. */
+/** Merges several sorted sequences of spans into one sequence that is sorted by start. */
 function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
   const heads = sources.map((source) => ({ source, span: first(source) }));
   for (;;) {
