@@ -12,7 +12,7 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { readSources } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
 
-/** Resolves to 2 if a manifest is invalid. Warnings alone are no failure. */
+/** Runs `logfleet validate`. Resolves to exit status 2 if a manifest is invalid. Warnings alone are no failure. */
 export async function validateCommand(
   files: readonly string[],
   { output }: ValidateOptions,
@@ -29,7 +29,7 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/** The parts of each line as JSON, for programs. */
+/** Findings about manifests as JSON, for programs. Each finding has the same parts as a printed line. */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
     return { file, line, column, path, severity, reason, problem, fix: remedy };

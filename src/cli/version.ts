@@ -9,7 +9,7 @@ export async function versionCommand(context: CommandContext): Promise<number> {
   return exitStatus.ok;
 }
 
-/** Version in package.json, such as `0.1.0`. */
+/** Returns the version in package.json, such as `0.1.0`. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { readonly version: string }).version;

@@ -1,4 +1,7 @@
-/** Bars and histograms: the states of a fleet, progress, and rows over time. The marks differ, so they are readable without colours. */
+/**
+ * Bars and histograms as text: the states of a policy's collectors, the progress of an export, and rows over time. Each
+ * state has its own character, so the bars are readable without colours.
+ */
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import { type Colour, type Paint, widthOf } from './text.ts';
 
@@ -9,7 +12,7 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/** States in the order of the bar. Their numbers add up to `matched`. */
+/** Collector states in the order of the bar. Their counts add up to `matched`. */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },
@@ -21,7 +24,10 @@ export const collectorStates: readonly CollectorState[] = [
   { member: 'foreign', label: 'foreign', mark: '~', colour: 'blue' },
 ];
 
-/** `[████▓▓░░]` with exactly `width` columns, including the brackets. Empty inside without collectors. */
+/**
+ * Bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns including the brackets. The bar is empty
+ * if there are no collectors.
+ */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const cells = apportion(
@@ -34,7 +40,10 @@ export function renderBar(counts: CollectorCounts, width: number, paint: Paint):
   return `[${inside}${' '.repeat(room - sum(cells))}]`;
 }
 
-/** `█ updated 80  ▓ in progress 6  …` without states of 0 collectors, in lines of at most `width` columns. */
+/**
+ * Legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns. States without
+ * collectors are left out.
+ */
 export function renderLegend(counts: CollectorCounts, width: number, paint: Paint): readonly string[] {
   const lines: string[] = [];
   for (const { member, label, mark, colour } of collectorStates) {
@@ -47,7 +56,9 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
   return lines;
 }
 
-/** `80 updated, 6 in progress, 2 failed`, without states of 0 collectors. */
+/**
+ * Counts of collectors by state, such as `80 updated, 6 in progress, 2 failed`. States without collectors are left out.
+ */
 export function renderCounts(counts: CollectorCounts): string {
   const parts = collectorStates
     .filter(({ member }) => counts[member] > 0)
@@ -56,8 +67,9 @@ export function renderCounts(counts: CollectorCounts): string {
 }
 
 /**
- * Divides `cells` in proportion to `amounts`, by the largest remainder. Each amount above 0 gets a cell while there are enough, taken from
- * the largest amount, so that one failed collector of ten thousand is visible.
+ * Divides the `cells` of a bar in proportion to `amounts`, by the largest remainder. Each amount above 0 gets a cell
+ * while there are enough. The extra cell is taken from the largest amount. So one failed collector of ten thousand is
+ * visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -83,7 +95,10 @@ function sum(amounts: readonly number[]): number {
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
-/** `[████▌     ]` with exactly `width` columns. `part` is from 0 to 1. The bar is full only at 1. */
+/**
+ * Progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction, from 0 to 1. The
+ * bar looks full only at 1.
+ */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);
@@ -93,17 +108,17 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
 
 interface Piece {
   readonly startMs: number;
-  /** Exclusive. */
+  /** End of the slice, exclusive. */
   readonly endMs: number;
   readonly count: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Mark of a slice with an unknown number of rows. */
+/** Character for a slice of the time range with an unknown number of rows. */
 const unknown = '·';
 const empty = ' ';
 
-/** Histogram in `width` columns. Rows of a piece are spread evenly over its columns. */
+/** Histogram of rows over time in `width` columns. The rows of a slice are spread evenly over its columns. */
 export function renderHistogram(
   pieces: readonly Piece[],
   range: { readonly startMs: number; readonly endMs: number },
@@ -117,7 +132,7 @@ export function renderHistogram(
 function mark(rows: number, isKnown: boolean, highest: number): string {
   if (!isKnown) return unknown;
   if (rows === 0) return empty;
-  // A slice with any rows is visible.
+  // A slice with at least one row gets a visible block.
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 

@@ -1,4 +1,4 @@
-/** Conditions of every kind as text. */
+/** Renders the conditions of a resource of any kind as text. */
 import { printable, renderAgeSince, wrap } from './text.ts';
 
 interface ShownCondition {
@@ -9,7 +9,7 @@ interface ShownCondition {
   readonly lastTransitionTime: string;
 }
 
-/** Part of the status that every kind has. */
+/** Part of a resource's status that every kind has. */
 export interface WithConditions {
   readonly conditions?: readonly ShownCondition[] | undefined;
 }
@@ -22,7 +22,7 @@ export function holds(status: WithConditions | undefined, wanted: string): boole
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** True if the resource is at work, or has no conditions yet. */
+/** True if logfleet is working on the resource, or the resource has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
@@ -37,7 +37,10 @@ export function renderConditions(
   ]);
 }
 
-/** Sentence that the status is about an older generation of the spec. Undefined if it is up to date. */
+/**
+ * Sentence that the status describes an older generation of the spec. Undefined if the status is
+ * current.
+ */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

@@ -1,4 +1,4 @@
-/** Figures of the status of an export as text. */
+/** Renders figures from the status of an export as text. */
 
 import type { SearchExportStatus, SearchJobStatus } from '../../api/generated/search-export.ts';
 import { groupedText } from '../../base/number-text.ts';
@@ -7,7 +7,10 @@ import { isAtWork } from './condition-lines.ts';
 import { renderEnd } from './live-parts.ts';
 import { renderBytes, renderCount, renderMinute, renderMoment } from './text.ts';
 
-/** `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. Undefined without progress. */
+/**
+ * Completed part of an export, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. Undefined
+ * without progress.
+ */
 export function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
@@ -16,7 +19,10 @@ export function renderDone({ progress }: SearchExportStatus): string | undefined
   return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
 }
 
-/** `41,000 rows and 9.8 MiB received a second`, before compression. Undefined while nothing is received. */
+/**
+ * Download rate of an export, such as `41,000 rows and 9.8 MiB received a second` (before compression).
+ * Undefined while nothing is received.
+ */
 export function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
@@ -26,19 +32,25 @@ export function renderRates({ progress }: SearchExportStatus): string | undefine
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
-/** `done in about 5m`. Undefined if the export is not at work, or if there is no valid estimate. */
+/**
+ * Remaining time of an export, such as `done in about 5m`. Undefined if the export is not working, or if
+ * there is no valid estimate.
+ */
 export function renderTimeLeft(status: SearchExportStatus, nowMs: number): string | undefined {
   const { estimatedCompletionTime: end } = status;
   return isAtWork(status) ? renderEnd(end, nowMs) : undefined;
 }
 
-/** `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`. Undefined until the range is known. */
+/**
+ * Time range of an export, such as `2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`. Undefined until the
+ * range is known.
+ */
 export function renderRange({ timeRange }: SearchExportStatus): string | undefined {
   if (!timeRange) return undefined;
   return renderSpan(timeRange.startTime, timeRange.endTime);
 }
 
-/** Both times with the same precision. */
+/** Renders a start and an end time with the same precision. */
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
@@ -50,7 +62,7 @@ function precisely(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-/** The histogram as a line of blocks; undefined while no rows are known. */
+/** Histogram of an export's rows over time, as a line of blocks. Undefined while no rows are known. */
 export function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.length === 0 || !timeRange || width < 10) return undefined;
   const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
@@ -62,14 +74,17 @@ export function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus,
   return renderHistogram(pieces, range, width);
 }
 
-/** Sentence about rows of running searches, which are not written yet. Undefined if there are none. */
+/**
+ * Sentence about rows that running searches have found but that are not written yet. Undefined if there are
+ * none.
+ */
 export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
   const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
   if (found === 0) return undefined;
   return `The running searches have found ${renderCount(found, 'message')} so far.`;
 }
 
-/** Cells of a table: interval, state, found rows, and id of the search job. */
+/** Table cells for a search job: its interval, state, number of found rows, and id. */
 export function jobCells({ id, from, to, state, messageCount, recordCount }: SearchJobStatus): readonly string[] {
   const found = [
     ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),

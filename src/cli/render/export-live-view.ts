@@ -1,6 +1,6 @@
 /**
- * Live view of an export: covered range, rows and their rate, histogram, the reason for waiting, running searches, errors, and the last
- * Events. Pure.
+ * Renders the live view of an export: the exported part of its range, rows and their rate, histogram, the reason for
+ * waiting, running searches, errors, and the last Events. Pure functions.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExportStatus } from '../../api/generated/search-export.ts';
@@ -13,14 +13,14 @@ import { type Colour, clip, type Paint, printable, wrap } from './text.ts';
 
 export type ExportView = LiveInput<SearchExportStatus>;
 
-/** Maximum number of lines of each kind. */
+/** Maximum number of lines for each kind of detail. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
   readonly events: number;
 }
 
-/** From a large window to a small one. */
+/** Levels of detail, from a large window to a small one. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -47,7 +47,7 @@ export function renderExportLive(view: ExportView, options: LiveViewOptions): re
   }));
 }
 
-/** The state in one line, for outputs without a terminal. Includes the reason while the export waits. */
+/** State of an export in one line, for outputs without a terminal. Includes the reason while the export waits. */
 export function renderExportLine(name: string, status: SearchExportStatus): string {
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
@@ -57,20 +57,22 @@ export function renderExportLine(name: string, status: SearchExportStatus): stri
   return printable(wait === undefined ? line : `${line}: ${wait}`);
 }
 
-/** Message of `Ready` while the export waits. Undefined while it searches. */
+/** Message of the `Ready` condition while the export waits. Undefined while it searches. */
 export function waitMessage(status: SearchExportStatus): string | undefined {
   const ready = conditionOf(status, 'Ready');
   return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
 }
 
-/** Yellow means that a person has to act. */
+/** Colour of an export's state. Yellow means that a person must act. */
 function stateColour(status: SearchExportStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
   return isAtWork(status) ? 'cyan' : 'yellow';
 }
 
-/** Covered range and its histogram, with the same width if there is enough space. */
+/**
+ * The exported part of the time range as a bar, and its histogram. Both have the same width if there is enough space.
+ */
 function coverage(status: SearchExportStatus | undefined, width: number, paint: Paint): readonly string[] {
   if (!status?.progress) return [];
   const { coveredPercent } = status.progress;
@@ -96,7 +98,7 @@ function pace({ status, nowMs, requestsPerSecond }: ExportView, width: number): 
     .flatMap((part) => wrap(part, width));
 }
 
-/** Reason for waiting while the export is at work but runs no search. */
+/** Reason why a working export runs no search at the moment. Undefined if it runs one. */
 function waiting(status: SearchExportStatus | undefined): string | undefined {
   const ready = conditionOf(status, 'Ready');
   const isSearching = (status?.jobs?.length ?? 0) > 0 && status?.outageStartTime === undefined;

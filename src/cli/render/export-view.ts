@@ -1,6 +1,6 @@
 /**
- * Details of an export for `logfleet get sx NAME`: query and destination, progress, the reason of its state, histogram, running searches,
- * incomplete intervals, and errors. Pure.
+ * Renders the details of an export for `logfleet get sx NAME`: query and destination, progress, the reason of its
+ * state, histogram, running searches, incomplete intervals, and errors. Pure functions.
  */
 
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
@@ -106,7 +106,7 @@ function searches({ jobs = [] }: SearchExportStatus, width: number): readonly st
   return lines.map((line) => clip(line, width - 2));
 }
 
-/** At least one line for each interval. */
+/** Lines about the incomplete intervals of an export, at least one line for each interval. */
 export function renderIncomplete(all: readonly IncompleteInterval[], width: number): readonly string[] {
   return all.flatMap(({ from, to, reason, received, expected }) => {
     const got = received === undefined ? '' : `; ${groupedText(received)} received`;

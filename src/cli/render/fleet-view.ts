@@ -1,6 +1,6 @@
 /**
- * Live view of a policy: states of the fleet, rate, the reason for waiting, stages, versions, upgrades in flight, failures, actions of
- * people, and the last Events. Pure.
+ * Renders the live view of a policy: states of its collectors, upgrade rate, the reason for waiting, stages, versions,
+ * upgrades in flight, failures, actions of people, and the last Events. Pure functions.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -21,7 +21,7 @@ import { type Colour, clip, type Paint, printable, renderAgeSince, renderExample
 
 export type FleetView = LiveInput<CollectorVersionPolicyStatus>;
 
-/** Maximum number of lines of each kind. */
+/** Maximum number of lines for each kind of detail. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -31,7 +31,7 @@ interface Detail {
   readonly events: number;
 }
 
-/** From a large window to a small one. */
+/** Levels of detail, from a large window to a small one. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -69,7 +69,10 @@ function fleet(counts: CollectorCounts | undefined, width: number, paint: Paint)
   return [renderBar(counts, Math.min(width, widestBar), paint), ...renderLegend(counts, width, paint)];
 }
 
-/** The state in one line, for outputs without a terminal. Changes only with the state or a count. */
+/**
+ * State of a policy in one line, for outputs without a terminal. The line changes only with the state or with a number
+ * of collectors.
+ */
 export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
   const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
   const parts = [
@@ -85,12 +88,15 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
   return printable(outage === undefined ? line : `${line}: ${outage}`);
 }
 
-/** Message about an outage (H2). Undefined without an outage. */
+/** Message about an outage of the log service (H2). Undefined without an outage. */
 export function outageMessage(status: CollectorVersionPolicyStatus | undefined): string | undefined {
   return status?.outageStartTime === undefined ? undefined : conditionOf(status, 'Ready')?.message;
 }
 
-/** Status without its counts until this run has read the fleet: they are from a former run. */
+/**
+ * Returns the status without its numbers of collectors, as long as they come from an earlier run because this run has
+ * not listed the collectors yet.
+ */
 function withoutOldFigures(status: CollectorVersionPolicyStatus): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
@@ -113,14 +119,14 @@ function headlineOf({ name, status, elapsedMs }: FleetView) {
   };
 }
 
-/** Yellow means that a person has to act. */
+/** Colour of a policy's state. Yellow means that a person must act. */
 function stateColour(status: CollectorVersionPolicyStatus | undefined): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
   return isAtWork(status) && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
 }
 
-/** Empty if the policy is not at work. */
+/** Text with the upgrade rate and the time left. Empty if logfleet is not working on the policy. */
 function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): readonly string[] {
   if (!isAtWork(status)) return [];
   const end = status?.rollout?.estimatedCompletionTime;
@@ -132,7 +138,7 @@ function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView)
   return [parts.filter((part) => part !== undefined).join(', ')];
 }
 
-/** Id of the rollout, for commands, and the maintenance window. */
+/** Line with the id of the rollout, which commands need, and the maintenance window. */
 function rolloutAndWindow({ status, nowMs }: FleetView, width: number): readonly string[] {
   if (!status) return [];
   const { rollout } = status;
@@ -146,7 +152,7 @@ function rolloutAndWindow({ status, nowMs }: FleetView, width: number): readonly
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** Reason for waiting while the policy is at work. */
+/** Reason why a working policy starts no upgrade at the moment. Undefined if there is none. */
 function waiting({ status, nowMs }: FleetView): string | undefined {
   if (!conditionOf(status, 'Ready') || holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
   const wait = renderWait(status, nowMs);
@@ -169,7 +175,8 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   const counts = most === 0 ? [] : (status?.versions ?? []);
-  // The most frequent versions, sorted by version: bars that change places are hard to follow.
+  // The most frequent versions, sorted by version. Sorted by number of collectors, the bars would change places and be
+  // hard to follow.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');
   const labelWidth = Math.max(0, ...labels.map(widthOf));
@@ -186,7 +193,7 @@ function versions(
     : [...lines, `and ${counted(rest.length, 'more version')} with ${counted(total(rest), 'collector')}`];
 }
 
-/** Texts that are not versions come last. */
+/** Order of versions, oldest first. Texts that are not versions come last. */
 function oldestFirst(left: VersionCount, right: VersionCount): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -201,7 +208,7 @@ function tasks(status: CollectorVersionPolicyStatus | undefined, most: number, n
   const open = (status?.tasks ?? []).filter(({ endTime }) => endTime === undefined);
   const shown = open.slice(0, most);
   const lines = taskLines(shown, nowMs);
-  // The status lists only some of the upgrades in flight, but counts all.
+  // The status contains the number of all upgrades in flight, but lists only some of them.
   const more = Math.max(open.length, status?.collectors?.inProgress ?? 0) - shown.length;
   return more > 0 && shown.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

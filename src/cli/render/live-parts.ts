@@ -1,10 +1,13 @@
-/** Shared parts of the live views of all kinds: headline, the reason for a standstill, blocks of lines, and Events. */
+/**
+ * Renders the parts that the live views of all kinds share: headline, the reason why nothing happens, blocks of lines,
+ * and Events.
+ */
 import type { EventType } from '../../host/host.ts';
 import { conditionOf, holds, type WithConditions } from './condition-lines.ts';
 import { type NextSteps, renderNextStep } from './next-steps.ts';
 import { type Colour, clip, clipColoured, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
 
-/** Event of a resource. */
+/** Event of a resource, shown in its live view. */
 export interface LiveEvent {
   readonly atMs: number;
   readonly type: EventType;
@@ -13,47 +16,53 @@ export interface LiveEvent {
 }
 
 export interface LiveViewOptions {
-  /** Maximum number of columns. */
+  /** Maximum number of columns of the view. */
   readonly width: number;
-  /** Maximum number of lines. Details are left out to stay within it, where possible. */
+  /** Maximum number of lines of the view. Details are left out to stay within this number, where possible. */
   readonly height?: number;
   readonly colour: boolean;
 }
 
-/** Data of a live view beside the resource. */
+/** Data of a live view that does not come from the resource itself. */
 export interface LiveMoment {
   readonly nowMs: number;
   /** Time since the start of the run, in ms. Undefined for `get --watch`. */
   readonly elapsedMs?: number | undefined;
-  /** For policies: collectors that reached the target in the last minute. Undefined until there is something to count. */
+  /**
+   * For policies: number of collectors that reached the target version in the last minute. Undefined until the first
+   * measurement.
+   */
   readonly updatedPerMinute?: number | undefined;
-  /** Requests to the service per second, over the last whole seconds. Undefined until the first request. */
+  /** Requests to the log service per second, over the last whole seconds. Undefined until the first request. */
   readonly requestsPerSecond?: number | undefined;
-  /** Oldest first. */
+  /** Events of the resource, oldest first. */
   readonly events: readonly LiveEvent[];
   readonly steps?: NextSteps;
 }
 
-/** Data of the live view of one resource. */
+/** Data for the live view of one resource. */
 export interface LiveInput<Status> extends LiveMoment {
-  /** `namespace/name` */
+  /** Name of the resource, as `namespace/name`. */
   readonly name: string;
   readonly status: Status | undefined;
-  /** Sentence that the status is about an older generation of the spec. */
+  /** Sentence that the status describes an older generation of the spec. Undefined if the status is current. */
   readonly behind?: string | undefined;
 }
 
-/** Parts of a live view that differ between kinds. */
+/** Parts of a live view that differ between the kinds of resources. */
 interface LiveParts {
   readonly headline: Headline;
-  /** Lines below the headline. */
+  /** Lines with figures, below the headline. */
   readonly figures: readonly string[];
-  /** Reason for waiting while the resource is at work. */
+  /** Reason why a working resource waits. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly (readonly [title: string, lines: readonly string[]])[];
 }
 
-/** Lines of a live view, with the first of `details` that fits the height, or else the last. `details` are from a large window to a small one. */
+/**
+ * Lines of a live view. `details` are levels of detail, from a large window to a small one. The first level that fits
+ * the height is used, or else the last.
+ */
 export function renderLiveView<D extends { readonly events: number }>(
   { behind, status, steps, events }: LiveInput<WithConditions>,
   { width, height = Number.POSITIVE_INFINITY, colour }: LiveViewOptions,
@@ -80,14 +89,14 @@ export function renderLiveView<D extends { readonly events: number }>(
 }
 
 interface Headline {
-  /** `namespace/name` */
+  /** Name of the resource, as `namespace/name`. */
   readonly name: string;
-  /** Text directly after the name. */
+  /** Text directly after the name of the resource. */
   readonly detail?: string;
-  /** One word. Undefined without status. */
+  /** State of the resource in one word. Undefined without status. */
   readonly state: string | undefined;
   readonly colour: Colour;
-  /** Text at the right end. */
+  /** Text at the right end of the headline. */
   readonly figure: string | undefined;
   readonly elapsedMs: number | undefined;
 }
@@ -101,7 +110,10 @@ function headline(parts: Headline, width: number, paint: Paint): string {
   return left + ' '.repeat(Math.max(3, width - widthOf(left) - widthOf(right))) + right;
 }
 
-/** Why the resource stands still, and the step that ends a pause or a stop. Empty while the resource is ready or at work. */
+/**
+ * Explains why nothing happens on the resource, and how to end a pause or a stop. Empty while the resource is ready or
+ * logfleet is working on it.
+ */
 function renderStall(
   status: WithConditions | undefined,
   { approve: _, ...steps }: NextSteps | undefined = {},
@@ -114,7 +126,10 @@ function renderStall(
   return wrap(printable(cause.message + renderNextStep(steps)), width).map((line) => paint(colour, line));
 }
 
-/** `done in about 5m`. Undefined without an estimate, or if the estimate has passed. */
+/**
+ * Remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or if the estimated
+ * time has passed.
+ */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
   return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
@@ -127,7 +142,7 @@ function block(title: string, lines: readonly string[], paint: Paint): readonly 
 const timeWidth = 10;
 const maxEventLines = 2;
 
-/** The newest `most` Events, oldest first. */
+/** Lines for the newest `most` Events, oldest first. */
 function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

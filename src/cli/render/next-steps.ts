@@ -1,6 +1,6 @@
 /**
- * Steps of a person that let a resource continue: resume it, approve a stage, or retry failures. Each step is a command that can be pasted,
- * or a change of a manifest.
+ * Finds what a person can do so that a resource continues: resume it, approve a stage, or retry failures. Each step is
+ * a command that can be pasted, or a change of a manifest.
  */
 
 import { join } from 'node:path';
@@ -13,23 +13,23 @@ import { unreachable } from '../../base/assert.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
-/** Flags with which another command finds a resource. */
+/** Flags that another logfleet command needs to find a resource. */
 export interface StepOptions extends TargetOptions {
-  /** True if no command finds the resource, so that only its manifest can be changed. */
+  /** True if no command can find the resource, so that a person must change its manifest. */
   readonly byManifest?: true;
 }
 
-/** Steps that apply to a resource now. Each is undefined if it does not apply. */
+/** What a person can do now for one resource. A step that does not apply is undefined. */
 export interface NextSteps {
-  /** Clause that ends a pause. */
+  /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
-  /** Command that approves the stage that waits for it. */
+  /** Command that approves the stage that waits for approval. */
   readonly approve?: string | undefined;
   /** Command that continues a stopped rollout, or retries failed collectors. */
   readonly retry?: string | undefined;
 }
 
-/** @param resumeAll clause that resumes everything, if everything is paused */
+/** @param resumeAll instruction that resumes the whole operator, if the operator is paused */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
   return {
@@ -39,14 +39,14 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** The first step that applies, as a sentence after a message. Empty if none applies. */
+/** The first step that applies to the resource, as a sentence that follows a message. Empty if none applies. */
 export function renderNextStep({ resume, approve, retry }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   if (approve !== undefined) return ` To approve: ${approve}`;
   return retry === undefined ? '' : ` To retry: ${retry}`;
 }
 
-/** Clause that ends the pauses of this resource. Undefined if it is not paused, or is complete. */
+/** Instruction that ends all pauses of this resource. Undefined if it is not paused, or is complete. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -68,7 +68,7 @@ function approveStep(resource: AnyResource, options: TargetOptions): string | un
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
 }
 
-/** Reasons of `Ready` that a retry ends. */
+/** Reasons of the `Ready` condition for which `logfleet retry` helps. */
 const retryReasons: readonly (string | undefined)[] = [
   reasons.rolloutStopped,
   reasons.stageInconclusive,
@@ -84,17 +84,17 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
   return retryReasons.includes(reason) ? commandLine('retry', resource, options) : undefined;
 }
 
-/** One cause of the pause of everything. */
+/** One cause of a pause of the whole operator. */
 interface PauseOfAll {
   /** Directory of the manifests, as the command line names it. */
   readonly directory: string;
-  /** File, relative to the directory. */
+  /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
-  /** A ConfigMap among the manifests, a request by a command, or a file that cannot be read. */
+  /** Kind of the file: a ConfigMap among the manifests, a request by a command, or a file that cannot be read. */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Clause that ends all causes of the pause of everything. Undefined if there is none. */
+/** Instruction that ends all causes of a pause of the whole operator. Undefined if there is none. */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }
@@ -112,17 +112,17 @@ function stepFor({ directory, manifest, source }: PauseOfAll): string {
   }
 }
 
-/** True for an export whose rows are all in files. */
+/** True for an export that has written all its rows to files. */
 export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
-/** True if the annotation of `logfleet pause` is set. */
+/** True if the resource has the annotation that `logfleet pause` sets. */
 export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Each flag after a blank. Empty if no flag is needed. */
+/** Flags of a resource's directory or cluster, each after a blank. Empty if no flag is needed. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)
@@ -130,17 +130,17 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
     .join('');
 }
 
-/** A word for a shell, in quotes if it needs them. */
+/** Quotes a word for a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** `cvp/production` */
+/** Reference to a resource in a command, such as `cvp/production`. */
 export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
   return `${kinds[kind].shortNames[0]}/${name}`;
 }
 
-/** Another command about the same resource, ready to be pasted. */
+/** Another logfleet command about the same resource, ready to be pasted into a shell. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
   return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Details of a policy for `logfleet get cvp NAME`: target, fleet, stages, the reason of its state, failures, upgrades in flight, and
- * actions of people. Pure.
+ * Renders the details of a policy for `logfleet get cvp NAME`: target version, collectors, stages, the reason of its
+ * state, failures, upgrades in flight, and actions of people. Pure functions.
  */
 
 import type {
@@ -30,7 +30,7 @@ export interface ViewOptions {
 
 type RolloutRecord = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/** Maximum number of rows in a table. The status has more. */
+/** Maximum number of rows in a table of this view. The status of the policy contains more. */
 const maxRows = 10;
 
 export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
@@ -96,7 +96,10 @@ function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: numb
   return end === undefined ? begun : `${begun}, ${end}`;
 }
 
-/** Time since the rollout stopped. The age of the condition can be older, since `Ready` was `False` before. */
+/**
+ * Time since the rollout stopped. It comes from the stop itself, because the `Ready` condition can have been `False`
+ * for longer.
+ */
 function stopOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const stopped = status?.rollout?.stopped;
   if (!stopped) return undefined;
@@ -123,7 +126,10 @@ function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: Vie
   return approve === undefined ? lines : [...lines, ...wrap(`to approve: ${approve}`, Math.max(20, width - 2))];
 }
 
-/** `0 (3 attempts)`: collectors that failed and were retried or upgraded since count only as attempts. */
+/**
+ * Number of failed collectors of a stage, such as `0 (3 attempts)`. Collectors that were retried or upgraded after a
+ * failure count only as attempts.
+ */
 function failedOf({ failed, failedAttempts = 0 }: StageStatus): string {
   return failedAttempts > failed ? `${failed} (${counted(failedAttempts, 'attempt')})` : `${failed}`;
 }
@@ -144,7 +150,7 @@ function reasons(all: readonly ReasonCount[], width: number): readonly string[] 
   );
 }
 
-/** Columns of all upgrades. */
+/** Columns that every table of upgrades has. */
 const ofTask = {
   collector: ({ collector }: TaskSample) => collector,
   from: ({ from = '' }: TaskSample) => from,
@@ -170,17 +176,17 @@ function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOption
   });
 }
 
-/** Cells of a table by heading. */
+/** Columns of a table: the function that renders a cell, by heading. */
 type Columns<T> = Readonly<Record<string, (item: T) => string>>;
 
-/** Table that fits the window. Empty without items. */
+/** Table of `items` that fits the window. Empty without items. */
 function tableOf<T>(items: readonly T[], { width }: ViewOptions, columns: Columns<T>): readonly string[] {
   if (items.length === 0) return [];
   const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)));
   return renderTable(Object.keys(columns), rows, width - 2).map((line) => clip(line, width - 2));
 }
 
-/** Table of the first items, and the number of items that are left out. */
+/** Table of the first items, followed by the number of items that are left out. */
 function shortened<T>(items: readonly T[], total: number, options: ViewOptions, columns: Columns<T>) {
   const lines = tableOf(items.slice(0, maxRows), options, columns);
   const more = total - Math.min(items.length, maxRows);
@@ -191,7 +197,7 @@ function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): r
   return renderActions(all, nowMs).map((line) => clip(line, width - 2));
 }
 
-/** Former rollouts, each with the actions of people below it. */
+/** Lines about former rollouts, each with the actions of people below it. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
   const took = ({ startTime, completionTime }: RolloutRecord) =>
     renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

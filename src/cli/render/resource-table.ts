@@ -1,6 +1,6 @@
 /**
- * Resources as the table of `kubectl get`, as single rows, and as documents for programs. The CRDs define the columns
- * (`additionalPrinterColumns`), so that `logfleet get` and `kubectl get` show the same table.
+ * Renders resources as the table of `kubectl get`, as single rows, and as documents for programs. The CRDs define the
+ * columns of the table (`additionalPrinterColumns`), so `logfleet get` and `kubectl get` show the same table.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,15 +12,15 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** Show columns with a priority above 0, too. */
+  /** True to show columns with a priority above 0, too (`-o wide`). */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
-  /** Width of the window. Undefined without a terminal. */
+  /** Width of the window in columns. Undefined without a terminal. */
   readonly width?: number;
 }
 
-/** One table for each kind, with an empty line between tables. */
+/** Lines with one table for each kind of resource, and an empty line between tables. */
 export function renderResourceTable(resources: readonly AnyResource[], options: TableOptions): readonly string[] {
   const kindsPresent = [...new Set(resources.map(({ kind }) => kind))];
   return kindsPresent.flatMap((kind, index) => {
@@ -48,7 +48,10 @@ function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 
-/** The resource itself if `single`, otherwise a `List`, as in kubectl. Ends with a line break. */
+/**
+ * Renders the resource itself if `single`, otherwise a `List` of resources, as kubectl does. The text ends with a
+ * line break.
+ */
 export function renderDocuments(resources: readonly AnyResource[], format: 'json' | 'yaml', single: boolean): string {
   const document = single ? resources[0] : { apiVersion: 'v1', kind: 'List', items: resources };
   return format === 'json' ? `${JSON.stringify(document, undefined, 2)}\n` : renderYaml(document);
@@ -60,9 +63,12 @@ export function renderYaml(document: unknown): string {
 
 interface PrinterColumn {
   readonly name: string;
-  /** `date` columns are shown as ages. */
+  /** Type of the column in the CRD. A `date` is shown as an age. */
   readonly type: string;
-  /** Path of fields, with filters by one field: `.status.conditions[?(@.type=="Ready")].message`. */
+  /**
+   * JSON path of the column's value in the resource. A filter compares one field:
+   * `.status.conditions[?(@.type=="Ready")].message`.
+   */
   readonly jsonPath: string;
   readonly priority?: number;
 }
@@ -76,7 +82,7 @@ interface Crd {
 
 const crdFolder = fileURLToPath(new URL('../../../crds/', import.meta.url));
 
-/** Columns of the newest version of the kind, without the name, in the order of the CRD. */
+/** Table columns of a kind's newest version in the order of the CRD, without the name. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;
@@ -86,7 +92,7 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   assert(false, `crds/ holds no CRD of the kind ${kind}`);
 }
 
-/** Cell of one resource. Empty without a value, as in kubectl. */
+/** Text of one table cell. Empty if the resource has no value, as in kubectl. */
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
   const value = valueAt(column.jsonPath, resource);
   if (column.type === 'date') return renderAgeSince(typeof value === 'string' ? value : undefined, nowMs);

@@ -1,4 +1,4 @@
-/** Views of a resource of any kind: details, live view, and one line. */
+/** Renders a resource of any kind: its details, its live view, or one line. */
 
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -11,7 +11,7 @@ import type { LiveMoment, LiveViewOptions } from './live-parts.ts';
 import { renderPolicy, type ViewOptions } from './policy-view.ts';
 import { printable } from './text.ts';
 
-/** Details for `get KIND NAME`. */
+/** Lines with all details of a resource, for `get KIND NAME`. */
 export function renderResource(resource: AnyResource, options: ViewOptions): readonly string[] {
   switch (resource.kind) {
     case 'CollectorVersionPolicy':
@@ -34,11 +34,14 @@ export function renderLive(resource: AnyResource, moment: LiveMoment, options: L
 interface StateLine {
   readonly key: string;
   readonly line: string;
-  /** Message of `Ready` that the line ends with. */
+  /** Message of the `Ready` condition at the end of the line. */
   readonly message: string | undefined;
 }
 
-/** Undefined without status. A line with the same `key` is not repeated. */
+/**
+ * State of a resource in one line. Undefined without status. A line with the same `key` as the line before need not be
+ * printed again.
+ */
 export function renderLine(resource: AnyResource): StateLine | undefined {
   const { kind, metadata, status } = resource;
   if (status === undefined) return undefined;
@@ -64,8 +67,9 @@ function cleaned(message: string | undefined): string | undefined {
 }
 
 /**
- * Reason of a standstill or a long state, for outputs without a terminal. Undefined if the resource is ready, or if it is a policy at work
- * without an outage, whose counts are enough.
+ * Reason why nothing happens on a resource, or why a state lasts long, for outputs without a terminal. Undefined if the
+ * resource is ready. Also undefined for a policy that is working without an outage, because its changing counts are
+ * enough.
  */
 export function renderReason({
   kind,

@@ -1,4 +1,7 @@
-/** Figures of a rollout as text: stages with state, bar and counts, what the rollout waits for, and actions of people. */
+/**
+ * Renders figures of a rollout as text: its stages with state, bar and counts, what the rollout waits for, and actions
+ * of people.
+ */
 
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -12,12 +15,12 @@ import { conditionOf } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
-  /** Maximum number of stages. The current stage is always shown. */
+  /** Maximum number of stages to show. The current stage is always shown. */
   readonly most: number;
   /** Maximum number of columns. */
   readonly width: number;
   readonly nowMs: number;
-  /** Command that approves the waiting stage. */
+  /** Command that approves the stage that waits for approval. */
   readonly approve?: string | undefined;
 }
 
@@ -32,7 +35,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar. A shorter bar shows nothing more than the counts. */
+/** Minimum length of a bar in columns. A shorter bar would show nothing more than the counts. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -69,14 +72,14 @@ export function renderStages(
   ];
 }
 
-/** Index of the first shown stage: the one before the current stage, if there is space. */
+/** Index of the first stage to show: the stage before the current one, if there is space. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
   return Math.max(0, Math.min(wanted, stages.length - most));
 }
 
-/** State in one word, with the remaining soak. */
+/** State of a stage in one word, with the remaining time of its soak. */
 export function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
@@ -90,14 +93,20 @@ function renderCounts(stage: StageStatus): string {
   return `${updated}/${members}${failures === undefined ? '' : `, ${failures}`}${left > 0 ? `, ${left} left out` : ''}`;
 }
 
-/** `2 failed`, or the number of failed attempts if it is larger. Undefined without failures. */
+/**
+ * Failures of a stage, such as `2 failed`. If the number of failed attempts is larger, it is shown instead. Undefined
+ * without failures.
+ */
 function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
   if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
   const attempts = counted(failedAttempts, 'attempt');
   return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
 }
 
-/** True for stages in which no more upgrade starts: the remaining collectors are offline, hosted or left out for another reason. */
+/**
+ * True for states of a stage in which no more upgrades start. Its remaining collectors are offline, hosted or left out
+ * for another reason.
+ */
 const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
   Pending: false,
   AwaitingApproval: false,
@@ -108,7 +117,10 @@ const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
   Stopped: false,
 };
 
-/** `[███×░░]` with exactly `width` columns, or `[███×··]` if the rest is left out. */
+/**
+ * Bar of a stage's collectors, `[███×░░]`, with exactly `width` columns. In a stage that starts no more upgrades, the
+ * remaining collectors appear as `[███×··]`.
+ */
 export function renderStageBar(
   { members, updated, failed, state }: Pick<StageStatus, 'members' | 'updated' | 'failed' | 'state'>,
   width: number,
@@ -126,7 +138,10 @@ function aligned(texts: readonly string[]): readonly string[] {
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
 }
 
-/** `the end of the soak of stage canary, 12m left`. Undefined if the rollout waits for nothing. */
+/**
+ * What the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for
+ * nothing.
+ */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
   if (!status || waitingFor === undefined) return undefined;
@@ -134,7 +149,9 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/** End of the wait. The reason of `Ready` selects the time in status. */
+/**
+ * Time at which the rollout's wait ends. The reason of the `Ready` condition tells which time in the status applies.
+ */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -145,8 +162,9 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * `open for another 3h, until …` or `opens in 5h, …`, with the time zone of the collectors if windows depend on it. It also tells when the
- * window is open but too short to start an upgrade. Undefined without a window.
+ * Text about the maintenance window, such as `open for another 3h, until …` or `opens in 5h, …`. The time zone is that
+ * of the collectors if windows depend on it. The text also tells when an open window is too short to start an upgrade.
+ * Undefined without a window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,
@@ -172,7 +190,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** One line for each action, in their order. */
+/** One line for each action of a person, in the given order. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
   const width = Math.max(0, ...ages.map(({ length }) => length));
@@ -185,13 +203,16 @@ function renderAction({ action, stage, by }: PersonAction): string {
 
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
-/** `8 offline and 5 skipped of 120 do not count`. Undefined if all collectors count, or if the figures do not fit together. */
+/**
+ * Explains why the updated collectors are not all collectors, such as `8 offline and 5 skipped of 120 do not count`.
+ * Undefined if all collectors count, or if the figures do not fit together.
+ */
 export function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // Some skipped collectors count: those that a person has to look at.
+  // Skipped collectors that need the attention of a person count as not updated.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

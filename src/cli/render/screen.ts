@@ -1,7 +1,8 @@
 /**
- * Block of lines at the end of a terminal, redrawn in place. The lines above stay, and the last drawing stays at the end.
+ * Draws a block of lines at the end of a terminal, and redraws it in place. Lines above the block stay, and the last
+ * drawing stays at the end.
  *
- * Invariant: the block is never larger than the window, since scrolling and wrapping would break the count of lines.
+ * Invariant: the block is never larger than the window, because scrolling and wrapping would move it to unknown lines.
  */
 import type { Output } from '../context.ts';
 import { clipColoured } from './text.ts';
@@ -20,7 +21,7 @@ export class Screen {
     this.#output = output;
   }
 
-  /** Replaces the lines of the block in one write. */
+  /** Replaces all lines of the block in one write. */
   draw(lines: readonly string[]): void {
     const width = this.#output.columns() - 1;
     const shown = fitHeight(lines, this.#output.rows() - 1).map(
@@ -32,13 +33,13 @@ export class Screen {
     this.#height = shown.length;
   }
 
-  /** Writes a line above the block, where it stays. The block disappears until the next drawing. */
+  /** Writes a line above the block, where it stays. The block disappears until it is drawn again. */
   print(line: string): void {
     this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
-  /** Leaves the last drawing and shows the cursor. */
+  /** Ends drawing: keeps the last drawing and shows the cursor. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

@@ -1,9 +1,12 @@
-/** Layouts of text: tables in the style of kubectl, lists of names with their values, and sections with a title. */
+/**
+ * Layouts of text for terminals: tables in the style of kubectl, lists of names with their values, and sections
+ * with a title.
+ */
 import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Width of each column. Kept by callers that add rows later. */
+/** Width of each table column. Callers keep the widths to add rows later. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -23,7 +26,10 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/** Lines of the table with its headings. The gaps shrink so that the table fits into `width`, if that is enough. */
+/**
+ * Lines of a table with its headings. If the table is wider than `width`, the gaps between columns shrink as far as
+ * possible.
+ */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -36,15 +42,15 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** A fact with an undefined value is left out. */
+/** Name and value of a line in a list. A line with an undefined value is left out. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {
   readonly width: number;
   readonly paint: Paint;
-  /** Number of blanks before each line. */
+  /** Number of blanks before each line of the list. */
   readonly margin?: number;
-  /** Columns of the names with their colon. Default: the width of the longest name and three blanks. */
+  /** Width of the names with their colon, in columns. Default: the width of the longest name and three blanks. */
   readonly nameWidth?: number;
 }
 
@@ -60,7 +66,7 @@ export function renderFacts(all: readonly Fact[], { width, paint, margin = 0, na
   );
 }
 
-/** Empty if there are no lines. */
+/** Lines of a section with its title. Empty if the section has no lines. */
 export function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
 }

@@ -1,6 +1,6 @@
 /**
- * Text for terminals: colours, widths, ages, times, numbers and sizes. Texts of a service or a manifest can contain control characters that
- * would change the terminal. `printable` removes them.
+ * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts of a service or a manifest can
+ * contain control characters that would change the terminal; `printable` removes them.
  */
 import { groupedText, wordFor } from '../../base/number-text.ts';
 
@@ -8,35 +8,38 @@ const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magen
 
 export type Colour = keyof typeof codes;
 
-/** Colours a text. Returns the text unchanged if colours are off. */
+/** Returns a text in a colour. If colours are off, returns the text unchanged. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function paintWith(colour: boolean): Paint {
   return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
 }
 
-/** Sequences that `paintWith` writes. The escape character is matched by its category, since it must not appear in source code. */
+/**
+ * Escape sequences that `paintWith` writes. The pattern matches the escape character by its category, because the
+ * character itself must not appear in source code.
+ */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** The text on one line. Control characters and invisible formatting characters become blanks. */
+/** Returns the text on one line, with control characters and invisible formatting characters replaced by blanks. */
 export function printable(text: string): string {
   return text.replaceAll(controls, ' ');
 }
 
-/** Number of columns of a text, without its colours. A double-width character counts as one. */
+/** Number of columns of a text without its colours. A double-width character counts as one. */
 export function widthOf(text: string): number {
   return Array.from(text.replaceAll(escapeSequences, '')).length;
 }
 
-/** At most `width` columns of a text without colours. `…` replaces the rest. */
+/** Shortens a text without colours to `width` columns. `…` replaces the rest. */
 export function clip(text: string, width: number): string {
   const characters = Array.from(text);
   if (characters.length <= width) return text;
   return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** At most `width` columns of a text with colours. `…` replaces the rest, and open colours are closed. */
+/** Shortens a text with colours to `width` columns. `…` replaces the rest, and open colours are closed. */
 export function clipColoured(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -51,7 +54,7 @@ export function clipColoured(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Lines of at most `width` columns, broken at blanks. Longer words stay whole. */
+/** Breaks a text at blanks into lines of at most `width` columns. Longer words stay whole. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -63,8 +66,8 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /**
- * Duration in one or two units, rounded like kubectl. Slightly negative durations come from different clocks and are `0s`. Other negative
- * durations are `<invalid>`.
+ * Duration in one or two units, rounded like kubectl. A slightly negative duration is shown as `0s`, because it comes
+ * from clocks that differ. Any other negative duration is shown as `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
@@ -84,7 +87,7 @@ export function renderAge(ageMs: number): string {
   return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-/** Time since an RFC 3339 time. `<unknown>` without a time. */
+/** Time since an RFC 3339 time, in one or two units. `<unknown>` without a time. */
 export function renderAgeSince(time: string | undefined, nowMs: number): string {
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }
@@ -93,35 +96,35 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Some examples of many in brackets: ` (web-1, web-2, …)`. */
+/** Some examples of many names, in brackets: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   return ` (${examples.join(', ')}${count > examples.length ? ', …' : ''})`;
 }
 
-/** `2026-11-21T22:00:00Z` */
+/** Wall time with seconds, such as `2026-11-21T22:00:00Z`. */
 export function renderMoment(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** `2026-11-21 22:00 UTC`, for times that are not exact to the second. */
+/** Wall time without seconds, such as `2026-11-21 22:00 UTC`, for approximate times. */
 export function renderMinute(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** `1,234,567 rows`, `1 row` */
+/** Number with its noun, such as `1,234,567 rows` or `1 row`. */
 export function renderCount(count: number, noun: string): string {
   return `${groupedText(count)} ${wordFor(count, noun, `${noun}s`)}`;
 }
 
-/** `512 B`, `1.4 MiB`, `240 GiB`, with up to three digits. */
+/** Size with up to three digits, such as `512 B`, `1.4 MiB` or `240 GiB`. */
 export function renderBytes(bytes: number): string {
   if (bytes < 1_024) return `${Math.round(bytes)} B`;
   let size = bytes / 1_024;
   let unit = 0;
-  // A size that would be shown as 1024 of a unit is 1 of the next unit.
+  // A size that would round to 1024 of a unit is shown as 1 of the next unit.
   while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
     size /= 1_024;
     unit++;

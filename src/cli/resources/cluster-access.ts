@@ -1,7 +1,7 @@
 /**
- * `ResourceReader` on an API server, with the credentials and the rights of the user.
+ * Reads and annotates resources of an API server, with the credentials and the rights of the user.
  *
- * Resources keep all their fields for `-o json`, except those that kubectl hides as well.
+ * Resources keep all their fields for `-o json`, except the fields that kubectl also hides.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -25,7 +25,7 @@ import { type Annotation, byNamespaceAndName, type ResourceReader } from './reso
 
 const pageLimit = 500;
 
-/** Connects to the cluster of the flags. Throws `host.misconfigured` or `host.noCluster` if there is none. */
+/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if there is none. */
 export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
   const { api, namespace } = await chooseCluster(options, context.cwd, 'name a directory of manifests with --dir DIR');
   const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
@@ -75,7 +75,8 @@ export class ClusterReader implements ResourceReader {
     signal: AbortSignal,
     onTrouble: (message: string | undefined) => void = () => {},
   ): Promise<void> {
-    // The reflector retries for ever, so a first list reports errors to the person.
+    // The command lists the resources once before it watches them, because the watch retries for ever and would hide
+    // an error from the user.
     try {
       onChange(await this.list(kind, namespace, signal));
     } catch (error) {
@@ -100,7 +101,7 @@ export class ClusterReader implements ResourceReader {
     }).run(signal);
   }
 
-  /** Sends a merge patch, so that concurrent changes of other clients stay. */
+  /** Sets or removes an annotation with a merge patch, so that concurrent changes by other clients stay. */
   async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
     await this.#client.call({
       method: 'PATCH',
@@ -139,7 +140,7 @@ function missingKind(kind: KindName, place: string, cause: unknown): LogfleetErr
   return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, place), { cause });
 }
 
-/** Like `decodeResource`, with the fields of the metadata that only people read. */
+/** Decodes a resource like `decodeResource`, but keeps the metadata that only people read. */
 function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
@@ -148,7 +149,10 @@ function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   return { ...resource, metadata: { ...metadata, ...decoded } };
 }
 
-/** Merges calls in one turn of the event loop into one call at its end, since a relist brings many changes at once. */
+/**
+ * Merges several calls in one turn of the event loop into one call, because a new list of resources brings many
+ * changes at once.
+ */
 function onceForAll(callback: () => void): () => void {
   let waiting = false;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * `ResourceReader` on a directory of manifests. It reads the manifests and their status, and writes requests to `DIR/.logfleet/requests/`.
- * It works with and without an operator that holds the lock of the directory.
+ * Reads and annotates resources of a directory of manifests. It reads the manifests and the stored status, and writes
+ * requests to `DIR/.logfleet/requests/`. It works whether or not an operator runs on the directory.
  */
 
 import { stat } from 'node:fs/promises';
@@ -25,11 +25,14 @@ import { type Annotation, byNamespaceAndName, type ParkedResource, type Resource
 interface DirectoryPorts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Name of the user, if known. */
+  /** Returns the name of the user, if known. Requests contain it as their author. */
   readonly user: () => string | undefined;
 }
 
-/** Opens a directory. Warns on stderr about manifests that cannot be used, since their resources can be missing from the output. */
+/**
+ * Opens a directory of manifests. Warns on stderr about manifests that cannot be used, because their resources can be
+ * missing from the output.
+ */
 export async function openDirectory(
   dir: string,
   context: CommandContext,
@@ -39,7 +42,7 @@ export async function openDirectory(
   const view = await DirectoryView.open({ directories: [directory], ...ports });
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) context.stderr.write(`${renderFinding(first)}\n`);
-  // One error is enough: the command is usually about another manifest.
+  // Only the first error is printed, because the command is usually about another manifest.
   if (others.length > 0) {
     const rest = `${counted(others.length, 'more error')} in the manifests`;
     context.stderr.write(`${rest}. To list them: logfleet validate ${shellWord(dir)}\n`);
@@ -47,7 +50,7 @@ export async function openDirectory(
   return new DirectoryReader(dir, directory, view, ports);
 }
 
-/** User name of the process. Undefined if the user has no name, as in a container that runs with a numeric user ID. */
+/** User name of this process. Undefined if the user has no name, as in a container that runs with a numeric user ID. */
 export function currentUser(): string | undefined {
   try {
     return userInfo().username;
@@ -56,7 +59,7 @@ export function currentUser(): string | undefined {
   }
 }
 
-/** Absolute path. Throws a `UsageError` if it is not a directory. */
+/** Returns the absolute path of a directory. Throws a `UsageError` if it is not a directory. */
 export async function existingDirectory(dir: string, { cwd }: Pick<CommandContext, 'cwd'>): Promise<string> {
   const directory = resolve(cwd, dir);
   if (await isDirectory(directory)) return directory;
@@ -66,8 +69,8 @@ export async function existingDirectory(dir: string, { cwd }: Pick<CommandContex
 }
 
 /**
- * Sentence that no process works on the directory, with the command that starts one. Undefined otherwise. `dir` is the name on the command
- * line.
+ * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process
+ * works on it. `dir` is the name on the command line.
  */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
@@ -76,7 +79,7 @@ export async function idleNoteOf(dir: string, directory: string): Promise<string
 
 class DirectoryReader implements ResourceReader {
   readonly place: string;
-  /** Undefined, since a directory is small: a name can be in any of its namespaces. */
+  /** Undefined, because the command searches all namespaces of a directory for a name. */
   readonly defaultNamespace = undefined;
   readonly #directory: string;
   readonly #view: DirectoryView;
@@ -141,7 +144,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the writers of annotations, which only the operator needs. */
+/** Removes the writers of annotations from a resource, because only the operator needs them. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

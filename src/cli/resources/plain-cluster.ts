@@ -1,9 +1,10 @@
 /**
- * Reads the service account of a pod, and kubeconfigs that only contain tokens, certificates, passwords and names of files.
+ * Reads the service account of a pod, and simple kubeconfigs: those with only tokens, certificates, passwords and names
+ * of files.
  *
- * client-node supports everything else, such as plugins and impersonation. It costs 60 MiB of memory and more than half a second of
- * processor time, so it is loaded only for such kubeconfigs. The result `undefined` means that client-node has to read the kubeconfig, and
- * to report its errors.
+ * The library client-node supports all other kubeconfigs, such as those with plugins or impersonation. Loading it costs
+ * 60 MiB of memory and more than half a second of processor time, so it is loaded only when needed. The result
+ * `undefined` means that client-node must read the kubeconfig and report its errors.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -31,15 +32,15 @@ interface PlainClusterOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Home directory of the user. */
+  /** Home directory of the user, which contains `.kube/config`. */
   readonly home?: string;
-  /** Directory of the service account in a pod. */
+  /** Directory that contains the token of the service account in a pod. */
   readonly accountDirectory?: string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Undefined if client-node is needed. */
+/** Returns the cluster that the options select. Undefined if the library client-node is needed to read it. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
@@ -101,7 +102,7 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 }
 
-/** Text of a file or of a `-data` field. The file takes precedence, as in client-node. */
+/** Text of a kubeconfig field that is given as a file or as `-data`. The file takes precedence, as in client-node. */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
   if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
@@ -109,11 +110,11 @@ async function textOrFile(directory: string, members: Members, name: string): Pr
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 }
 
-/** Undefined if the file cannot be read, for example because `KUBECONFIG` names several files. */
+/** Parses a kubeconfig file. Undefined if it cannot be read, for example because `KUBECONFIG` names several files. */
 async function parsed(file: string): Promise<Members | undefined> {
   try {
     const text = await readFile(file, 'utf8');
-    // JSON needs no YAML parser.
+    // A file with JSON is parsed without loading the YAML parser.
     const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
@@ -121,7 +122,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Field `member` of the element with this name in a list. */
+/** Returns the field `member` of the list element with this name. */
 function memberOf(
   config: Members | undefined,
   list: string,
@@ -144,7 +145,10 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `instead` names the alternative without a cluster, as a clause after "Without a cluster,". */
+/**
+ * Finds the cluster of the options, or throws if there is none. `instead` tells what to do without a cluster, as a
+ * clause after "Without a cluster,".
+ */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,

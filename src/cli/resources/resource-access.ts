@@ -1,4 +1,4 @@
-/** Finds the resources that a command means: in the directory of `--dir`, or in a cluster. */
+/** Finds the resources that a command names, in the directory of `--dir` or in a cluster. */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -22,7 +22,10 @@ export const openResources: OpenResources = async (options, context) => {
   return openCluster(options, context);
 };
 
-/** Kind for a text on the command line: `cvp`, `collectorversionpolicy`, `collectorversionpolicies` or `CollectorVersionPolicy`. */
+/**
+ * Returns the resource kind for a word on the command line: `cvp`, `collectorversionpolicy`, `collectorversionpolicies`
+ * or `CollectorVersionPolicy`.
+ */
 export function kindNamed(text: string): KindName {
   const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
   for (const kind of Object.keys(kinds) as KindName[]) {
@@ -38,7 +41,7 @@ function kindChoices(): string {
     .join(' or ');
 }
 
-/** Parses `KIND/NAME`, as in kubectl. */
+/** Parses a reference `KIND/NAME` to a resource, as in kubectl. */
 export function parseReference(text: string): { readonly kind: KindName; readonly name: string } {
   const [kind = '', name = '', ...more] = text.split('/');
   if (kind === '' || name === '' || more.length > 0) {
@@ -48,8 +51,8 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 }
 
 /**
- * The resource with this name, in the namespace of the flags or the default. Throws `cli.notFound`, or a `UsageError` if several namespaces
- * have the name.
+ * Returns the resource with this name, in the namespace of the flags or the default namespace. Throws `cli.notFound` if
+ * it does not exist. Throws a `UsageError` if several namespaces contain the name.
  */
 export async function findResource(
   reader: ResourceReader,
@@ -92,7 +95,10 @@ function notFound(
   );
 }
 
-/** The parked resources of these kinds in a namespace; undefined means all namespaces. */
+/**
+ * Parked resources of these kinds in a namespace: their manifests were deleted, but their state is kept. The namespace
+ * undefined means all namespaces.
+ */
 export function parkedIn(
   reader: ResourceReader,
   wanted: readonly KindName[],
@@ -104,7 +110,10 @@ export function parkedIn(
   );
 }
 
-/** A table with a title and possible commands. Empty without parked resources. `options` are the flags of the directory. */
+/**
+ * Table of parked resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
+ * `options` are the flags that select the directory.
+ */
 export function renderParked(
   parked: readonly ParkedResource[],
   { namespace: _, ...place }: TargetOptions,
@@ -124,7 +133,7 @@ export function renderParked(
   ];
 }
 
-/** Sentence about one parked resource, for a command that looks for it. */
+/** Sentence about one parked resource (manifest deleted, state kept), for a command that looks for the resource. */
 function parkedText(parked: ParkedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = parked;
   const forget = `logfleet forget ${referenceOf(parked.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;

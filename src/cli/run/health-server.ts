@@ -1,6 +1,6 @@
 /**
- * HTTP server for the kubelet and Prometheus: `/healthz` (the loops of the operator run), `/readyz` (the operator can work, as leader or
- * not) and `/metrics`. It only reads.
+ * HTTP server for the kubelet and Prometheus. It answers `/healthz` (all background loops of the operator run),
+ * `/readyz` (the operator can work, as leader or not) and `/metrics`.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -9,11 +9,11 @@ import { failure } from '../../base/errors.ts';
 import type { ListenAddress } from '../../base/flag-values.ts';
 
 export interface HealthServerOptions {
-  /** Port 0 takes a free port. */
+  /** Address on which the server listens. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Sentences about loops that have stopped and need a restart. Empty if all loops run. */
+  /** Returns sentences about background loops that have stopped and need a restart. Empty if all loops run. */
   readonly unhealthy: () => readonly string[];
-  /** Sentences about what keeps the operator from its work. Empty if it is ready. */
+  /** Returns sentences about what prevents the operator from working. Empty if it is ready. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
@@ -30,7 +30,7 @@ interface Answer {
   readonly contentType?: string;
 }
 
-/** Resolves when the server listens. Throws `cli.listen` if the address cannot be used. */
+/** Starts the server. Resolves when it listens. Throws `cli.listen` if the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
     void respond(options, request, response);
@@ -89,7 +89,7 @@ function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
       const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;
       reject(failure('stall', 'cli.listen', message, { cause }));
     });
-    // Without a host, the server listens on all addresses of IPv4 and IPv6.
+    // If the address has no host name, the server listens on all addresses of IPv4 and IPv6.
     server.listen(host === '0.0.0.0' ? { port } : { host, port }, resolve);
   });
 }

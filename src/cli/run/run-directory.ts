@@ -1,6 +1,6 @@
 /**
- * Runs the operator on directories of manifests until every resource is settled, or with `--watch` until a signal. A terminal shows a live
- * view, other outputs get a line for each change.
+ * Runs the operator on directories of manifests until every resource is settled, or with `--watch` until a signal. A
+ * terminal shows a live view; other outputs get a line for each change.
  */
 
 import path from 'node:path';
@@ -19,7 +19,10 @@ import { resumeAllStep } from '../render/next-steps.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 
-/** Interval of status updates. Files are cheap to write, and no other process watches them. */
+/**
+ * Interval in ms of status updates. It can be short, because files are cheap to write and no other process watches
+ * them.
+ */
 const statusIntervalMs = 1_000;
 
 export async function runOnDirectories(
@@ -31,7 +34,7 @@ export async function runOnDirectories(
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
-  // The view draws nothing before the host has resources.
+  // The live view draws nothing before the manifests are read.
   const flagsOf = (resource: AnyResource) => flagsAmong(resourcesOf(host), dirOf)(resource);
   const resumeAll = () =>
     resumeAllStep(
@@ -49,7 +52,7 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the normal end of a run with `--watch`. It interrupts any other run.
+    // SIGTERM is the normal end of a run with `--watch`. Without `--watch`, it interrupts the run.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   const isInvalid = reportProblems(host, options, context);
@@ -83,7 +86,10 @@ async function runUntilEnd(
   }
 }
 
-/** Reports problems and notices that the log has not reported. Returns whether a manifest has an error. */
+/**
+ * Reports problems with manifests, and notices about them, that were not yet written to the log. Returns whether a
+ * manifest has an error.
+ */
 function reportProblems(host: DirectoryHost, options: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   const isLogged = showsWarnings(options, stderr);

@@ -1,4 +1,7 @@
-/** Final report of a run on directories: one line for each resource on stdout, and a hint at more details on stderr. */
+/**
+ * Prints the final report of a run on directories: one line for each resource on stdout, and a hint at more details on
+ * stderr.
+ */
 
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
@@ -11,7 +14,8 @@ import { nextSteps, renderNextStep, type StepOptions, targetFlags } from '../ren
 import { wrap } from '../render/text.ts';
 
 /**
- * Flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as named on the command line.
+ * Returns the flags with which another command finds one of these resources. `dirOf` returns the directory of a
+ * resource, as named on the command line.
  */
 export function flagsAmong(
   resources: readonly AnyResource[],
@@ -27,8 +31,9 @@ export function flagsAmong(
 }
 
 /**
- * Prints the report. `dirOf` returns the directory of a resource, as named on the command line.
- * @param resumeAll clause that resumes everything; undefined unless everything is paused
+ * Prints the final report of a run. `dirOf` returns the directory of a resource, as named on the command line.
+ *
+ * @param resumeAll instruction that resumes the whole operator; undefined unless it is paused
  */
 export function showOutcome(
   resources: readonly AnyResource[],
@@ -39,7 +44,7 @@ export function showOutcome(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
-    // A terminal would break the line within a word.
+    // The line is wrapped here, because a terminal would break it within a word.
     stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
   }
   const unclear = resources.find(hasMoreToTell);
@@ -53,12 +58,12 @@ export function isStalled({ status }: AnyResource): boolean {
   return conditionOf(status, 'Stalled') !== undefined;
 }
 
-/** True if all rows of an export are in files and proven. */
+/** True if an export has written all its rows to files and proven them complete. */
 export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
-/** True if nothing has started, because a Secret or its environment variables are incomplete. */
+/** True if nothing has started because a Secret, or the environment variables that replace it, are incomplete. */
 export function lacksSecret({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
@@ -69,13 +74,13 @@ export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** True if the message only refers to other fields of the status. */
+/** True if the message of the resource only refers to other fields of its status. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-/** Report of one resource in a line. `flags` are those with which another command finds it. */
+/** Result of a run for one resource, in a line. `flags` are those with which another command finds the resource. */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
@@ -83,7 +88,7 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   return `${outcome}${renderNextStep(nextSteps(resource, flags, resumeAll))}`;
 }
 
-/** `flags` are those that the next start needs to continue the same export. */
+/** Message about an interrupted run. `flags` are those that the next start needs to continue the same export. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const running = resources.reduce((sum, resource) => sum + inProgressOf(resource), 0);
   if (running > 0) {

@@ -12,7 +12,8 @@ export async function runCommand(
   keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
-  // Each import loads only its own host: the API client alone takes a third of a second and many megabytes.
+  // Only the chosen kind of host is loaded, because the API client alone takes a third of a second and many
+  // megabytes.
   if (dirs.length === 0) {
     const { runInCluster } = await import('./run-cluster.ts');
     return runInCluster(options, context, metrics);

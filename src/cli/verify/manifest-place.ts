@@ -1,6 +1,6 @@
 /**
- * Finds the exports for `logfleet verify`: by a manifest file, a folder, or an address of an object store. A folder can be that of an
- * export, or contain the folders of several exports.
+ * Finds the exports that `logfleet verify` checks: by a manifest file, a folder, or an address of an object store. A
+ * folder can belong to one export, or contain the folders of several exports.
  */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** At least one destination. Its root is the folder of an export. */
+/** Returns the destinations of the exports, at least one. The root of each destination is the folder of one export. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,
@@ -53,12 +53,12 @@ function storePlace(
   return { kind: 's3', settings };
 }
 
-/** Region of the flag, or else of the environment, as in the tools of Amazon. */
+/** Region of an object store, from the flag or else from the environment, as in the tools of Amazon. */
 export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
 
-/** Folders of exports at or below a path, at least one. */
+/** Returns the folders of exports at or below a path, at least one. */
 function foldersOf(text: string, cwd: string): readonly string[] {
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -72,7 +72,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   throw new UsageError(`neither ${text} nor a folder below it has a ${manifestFile}${unreadText(unread)}`);
 }
 
-/** Clause about folders that cannot be read, such as lost+found. It matters only if no export is found. */
+/** Clause about folders that cannot be read, such as lost+found. It is shown only if no export is found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
@@ -82,11 +82,14 @@ function unreadText(unread: readonly string[]): string {
 
 interface FoundExports {
   readonly folders: string[];
-  /** Folders that cannot be read, with the error code. */
+  /** Folders that cannot be read, with their error code. */
   readonly unread: string[];
 }
 
-/** Folders with a manifest, or with a plan of an incomplete export. Links are not followed, so that the search ends. */
+/**
+ * Collects folders of exports below a folder: those with a manifest, or with the plan of an incomplete export. Links
+ * are not followed, because they could form a cycle.
+ */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);
   if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);
@@ -98,7 +101,7 @@ function findExports(folder: string, found: FoundExports): FoundExports {
   return found;
 }
 
-/** Entries of a folder, or the error code. */
+/** Returns the entries of a folder, or the error code if it cannot be read. */
 function readFolder(folder: string): readonly Dirent[] | string {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

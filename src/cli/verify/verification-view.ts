@@ -1,4 +1,7 @@
-/** Result of `logfleet verify`: a table of checks and a list of differences for people, a document for programs. */
+/**
+ * Renders the result of `logfleet verify`: a table of checks and a list of differences for people, or a document
+ * for programs.
+ */
 import { groupedText } from '../../base/number-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
@@ -15,10 +18,10 @@ interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** Maximum number of listed differences and of listed incomplete intervals. `-o json` lists all. */
+/** Maximum number of differences and of incomplete intervals that the view lists. `-o json` lists all. */
 const maxListed = 20;
 
-/** Lines of the view. `url` is the address of the manifest. */
+/** Lines of the verification result for one export. `url` is the address of its manifest. */
 export function renderVerification(
   url: string,
   verification: Verification,
@@ -42,10 +45,10 @@ export function renderVerification(
   ];
 }
 
-/** Layout with the folder of the export as root. */
+/** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
 
-/** Sentences with the remedies for the differences. */
+/** Sentences that say what to do about the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -59,7 +62,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   ];
 }
 
-/** Table of checks. The last column is wrapped in a narrow window. */
+/** Table of the checks. The last column is wrapped in a narrow window. */
 function checkLines(checks: readonly Check[], width: number): readonly string[] {
   const heads = checks.map(({ name, result }) => [name, result]);
   const widths = columnWidths([['CHECK', 'RESULT'], ...heads]);
@@ -79,7 +82,7 @@ interface Check {
   readonly what: string;
 }
 
-/** Check that each kind of difference belongs to. */
+/** Check to which each kind of difference belongs. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -102,7 +105,9 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /** Check that is `ok` unless something differs. `proven` is its text then. */
+  /**
+   * Returns the row of a check, which is `ok` unless something differs. `proven` is its text without differences.
+   */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -144,7 +149,7 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 };
 const mostRanges = 5;
 
-/** Ranges with their levels. With many ranges: the number of rows of each level. */
+/** Time ranges of the export with the level of their proof. With many ranges: the number of rows for each level. */
 function renderLevels(proof: readonly ProofRange[]): string {
   if (proof.length === 0) return 'nothing';
   if (proof.length <= mostRanges) return proof.map((range) => renderRange(range, proof.length === 1)).join('; ');
@@ -178,7 +183,7 @@ function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
   return `${again}${others}`;
 }
 
-/** `12 intervals by the search job, 2 by the histogram` */
+/** Sources of the row counts, such as `12 intervals by the search job, 2 by the histogram`. */
 function renderSources(intervals: readonly CommitRecord[]): string {
   const counts = new Map<CountSource, number>();
   for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
@@ -198,7 +203,10 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Clause about rows of the millisecond at which a search was cut. Another interval contains them (E4). */
+/**
+ * Clause about rows that a search left to the next interval, because the search ended within their millisecond
+ * (E4).
+ */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} of them belong to another interval, which contains them`;
@@ -252,7 +260,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 
-/** Document for programs. */
+/** Verification result of one export as a document for programs. */
 export function verificationDocument(url: string, verification: Verification): object {
   const { manifest, differences, files, rows, bytes } = verification;
   return {
@@ -273,7 +281,7 @@ export function verificationDocument(url: string, verification: Verification): o
   };
 }
 
-/** Document about an export that could not be verified. */
+/** Document about an export that could not be verified, for programs. */
 export function problemDocument(url: string, problem: string): object {
   return { manifest: url, proven: false, problem };
 }

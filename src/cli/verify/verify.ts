@@ -1,6 +1,7 @@
 /**
- * `logfleet verify MANIFEST`: reads the files of an export again and proves them against its manifest. For a folder with several exports,
- * it verifies one after the other. It writes nothing, and needs only the files and the manifest, wherever they are.
+ * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export.
+ * For a folder with several exports, it verifies one after the other. It writes nothing, and needs only the files and
+ * the manifest.
  */
 
 import { pathToFileURL } from 'node:url';
@@ -22,7 +23,7 @@ import { paintWith, renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
 import { problemDocument, renderVerification, verificationDocument } from './verification-view.ts';
 
-/** Resolves to 1 if any export differs or is incomplete. */
+/** Runs `logfleet verify`. Resolves to exit status 1 if any export differs from its manifest or is incomplete. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
   const places = placesOfExports(text, options, context);
   const isOne = places.length === 1;
@@ -42,7 +43,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     context.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (!isOne) {
     const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
-    // With several exports, the reports are long, so the summary repeats the addresses.
+    // With several exports the reports are long, so the summary repeats the addresses of the failed exports.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     context.stdout.write(`\n${counts}${which}\n`);
   }
@@ -51,17 +52,17 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
 
 type Proof =
   | { readonly kind: 'read'; readonly url: string; readonly verification: Verification }
-  /** The export could not be read: it is not complete, or is damaged. */
+  /** Result for an export that could not be verified, because it is not complete or is damaged. */
   | { readonly kind: 'problem'; readonly url: string; readonly message: string };
 
-/** Undefined if a signal interrupts the verification. */
+/** Verifies one export. Undefined if a signal interrupts the verification. */
 async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
   const progress = new VerifyView(context.stderr, systemClock);
   try {
     const verifying = verify(destination, (moment) => progress.show(moment));
-    // After an interrupt, errors of files that are being read do not matter.
+    // After an interrupt, errors of files that are still being read are ignored.
     verifying.catch(() => {});
     const verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
     return verification && { kind: 'read', url: `${destination.url}/${layout.manifest}`, verification };
@@ -72,21 +73,21 @@ async function proofOf(place: DestinationSettings, context: CommandContext): Pro
 }
 
 /**
- * Problem of one export. With several exports, the others are still verified. A single export that does not exist is an error of the
- * command.
+ * Returns the problem that prevents the verification of one export. With several exports, the others are still
+ * verified. A single export that does not exist is an error of the command.
  */
 function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): Proof {
   if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
   if (isOne && !exportErrorCodes.has(error.code)) throw error;
   const url = `${urlOf(place)}/${layout.manifest}`;
-  // Errors name files relative to the folder of the export.
+  // Error messages name files relative to the folder of the export, so the address of the folder is added.
   return { kind: 'problem', url, message: `${url}: ${error.message}` };
 }
 
-/** Codes of errors about the export itself, not about the arguments. */
+/** Codes of errors that concern the export itself, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
-/** Address of the folder of an export. */
+/** Address of the folder that contains an export. */
 function urlOf(place: DestinationSettings): string {
   if (place.kind === 'volume') return pathToFileURL(place.directory).href;
   const { bucket, root } = place.settings;
@@ -113,10 +114,10 @@ function showProof(
   stdout.write([...(followsAnother ? [''] : []), ...lines].map((line) => `${line}\n`).join(''));
 }
 
-/** Layout with the folder of the export as root. */
+/** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
 
-/** Throws `cli.incomplete` if there is a plan but no manifest. */
+/** Verifies one export. Throws `cli.incomplete` if the folder contains a plan but no manifest. */
 async function verify(destination: Destination, onProgress: (progress: VerifyProgress) => void): Promise<Verification> {
   try {
     return await verifyExport(destination, layout, onProgress);
@@ -129,11 +130,11 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
   }
 }
 
-/** Interval of progress lines without a terminal. */
+/** Interval in ms of progress lines on outputs without a terminal. */
 const lineIntervalMs = 10_000;
 const widestBar = 40;
 
-/** Progress of reading: a bar on a terminal, otherwise a line from time to time. */
+/** Shows how much of the export's files has been read: a bar on a terminal, otherwise a line from time to time. */
 class VerifyView {
   readonly #output: Output;
   readonly #clock: Clock;
