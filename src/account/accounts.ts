@@ -1,10 +1,10 @@
 /**
- * Accounts: the client and the request budget that all resources with the same credentials share. A Secret is read, decoded and
- * turned into a client of the service. Equal Secrets share one client. All access keys of one user share one budget, across Secrets
- * and namespaces.
+ * Accounts of the service. An account is a client and a request budget that all resources with the same credentials share. A
+ * Secret is read, decoded and turned into a client of the service. Secrets with equal content share one client. All access keys
+ * of one user share one budget, across Secrets and namespaces.
  *
- * Invariant: `resolve` returns the same `Account` as long as the Secret does not change. This module sends no requests to the
- * service. Callers report rejected credentials with `unauthorized`.
+ * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the service.
+ * Callers report rejected credentials with `unauthorized`.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -25,14 +25,17 @@ import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
 
 export interface Account {
-  /** Identity of the service: its normalised base URL. It marks ledgers (U1) and is the key of ownership (U13). */
+  /** Identity of the service: its normalised base URL. Ledgers record it (U1), and it is the key of ownership tables (U13). */
   readonly serviceId: string;
-  /** `serviceId` and access id. All holders of an access id see the same collectors, so they share listings. */
+  /**
+   * Identity of the account: `serviceId` and access id. All users of an access id see the same collectors, so they share
+   * collector listings.
+   */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Search jobs with the same credentials and the same budget. */
+  /** Search jobs that use the same credentials and the same request budget. */
   readonly searches: SearchJobs;
-  /** Maximum number of requests per second according to the account's own Secret. Default: 4 (8). */
+  /** Maximum number of requests per second that the account's Secret sets. Default: 4 (8). */
   readonly requestsPerSecond: number;
 }
 
@@ -43,7 +46,7 @@ const secretMaxAgeMs = 60_000;
  * delay after which a stalled resource retries, so that the retry can send a request.
  */
 const refusalHoldMs = stallRetryMs - 1_000;
-/** Time in ms after which credentials that no resource asks for are closed. */
+/** Time in ms after which unused credentials are closed. */
 const idleMs = 3_600_000;
 
 export interface AccountsOptions {
@@ -52,11 +55,11 @@ export interface AccountsOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly connect: Connect;
-  /** Leadership of this process, without which no request is sent (L1). */
+  /** Leadership of this process. Without leadership, no request is sent (L1). */
   readonly leadership: Leadership;
 }
 
-/** Client for one set of credentials, used by all Secrets with the same content. */
+/** Client for one set of credentials. All Secrets with the same content share it. */
 interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
@@ -64,23 +67,26 @@ interface Shared {
   refusedAtMs: number | undefined;
 }
 
-/** State of one Secret. */
+/** What is known about one Secret, and the client made from it. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  /** Monotonic time at which the content was known to be outdated. Undefined if it is up to date. Only a later read counts. */
+  /**
+   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is current.
+   * Only a read that is sent later makes the content current again.
+   */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
 }
 
 export class Accounts {
   readonly #options: AccountsOptions;
-  /** Reads Secrets, and waits for changes of them. */
+  /** Reads Secrets, and waits until their content changes. */
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /** Credentials no longer in use that still finish their requests. Search jobs can take hours. */
+  /** Clients of credentials that are no longer used and still finish their requests. Search jobs can take hours. */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
@@ -112,8 +118,8 @@ export class Accounts {
   }
 
   /**
-   * Reports a 401 for this Secret, so the next `resolve` reads it again. Ignored if `account` is given and the Secret now belongs
-   * to another account.
+   * Reports that the service rejected the credentials of this Secret (401), so that the next `resolve` reads the Secret again.
+   * The report is ignored when `account` is given and the Secret now belongs to another account.
    */
   unauthorized(key: ResourceKey, account?: Account): void {
     const entry = this.#entries.get(keyText(key));
@@ -122,7 +128,7 @@ export class Accounts {
     entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
-  /** Closes every connection. */
+  /** Closes the connections of all clients. */
   async close(): Promise<void> {
     this.secrets.close();
     this.#right.close();
@@ -155,7 +161,7 @@ export class Accounts {
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /** Concurrent callers share one read. */
+  /** Reads a Secret and makes a client from it. Concurrent callers share one read. */
   #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
@@ -166,7 +172,8 @@ export class Accounts {
   async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // Cleared before decoding, so that credentials which the Secret no longer contains are not used.
+    // The old client is removed before the new content is decoded. Otherwise an unusable Secret would leave credentials in use
+    // that it no longer contains.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);
@@ -213,7 +220,7 @@ export class Accounts {
     shared.refusedAtMs = undefined;
   }
 
-  /** Forgets Secrets that were not requested for a while, and closes credentials that no Secret contains any more. */
+  /** Forgets Secrets that were not requested for a while, and closes clients whose credentials no Secret contains any more. */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);

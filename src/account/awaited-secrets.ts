@@ -1,10 +1,10 @@
 /**
- * Shared reads of Secrets. One read serves all callers within five seconds. A Secret that resources wait for is read every five
- * seconds until it changes; then all its waiters are woken (C2).
+ * Shared reads of Secrets. One read serves all callers within five seconds. While resources wait for the change of a Secret, the
+ * Secret is read every five seconds until it changes. Then all waiting resources are notified (C2).
  *
  * Invariants:
- * - Each call of `wait` wakes its waiter at most once.
- * - At most 20 reads per second look for changes, for any number of awaited Secrets.
+ * - Each call of `wait` notifies its resource at most once.
+ * - At most 20 reads per second check for changes, for any number of Secrets.
  * - No value of a Secret is kept longer than five seconds. Comparisons use a digest.
  */
 
@@ -45,9 +45,9 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the newest read of each Secret that is awaited or was read recently. */
+  /** Digest of the last read content of each Secret that resources wait for or that was read recently. */
   readonly #digests = new Map<string, string>();
-  /** Awaited Secrets, ordered by the time of their next read. */
+  /** Secrets for whose change resources wait, ordered by the time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #waiters = new Map<string, SecretWaiter>();
   #changes = 0;
@@ -59,14 +59,14 @@ export class AwaitedSecrets {
     this.#options = options;
   }
 
-  /** Whether environment variables replace this Secret. */
+  /** Whether environment variables replace this Secret, so that it is not read. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }
 
   /**
-   * Returns the members of a Secret, or undefined if it does not exist. Rejects with the error of the read. Uses only reads sent
-   * after `sentAfterMs` (monotonic).
+   * Returns the content of a Secret; undefined when the Secret does not exist. Rejects with the error of the read. Uses only
+   * reads that were sent after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -75,14 +75,18 @@ export class AwaitedSecrets {
     return this.#read(key, nowMs);
   }
 
-  /** Counter of observed changes of awaited Secrets. Read it before the read that precedes `wait`. */
+  /**
+   * Counter of observed changes of Secrets for which resources wait. A caller takes the counter before it reads the Secrets and
+   * passes it to `wait`.
+   */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets differs from its last read. Replaces an earlier wait of this waiter; an empty list
-   * ends the wait. `changes` is the counter before the Secrets were read: if it has changed, `wake` is called immediately.
+   * Calls `wake` once when one of these Secrets differs from its last read. The call replaces an earlier wait of the same
+   * resource; an empty list ends the wait. `changes` is the value of the counter before the Secrets were read: when the counter
+   * has changed since, `wake` is called immediately.
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);
@@ -94,13 +98,14 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // A forgotten read may have shown other content, so the next read wakes the waiter.
+      // The last read of the Secret was already forgotten and may have shown other content. The next read therefore counts as a
+      // change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
   }
 
-  /** Ends the wait of a resource. */
+  /** Ends the wait of a resource for changes of Secrets. */
   leave(waiter: string): void {
     for (const name of this.#waiters.get(waiter)?.secrets ?? []) {
       const awaited = this.#awaited.get(name);
@@ -127,14 +132,14 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // Moves the entry to the end, since the map is ordered by time.
+    // The read moves to the end of the map, because the map is ordered by time.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // Temporary errors are not cached, so the next caller reads again. Errors that a person must fix are cached.
+        // A temporary error is not kept, so the next caller reads the Secret again. An error that a person must fix is kept.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },
@@ -142,7 +147,7 @@ export class AwaitedSecrets {
     return members;
   }
 
-  /** Drops values that are no longer fresh. */
+  /** Removes contents of Secrets that are older than five seconds. */
   #dropStale(nowMs: number): void {
     for (const [name, { sentAtMs }] of this.#reads) {
       if (nowMs - sentAtMs < freshMs) return;
@@ -191,7 +196,7 @@ export class AwaitedSecrets {
     });
   }
 
-  /** Reads the awaited Secret that is due next. */
+  /** Reads the Secret whose next check for changes is due first. */
   async #readNext(): Promise<void> {
     const [next] = this.#awaited;
     if (!next) return;
@@ -199,7 +204,7 @@ export class AwaitedSecrets {
     this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // Moves the entry to the end of the queue.
+    // The Secret moves to the end of the queue of reads.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);

@@ -12,7 +12,7 @@ import { defaultBudgetSettings, RequestBudget } from '../service/budget/request-
 import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 
-/** Budget that the requests of a Secret use, and the share of it that the Secret allows. */
+/** User of a request budget: the credentials of a Secret, and the share of the budget that the Secret allows. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -40,7 +40,7 @@ export class Budgets {
     this.#options = { clock, metrics, right };
   }
 
-  /** Returns the budget of one access key. `share` sets how much of it may be used. */
+  /** Returns the part of a request budget that one access key uses. `share` sets how much of the budget the key may use. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     const known = user.keys.get(spender.accessId);
@@ -51,8 +51,8 @@ export class Budgets {
   }
 
   /**
-   * Gives each budget the smallest share that its current users set, and forgets unused budgets. `leaving` are former credentials
-   * that still finish requests. Their share applies only if a budget has no current user.
+   * Sets each budget to the smallest share that its current Secrets name, and forgets unused budgets. `leaving` are former
+   * credentials that still finish requests. Their shares apply only to a budget that no current Secret uses.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -103,12 +103,14 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Minimum of the service's limit and the shares that are set. */
+/** Smallest of the service's limit and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
-/** Key of a budget. Uses only the host, so a Secret with a corrected path keeps its budget. */
+/**
+ * Key of a request budget. The key uses only the host name of the service, so a Secret with a corrected path keeps its budget.
+ */
 function nameOf({ serviceId, user }: Spender): string {
   return `${new URL(serviceId).host} ${user}`;
 }
@@ -123,7 +125,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // A term begins when leadership is announced, not with the first request.
+    // The term of leadership begins when leadership is announced, not with the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

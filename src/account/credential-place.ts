@@ -1,6 +1,6 @@
 /**
- * Where a person wrote credentials, and how messages name their members: keys of a Secret, or environment variables that replace a
- * Secret.
+ * Place where a person wrote credentials: the keys of a Secret, or environment variables that replace a Secret. Messages use the
+ * names from this file.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
@@ -9,11 +9,11 @@ import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** The Secret, or the Secret that the variables replace. */
+  /** Secret that contains the credentials, or that the environment variables replace. */
   readonly key: ResourceKey;
 }
 
-/** Environment variable of each member that has one. `LOGFLEET_CA_FILE` is the name of a file with the member's value. */
+/** Environment variable for each key of the Secret that has one. `LOGFLEET_CA_FILE` names a file that contains the value. */
 export const variables = {
   baseURL: 'LOGFLEET_BASE_URL',
   accessId: 'LOGFLEET_ACCESS_ID',
@@ -29,19 +29,19 @@ const variableNames: SettingNames = {
   shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond in place of the variables',
 };
 
-/** Names of the connection's settings for messages of the client. */
+/** Names of the connection settings, as messages of the client use them. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** Name of a member, as the beginning of a sentence. */
+/** Name of a key of the credentials, written as the beginning of a sentence. */
 export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;
   return Object.hasOwn(variables, member) ? variables[member as keyof typeof variables] : member;
 }
 
-/** Place in short form, for logs. */
+/** Short name of the place of credentials, for logs. */
 export function renderPlace({ kind, key }: CredentialPlace): string {
   return kind === 'secret' ? keyText(key) : 'environment';
 }

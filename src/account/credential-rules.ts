@@ -1,14 +1,16 @@
 /**
- * Rules for each member of a Secret with credentials. Used both to decode a Secret and to check a manifest.
+ * Rules for each key of a Secret with credentials. They are used both to decode a Secret and to check a manifest.
  *
- * Invariant: no problem text contains a secret value.
+ * Invariant: no message contains a secret value.
  */
 import { X509Certificate } from 'node:crypto';
 import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/** Parsed value, or the problem and its fix as the end of a sentence that begins with the member's name. */
+/**
+ * Parsed value of a key, or the problem with its fix. The problem is the end of a sentence that begins with the name of the key.
+ */
 export type Parsed<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'problem'; readonly problem: string };
@@ -25,7 +27,7 @@ function problem(what: string): Parsed<never> {
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
-/** Rules of all members, including optional ones. Texts are trimmed and not empty. */
+/** Rules for all keys of the credentials, including optional keys. Their texts are already trimmed and not empty. */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);

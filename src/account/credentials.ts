@@ -1,6 +1,6 @@
 /**
- * Decodes the members of a Secret into credentials for one access id of a service. Each possible problem has its own reason and a
- * message with the fix. No message contains a value of the Secret.
+ * Decodes the content of a Secret into credentials for one access id of the service. Each possible problem has its own reason and
+ * a message with the fix. No message contains a value of the Secret.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../base/errors.ts';
@@ -15,7 +15,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** User whose rate limit the access id uses. Defaults to the access id. */
+  /** User of the service to whose rate limit the access id belongs. Defaults to the access id. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
@@ -36,12 +36,15 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 
 type Members = ReadonlyMap<string, SecretText>;
 
-/** Trims the text, since files and Secrets made from files often end in a newline. */
+/** Value of a key without surrounding white space, because files, and Secrets made from files, often end in a newline. */
 function textOf(members: Members, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
-/** Throws a `LogfleetError` with one of the reasons above. `SecretIncomplete` lists all missing members. */
+/**
+ * Decodes the credentials of a Secret. Throws a `LogfleetError` with one of the reasons above; the reason `SecretIncomplete`
+ * lists all missing keys.
+ */
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
@@ -68,7 +71,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
   };
 }
 
-/** Digest that is equal for Secrets with the same content and does not reveal the key. */
+/** Digest of credentials. The digest is equal for Secrets with the same content and does not reveal the access key. */
 export function fingerprintOf(credentials: Credentials): string {
   const { address, accessId, accessKey, caCertificates, allowedHosts, user } = credentials;
   const { requestsPerSecond, maxConcurrentRequests } = credentials;

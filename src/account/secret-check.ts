@@ -1,6 +1,6 @@
 /**
- * Checks the manifest of a Secret that a resource uses for its credentials: required members and their form. Only the service can
- * tell whether the credentials are valid.
+ * Checks the manifest of a Secret with credentials: the required keys and the form of their values. Only the service can tell
+ * whether the credentials are valid.
  */
 import { error, explained, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
@@ -29,7 +29,7 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
-/** Warns about a share above the service's limit (8), which has no effect. */
+/** Warns about a request limit in the Secret that is above the service's own limit (8) and so has no effect. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = defaultBudgetSettings[name];
   if (Number(text) <= limit) return;

@@ -1,6 +1,6 @@
 /**
- * Figures of a policy's status: counts, and samples of bounded size. They are computed only when a status is due, because they need
- * a walk over the ledger. This file only reads.
+ * Builds the figures of a policy's status: counts of collectors, and lists of limited length, such as tasks and failures. The
+ * figures are computed only when a status is due, because the computation reads the whole ledger. This file changes nothing.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -30,17 +30,20 @@ const maxSamples = 50;
 const maxVersions = 50;
 const maxReasons = 20;
 const maxExamples = 5;
-/** Maximum length of names, reasons and messages. */
+/** Maximum length in characters of names, reasons and messages in status. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
-/** A longer id is left out, because a truncated id would name another task. */
+/** Maximum length of a task id in status. A longer id is left out, because a shortened id would name another task. */
 const maxIdLength = 32;
-/** Together with the maximum sizes of the other fields, this keeps the status below 100 KB. */
+/**
+ * Maximum size in bytes of the tasks in status. Together with the limits of the other fields, this limit keeps the status below
+ * 100 KB.
+ */
 const maxTaskBytes = 24_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
 
-/** Figures of the status. They change with every answer, so they are written at limited intervals. */
+/** Figures of a policy's status. They change with every answer of the service, so they are written at limited intervals. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -54,7 +57,7 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Number of attempts in progress that will be withdrawn because they were never sent. */
+  /** Number of attempts in progress that this decision withdraws because their POSTs were never sent. */
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
@@ -76,7 +79,7 @@ export function describeFigures(input: FiguresInput): Figures {
   };
 }
 
-/** Started stages, then the stages of the spec that have not started. */
+/** Statuses of the stages: first the started stages, then the stages of the spec that have not started. */
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { spec, state } = input;
   const started = (state.header.stages ?? []).map((record, index) => describeStarted(record, index, input));
@@ -84,11 +87,14 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
   return [...started, ...waiting].slice(0, maxStages);
 }
 
-/** A stage has no members before its turn comes, except the last without list: it is every collector that no stage has so far. */
+/**
+ * Status of a stage that has not started. Such a stage has no members yet, except a last stage without a list, which counts every
+ * collector that no other stage has.
+ */
 function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: shown }: FiguresInput): StageStatus {
   const { name } = stage;
   const isNext = shown.next?.name === name;
-  // The next stage waits for nothing but people.
+  // When the next stage is held by a gate, it waits only for a person's approval.
   const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
   const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
@@ -102,7 +108,8 @@ function describeStarted(record: StageRecord, index: number, { pending, state }:
   const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
-  // A stage whose members already ran the target had no soak, and a failed stage does not end with its soak.
+  // The status shows no soak for a stage whose members already ran the target version, or for a failed stage, which does not end
+  // with its soak.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -142,9 +149,9 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 /**
- * Number of collectors by version, as far as it is certain.
- * The status of a task is newer than a listing row that still shows another version (U7). A collector with an open upgrade counts
- * at its former version, because it does not count as updated either (H3).
+ * Number of collectors by version, for collectors whose version is certain.
+ * The status of an upgrade task is newer than a listing row that still shows another version (U7). A collector with an open
+ * upgrade counts at its former version, because it does not count as updated either (H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = new Map(memberIndex.versions);
@@ -178,7 +185,7 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
   return within(maxVersionBytes, sorted.slice(0, maxVersions));
 }
 
-/** At most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
+/** Upgrade tasks in status: at most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
 function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly TaskSample[] {
   const open: TaskSample[] = [];
   for (const entry of pending.open()) {
@@ -235,7 +242,7 @@ function describeId(taskId: string | undefined): { readonly id?: string } {
 
 function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
   const name = memberIndex.row(entry.collectorId)?.collector.name ?? entry.collectorId;
-  // A rollback goes from the target to the former version.
+  // A rollback attempt goes from the target version to the former version.
   const from = entry.back ? memberIndex.context.targetVersion : entry.before;
   return {
     collector: bounded(name, maxTextLength),
@@ -244,7 +251,7 @@ function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
   };
 }
 
-/** Failures grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
+/** Failed upgrades, grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
 function describeFailures(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -300,7 +307,7 @@ class Groups {
   }
 }
 
-/** Keeps the newest items without sorting all of them. */
+/** Keeps a limited number of the newest items without sorting all of them. */
 class Newest<T> {
   readonly #most: number;
   readonly #items: { readonly item: T; readonly at: number }[] = [];
@@ -322,14 +329,18 @@ class Newest<T> {
   }
 }
 
-/** Number of skipped collectors that need a person. Collectors that can never be upgraded, such as hosted ones, do not count. */
+/**
+ * Number of skipped collectors that a person must examine. Collectors that can never be upgraded, such as hosted collectors, are
+ * not counted.
+ */
 export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // An uninstalled collector is also unknown to the service, but disappears from the listing.
+    // The service also does not know a collector that was uninstalled, but such a collector disappears from the listing. So only
+    // a row from after the refusal counts.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;
@@ -340,7 +351,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
   return leftAlone;
 }
 
-/** The longest prefix of the samples that fits into `maxBytes`. */
+/** First samples of a list, as many as fit into `maxBytes` together. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

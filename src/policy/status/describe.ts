@@ -1,6 +1,6 @@
 /**
  * Builds the status of a policy without its figures: rollout, history, and conditions in the kstatus style. The estimated end of
- * the rollout is a figure. This file only reads.
+ * the rollout belongs to the figures. This file changes nothing.
  */
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -22,7 +22,7 @@ import { noStage } from '../rollout/stages.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
 
-/** The status without its figures. */
+/** Status of a policy without its figures. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export interface EssentialsInput {
@@ -32,10 +32,10 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Text for what must happen before more attempts start; undefined when nothing must. */
+  /** Condition that must be met before more upgrades start, as text for status; undefined when nothing prevents starts. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
-  /** The maintenance window that is open or opens next. */
+  /** Maintenance window that is open or opens next; undefined when there is none. */
   readonly window: NextWindow | undefined;
   readonly wallMs: number;
 }
@@ -43,7 +43,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // A failed or refused collector is retried in the same rollout, also after the rollout was complete.
+  // The rollout is not over while a failed or refused collector can be retried, even after the rollout was completed.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -98,8 +98,8 @@ function describeRollout(input: EssentialsInput) {
 }
 
 /**
- * The stop with its time and its figures at that time (H3). The conditions may show another reason, so a stop cannot be restored
- * from them (U1).
+ * Stop of the rollout for status, with its time and with its figures at that time (H3). The conditions may show another reason,
+ * so a stop cannot be restored from conditions (U1).
  */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
@@ -114,7 +114,7 @@ const stopReasons = {
   abort: 'Aborted',
 } as const;
 
-/** Selected collectors that belong to other policies; undefined when there are none. */
+/** Collectors that this policy selects and that belong to other policies; undefined when there are none. */
 export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
@@ -128,7 +128,10 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
   return { winner, collectors: foreign.size };
 }
 
-/** Conditions of a verdict that was found without the fleet. A reported overlap stays while the generation is the same (H1). */
+/**
+ * Conditions for a health verdict that was found before the collectors are known. A reported overlap with other policies stays
+ * while the generation of the policy is the same (H1).
+ */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
   health: Health,
@@ -140,7 +143,7 @@ export function describeVerdictAlone(
   return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
-/** Conditions of the verdict, and the condition for overlapping policies. */
+/** Conditions for a health verdict, with the condition for policies that overlap. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,

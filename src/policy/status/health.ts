@@ -1,6 +1,6 @@
 /**
- * Health verdict of a policy: its state, and the reason why nothing happens. A chain of checks produces the verdict, and the first
- * check with a result decides. The order of the chain defines the precedence of reasons.
+ * Computes the health verdict of a policy: its state, and the reason why nothing happens. The verdict comes from a chain of
+ * checks, and the first check with a result decides. So the order of the checks is the precedence of the reasons.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -13,44 +13,44 @@ import { type Counts, outstanding } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 
-/** Counts of the collectors of a policy. */
+/** Numbers of a policy's collectors, by state and in total. */
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Number of skipped collectors that need a person. */
+  /** Number of skipped collectors that a person must examine. */
   readonly leftAlone: number;
 }
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
-  /** Reason why no policy may start an upgrade, with the remedy, or undefined (D1). */
+  /** Reason why no policy may start an upgrade, with what to do about it (D1); absent when policies may start upgrades. */
   readonly policiesHold?: string | undefined;
-  /** Source of the pause, or undefined. */
+  /** Setting or annotation that pauses the policy; undefined when the policy is not paused. */
   readonly pausedBy: string | undefined;
-  /** Error that prevents the use of the service or its credentials. */
+  /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
-  /** Reason why the target is not available, or undefined. */
+  /** Reason why the service does not offer the target version; undefined when the version is offered. */
   readonly notOffered: string | undefined;
-  /** Whether a build becomes the target as soon as it is old enough (`minAge`). */
+  /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
-  /** Error in the maintenance windows of the spec, or undefined. */
+  /** Error in the maintenance windows of the spec; undefined when there is none. */
   readonly badCalendar: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Undefined until the first complete sweep. */
+  /** Numbers of the policy's collectors; undefined until the first complete sweep (read of the whole collector list). */
   readonly fleet: Fleet | undefined;
   readonly ledgerFull: boolean;
-  /** What the rollout waits for while collectors are left, or undefined. */
+  /** Reason why the rollout waits while collectors are left to upgrade; undefined when it does not wait. */
   readonly wait: RolloutWait | undefined;
-  /** Undefined until there is a rollout. */
+  /** State of the rollout; undefined until a rollout exists. */
   readonly state:
     | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'stopTally'>
     | undefined;
 }
 
 export interface RolloutWait {
-  /** Completes the sentence "waiting for …". */
+  /** Reason for the wait, as text that completes the status message "waiting for …". */
   readonly waitingFor: string;
-  /** Reason of the condition while nothing else happens; undefined for the default reason. */
+  /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
 }
 
@@ -112,7 +112,7 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback continues without the target. A build that breaks collectors is often withdrawn during the rollback.
+  // A missing target build does not stop a rollback. A build that breaks collectors is often withdrawn while it is rolled back.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -170,7 +170,10 @@ function afterInconclusive({ stage }: RolloutStop): string {
   return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to go on without them, or set another target.`;
 }
 
-/** Reason of a stop, without full stop. Adds the present attempts when they differ from those at the time of the stop (H3). */
+/**
+ * Reason of a stop as text without its full stop. The text adds the current number of attempts when it differs from the number at
+ * the time of the stop (H3).
+ */
 function stopText({ message, exceeded }: RolloutStop, now: RolloutState['stopTally']): string {
   const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
   const why = message.replace(/\.$/, '');
@@ -222,7 +225,10 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so nothing is started.';
 
-/** Stalls when a stage has a failure and the spec sets no tolerance. Only a person continues this rollout (R3). */
+/**
+ * Reports a stalled rollout when a stage has a failure and the spec sets no tolerance. Only a person can continue this rollout
+ * (R3).
+ */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -239,7 +245,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const of = eligibleMembers(fleet) + awaited;
   const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   const excess = state?.excess ? `; ${state.excess.message}` : '';
-  // A reason not to start collectors is shown only when there are collectors to start.
+  // A reason not to start upgrades is shown only when collectors are left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
@@ -248,8 +254,8 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
 }
 
 /**
- * Reports the soak of the last stage while all collectors run the target. A collector that dies now is a failure of this rollout.
- * Also reports that the stage is about to take more members.
+ * Reports the soak of the last stage while all collectors run the target version. A collector that dies during this soak is a
+ * failure of the rollout. Also reports a stage that is about to choose more members.
  */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
@@ -276,7 +282,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether the spec sets tolerances that cover all failures. */
+/** Whether the spec sets tolerances for failures and these cover all failures. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }
@@ -302,7 +308,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
 }
 
-/** Number of collectors that count: matched, owned by this policy, and upgradable now. */
+/** Number of collectors that count for the rollout: matched by the policy, owned by it, and upgradable now. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

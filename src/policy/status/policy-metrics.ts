@@ -1,4 +1,7 @@
-/** Metrics of policies, from their statuses: states with reasons, for alerts, and the number of collectors by state (C3). */
+/**
+ * Metrics of policies, computed from their statuses: states with reasons, for alerts, and the number of collectors in each state
+ * (C3).
+ */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { Gauge, Metrics } from '../../base/metrics.ts';
 import { StateSeries } from '../../controller/state-series.ts';
@@ -20,7 +23,7 @@ export class PolicyMetrics {
     this.#states = new StateSeries({ metrics, kind: 'policy', plural: 'policies', onHidden });
   }
 
-  /** Updates the series of a policy. No change while the policy has no status. */
+  /** Updates the metrics of a policy. Changes nothing while the policy has no status. */
   measure({ metadata: { namespace, name }, status }: CollectorVersionPolicy): void {
     const isShown = this.#states.measure({ namespace, name }, status?.conditions);
     const counts = status?.collectors;
@@ -30,13 +33,14 @@ export class PolicyMetrics {
   }
 
   /**
-   * Removes all series, because another process leads and reports them. The same series from two processes would cause two alerts.
+   * Removes the metrics of all policies, because another process leads now and reports them. The same metrics from two processes
+   * would cause each alert twice.
    */
   clear(): void {
     this.#states.clear();
   }
 
-  /** Removes the series of a deleted policy. */
+  /** Removes the metrics of a deleted policy. */
   forget(key: ResourceKey): void {
     this.#states.forget(key);
   }

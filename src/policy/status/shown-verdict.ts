@@ -1,22 +1,23 @@
 /**
- * Decides whether the verdict in status still holds while this process has not read the fleet (H1). A new process, a new leader and
- * new credentials start without a fleet. The verdict in status stays until new evidence refutes it.
+ * Decides whether the health verdict in a policy's status still holds while this process has not read the collectors (H1). A new
+ * process, a new leader and new credentials start without known collectors. The verdict in status stays until new evidence
+ * contradicts it.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** Present knowledge about a policy whose fleet has not been read. */
+/** What this process knows about a policy whose collectors have not been read. */
 export interface SoFar {
-  /** Target version of the policy, if known. */
+  /** Target version of the policy; undefined when unknown. */
   readonly target: string | undefined;
-  /** Whether the Secret names the service of the stored ledger, or no ledger exists. */
+  /** Whether the Secret names the service to which the stored ledger belongs, or no ledger exists. */
   readonly sameService: boolean;
-  /** Whether the service has answered this process. */
+  /** Whether the service has answered any request of this process. */
   readonly answered: boolean;
 }
 
-/** Verdicts that only a complete sweep confirms or refutes. */
+/** Reasons of verdicts that only a complete sweep (read of the whole collector list) can confirm or contradict. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -36,7 +37,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Verdicts that concern only the host. They are refuted when the service can be asked. */
+/** Reasons of verdicts that concern only the cluster or directory. They no longer hold when the service can be asked. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -47,9 +48,9 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions of status still hold. They must belong to this generation of the policy, this service and this target, and
- * no later evidence may refute them.
- * @param found the verdict from the evidence of this process
+ * Whether the conditions in status still hold. They must belong to this generation of the policy, to this service and to this
+ * target, and no newer evidence may contradict them.
+ * @param found verdict from the evidence of this process
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -58,7 +59,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // A pause stays a pause. Its message counts running upgrades, which this process does not know yet.
+  // A policy that is shown as paused stays so. The message in status counts running upgrades, which this process does not know
+  // yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -66,9 +68,9 @@ export function stillHolds(
 }
 
 /**
- * Whether the verdict of status stays until all policies of the service have claimed their collectors (U13). Until then the counts
- * of the fleet may be wrong, and so may each verdict on the fleet. Any other verdict is shown at once.
- * @param found the verdict from the evidence of this process, with counts that may be wrong
+ * Whether the verdict in status stays until all policies of the service have claimed their collectors (U13). Until then, the
+ * counts of collectors may be wrong, and so may each verdict that depends on them. Any other verdict is shown at once.
+ * @param found verdict from the evidence of this process, with counts that may be wrong
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,

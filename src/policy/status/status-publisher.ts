@@ -1,8 +1,8 @@
 /**
- * Decides when a policy's status is written, because each write is an event for all watchers:
+ * Decides when the status of a policy is written, because each write is an event for all watchers of the resource:
  * - at once after a change of conditions, target or rollout;
  * - at limited intervals after a change of figures;
- * - not at all without a change, or when only the estimated end moved a little.
+ * - not at all without a change, or when only the estimated end of the rollout changed a little.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -21,11 +21,14 @@ export interface StatusPublisherOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   readonly owner: OwnerRef;
-  /** Whether the process is about to end, so that held-back figures would never be written. */
+  /** Whether the process is about to end, so that figures which are held back would never be written. */
   readonly draining: () => boolean;
 }
 
-/** The estimated end of a rollout is written when it moves by more than this, and by more than this ratio of the remaining time. */
+/**
+ * Minimum change in ms of a rollout's estimated end that is written to status. The change must also exceed a ratio of the
+ * remaining time (the next constant).
+ */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
@@ -39,17 +42,20 @@ export class StatusPublisher {
     this.#publisher = new StatusWriter({ ...options, rules, intervalMs: settings.statusIntervalMs });
   }
 
-  /** Whether figures wait to be written. */
+  /** Whether changed figures wait to be written to status. */
   get heldBack(): boolean {
     return this.#publisher.heldBack;
   }
 
-  /** The policy with its newest known status. */
+  /** Policy with the newest status that this process knows. */
   latest(policy: CollectorVersionPolicy): CollectorVersionPolicy {
     return this.#publisher.latest(policy);
   }
 
-  /** Writes the status when it is due. Returns the delay in ms until the next check; Infinity when nothing is held back. */
+  /**
+   * Writes the status of the policy when a write is due. Returns the delay in ms until the next check; Infinity when no figures
+   * are held back.
+   */
   publish(
     policy: CollectorVersionPolicy,
     essentials: Essentials,
@@ -60,7 +66,8 @@ export class StatusPublisher {
   }
 
   /**
-   * Returns the delay in ms until the next check when the policy already shows this status; undefined when it shows another status.
+   * Returns the delay in ms until the next check when the policy already shows this status, so that nothing is written; undefined
+   * when it shows another status.
    */
   confirm(
     policy: CollectorVersionPolicy,
@@ -70,7 +77,7 @@ export class StatusPublisher {
     return this.#publisher.confirm(policy, essentials, figures);
   }
 
-  /** Writes that the request of a person was seen, unless status shows it already. All other fields stay. */
+  /** Confirms in status that a person's request was seen, unless status confirms it already. All other fields stay. */
   async publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.#publisher.known(policy);
     const echo = echoOfRequest(policy);
@@ -80,7 +87,7 @@ export class StatusPublisher {
     return this.#publisher.publish(policy, essentials, () => ({}), undefined);
   }
 
-  /** Writes only the health verdict. The figures stay. */
+  /** Writes only the health verdict to the policy's status. The figures stay. */
   async publishHealth(
     policy: CollectorVersionPolicy,
     health: Health,
@@ -110,7 +117,7 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/** Fields that are written at once: all but figures and the messages that repeat figures. */
+/** Fields of status that are written at once: all fields except figures and messages that repeat figures. */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
@@ -123,7 +130,7 @@ function verdicts(status: Essentials): unknown {
   return { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 
-/** Estimated end of the rollout; undefined when there is no estimate. */
+/** Estimated end of the rollout in a status, as wall time in ms; undefined when there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);

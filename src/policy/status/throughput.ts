@@ -1,14 +1,15 @@
 /**
- * Measures the throughput of a rollout. The estimated remaining time is the number of remaining collectors divided by the
+ * Measures the throughput of a rollout. Its estimated remaining time is the number of remaining collectors divided by the
  * throughput.
  */
 import type { Entry } from '../ledger/ledger.ts';
 
-/** Period of the measurement. Older attempts say little about the present speed. */
+/** Period in ms over which the throughput of a rollout is measured. Older attempts say little about the current speed. */
 const measuredMs = 15 * 60_000;
 
 /**
- * Ended attempts of this rollout per ms over the last 15 minutes. Undefined when no attempt ended in this period.
+ * Number of ended upgrade attempts per ms in this rollout over the last 15 minutes; undefined when no attempt ended in this
+ * period.
  * @param entries entries of the ledger
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
