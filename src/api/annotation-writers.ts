@@ -1,18 +1,21 @@
 /**
- * Writer and time of each logfleet annotation, so that a rollout's history can show the actions of people.
+ * Reads the writer and time of each logfleet annotation, so that the history of a rollout can show the actions of
+ * people.
  *
- * Hosts fill `metadata.annotationWriters` when they decode a resource. They keep only these few values of the managed fields, and
- * only for logfleet's own annotations.
+ * Hosts fill `metadata.annotationWriters` when they decode a resource. They keep only these values of the managed
+ * fields, and only for logfleet's own annotations.
  */
 import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters, ObjectMeta } from './kinds.ts';
 
-/** Maximum length of `by` in status, equal to the API server's limit for a field manager. */
+/** Maximum length of a writer's name in status, equal to the API server's limit for a field manager. */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
-/** Returns the writer of an annotation, or undefined if the annotation or its writer is unknown. */
+/**
+ * Returns the writer of an annotation. Returns undefined if the resource lacks the annotation or its writer is unknown.
+ */
 export function annotationWriter(
   metadata: Pick<ObjectMeta, 'annotationWriters'>,
   annotation: string,

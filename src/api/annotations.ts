@@ -5,15 +5,30 @@
  * Invariant: an annotation about a rollout names the rollout, so a value that is left over has no effect on the next rollout.
  */
 export const annotations = {
-  /** `"true"`: start nothing new. Any other value, or no annotation: continue. */
+  /**
+   * Annotation that pauses a resource with the value `"true"`, so that no new work starts. With any other value, or
+   * without the annotation, the resource continues.
+   */
   paused: 'logfleet.dev/paused',
-  /** Any new value: reconcile now. The value is copied to `status.lastHandledReconcileAt`. */
+  /**
+   * Annotation that requests an immediate reconcile by any new value. The value is copied to
+   * `status.lastHandledReconcileAt`.
+   */
   requestedAt: 'logfleet.dev/requestedAt',
-  /** `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`: start this stage of this rollout. Read by `parseApproval`. */
+  /**
+   * Annotation that approves a stage of a rollout, so that the stage may start. Its value is `ROLLOUT/STAGE` or
+   * `ROLLOUT/STAGE/ANYTHING-NEW`. Read by `parseApproval`.
+   */
   approve: 'logfleet.dev/approve',
-  /** `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`: continue a stopped rollout and retry failed collectors. Read by `parseRolloutRequest`. */
+  /**
+   * Annotation that continues a stopped rollout and retries failed collectors. Its value is `ROLLOUT` or
+   * `ROLLOUT/ANYTHING-NEW`. Read by `parseRolloutRequest`.
+   */
   retry: 'logfleet.dev/retry',
-  /** `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`: start no further upgrade in this rollout. Read by `parseRolloutRequest`. */
+  /**
+   * Annotation that aborts a rollout, so that no further upgrade starts in it. Its value is `ROLLOUT` or
+   * `ROLLOUT/ANYTHING-NEW`. Read by `parseRolloutRequest`.
+   */
   abort: 'logfleet.dev/abort',
 } as const;
 
@@ -26,19 +41,28 @@ export interface Approval {
 /** Request of a person to retry or abort a rollout. */
 export interface RolloutRequest {
   readonly rolloutId: string;
-  /** Text that distinguishes repeated requests for the same rollout. The CLI writes the time. Empty if the value ends with the id. */
+  /**
+   * Text after the rollout id that distinguishes repeated requests for the same rollout. The CLI writes the time. Empty
+   * if the value ends with the id.
+   */
   readonly mark: string;
 }
 
 /** Form of a rollout id: its number and its target, as in `3-19.500-1`. The length limit equals that of `status.rollout.id`. */
 const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
-/** DNS label, as `spec.strategy.stages[].name` requires. */
+/** Form of a stage name: a DNS label, as `spec.strategy.stages[].name` requires. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of a mark. Processed marks are stored, so values with longer marks are rejected. */
+/**
+ * Maximum length of the text that distinguishes repeated requests. Longer values are rejected, because processed values
+ * are stored in status.
+ */
 const maxMarkLength = 64;
 
-/** Parses a value of `approve`, ignoring surrounding whitespace. Returns undefined if the value is invalid. */
+/**
+ * Parses the value of the annotation `approve`, ignoring surrounding whitespace. Returns undefined if the value is
+ * invalid.
+ */
 export function parseApproval(value: string | undefined): Approval | undefined {
   const { id, rest } = split(value);
   const { id: stage, rest: mark = '' } = split(rest);
@@ -46,7 +70,10 @@ export function parseApproval(value: string | undefined): Approval | undefined {
   return isOne ? { rolloutId: id, stage } : undefined;
 }
 
-/** Parses a value of `retry` or `abort`, ignoring surrounding whitespace. Returns undefined if the value is invalid. */
+/**
+ * Parses the value of the annotation `retry` or `abort`, ignoring surrounding whitespace. Returns undefined if the
+ * value is invalid.
+ */
 export function parseRolloutRequest(value: string | undefined): RolloutRequest | undefined {
   const { id, rest = '' } = split(value);
   return isRolloutId(id) && rest.length <= maxMarkLength ? { rolloutId: id, mark: rest } : undefined;

@@ -20,8 +20,8 @@ export interface RuleViolation {
 }
 
 /**
- * Returns the violations of all rules in `value`. With `previous`, evaluates `value` as an update. `skip` excludes paths from
- * evaluation.
+ * Returns the violations of all CEL rules in `value`. With `previous`, evaluates `value` as an update of it. `skip`
+ * contains paths whose rules are not evaluated.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -68,7 +68,10 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** Number of bytes, like the API server's CEL type `Quantity`. Implements only the functions that our rules use. */
+/**
+ * A quantity of bytes, like the API server's CEL type `Quantity`. It implements only the functions that logfleet's
+ * rules use.
+ */
 class Quantity {
   readonly bytes: number;
 

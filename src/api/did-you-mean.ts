@@ -1,7 +1,8 @@
 /** Suggestions for misspelt names. */
 
 /**
- * Returns the known name with the smallest edit distance, if the distance is small enough for a typing error. Otherwise undefined.
+ * Returns the known name with the smallest edit distance from `written`. Returns undefined if the distance is too large
+ * for a typing error.
  */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
@@ -18,10 +19,10 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/** Maximum length of texts that are compared. Longer texts are never typing errors. */
+/** Maximum length of texts that are compared to find typing errors. Longer texts are never typing errors. */
 const longestCompared = 64;
 
-/** Number of letters to insert, delete, replace or swap to turn one text into the other. */
+/** Number of letters to insert, delete, replace or swap in order to turn one text into the other. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
   let before: number[] = [];

@@ -18,20 +18,21 @@ import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } fro
 
 type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 
-/** Spec as people write it: members with a default may be absent. */
+/** Spec of a SearchExport as people write it: members with a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Messages rarely arrive later than this after their time. */
+/** Usual maximum delay in ms between the time of a log message and its arrival at the service. */
 const usualDelayMs = 60_000;
 /** Minimum useful TTL: a resource that is deleted sooner is gone before anyone reads its status. */
 const shortestUsefulTtlSeconds = 60;
 
 /**
- * Returns the findings of a spec.
+ * Returns the findings of an export's spec.
+ *
  * @param wallMs current time; without it, checks that depend on the time are skipped
  */
 export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
@@ -44,7 +45,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Errors of the time range. Also used when other parts of the spec have errors. */
+/** Returns errors of an export's time range. This check also runs when other parts of the spec have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -226,12 +227,15 @@ function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<
   }
 }
 
-/** Whether a host name is that of a Service in the cluster, or of the machine itself. These host names have no subdomains. */
+/**
+ * Returns whether a host name is that of a Service in the cluster, or of the machine itself. Such host names have no
+ * subdomains.
+ */
 function isClusterName(host: string): boolean {
   return /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(host);
 }
 
-/** Whether objects of this Amazon S3 storage class must be restored before they can be read. */
+/** Returns whether objects of this Amazon S3 storage class must be restored before they can be read. */
 function isFrozen(storageClass: string): boolean {
   return storageClass === 'GLACIER' || storageClass === 'DEEP_ARCHIVE';
 }

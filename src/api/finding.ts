@@ -1,7 +1,7 @@
 /** Errors and warnings about a resource: the field, the reason for programs, and the problem and the remedy for people. */
 import { type JsonPath, renderPath } from './json-path.ts';
 
-/** Line and column, both counted from 1. */
+/** Line and column in a file, both counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -31,22 +31,25 @@ export type FindingReason =
   | 'Risky';
 
 export interface Finding {
-  /** `error`: an API server, or logfleet, rejects the resource. `warning`: the resource works, but probably not as intended. */
+  /**
+   * Severity of a finding. `error`: an API server, or logfleet, rejects the resource. `warning`: the resource works,
+   * but probably not as intended.
+   */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Whether the finding is about the name of the member or about its value. */
+  /** Tells whether the finding is about the name of the member (`key`) or about its value. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
-  /** Clause that follows the field. */
+  /** Description of the problem, as a clause that follows the name of the field. */
   readonly problem: string;
-  /** Clause with an imperative. */
+  /** Instruction that fixes the problem, as a clause with an imperative. */
   readonly remedy: string;
 }
 
 /** A finding with its place in a file. */
 export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
   readonly file: string;
-  /** Path of the field. Empty if the finding is about a whole file or document. */
+  /** Path of the field with the problem. Empty if the finding is about a whole file or document. */
   readonly path: string;
 }
 
@@ -70,7 +73,7 @@ export function warning(
   return { severity: 'warning', path, part, reason, problem, remedy };
 }
 
-/** Adds the place of a finding. */
+/** Adds the file and position to a finding. */
 export function placeFinding(
   file: string,
   document: { locate(path: JsonPath, part: Finding['part']): Position },
@@ -79,23 +82,23 @@ export function placeFinding(
   return { ...finding, file, ...document.locate(path, part), path: renderPath(path) };
 }
 
-/** Error about a whole file. */
+/** Returns an error about a whole file. */
 export function fileError(file: string, reason: FindingReason, problem: string, remedy: string): PlacedFinding {
   return { severity: 'error', file, line: 1, column: 1, path: '', reason, problem, remedy };
 }
 
-/** Problem and remedy of a text that has both, separated by `; `, as parsers of values write it. */
+/** Splits a text such as `problem; remedy`, which parsers of values write, into problem and remedy. */
 export function explained(text: string): readonly [problem: string, remedy: string] {
   const end = text.indexOf('; ');
   return end === -1 ? [text, ''] : [text.slice(0, end), text.slice(end + 2)];
 }
 
-/** Renders problem and remedy. */
+/** Renders the problem and the remedy of a finding as one text. */
 export function renderExplanation({ problem, remedy }: Pick<Finding, 'problem' | 'remedy'>): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }
 
-/** Renders `file:line:column: path: problem; remedy`. */
+/** Renders a finding as `file:line:column: path: problem; remedy`. */
 export function renderFinding(finding: PlacedFinding): string {
   const { file, line, column, path, severity } = finding;
   const what = `${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}`;

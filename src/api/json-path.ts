@@ -14,12 +14,12 @@ export function renderPath(path: JsonPath): string {
   return text;
 }
 
-/** Whether `path` equals `outer` or leads to a value inside it. */
+/** Returns whether `path` equals `outer` or leads to a value inside it. */
 export function isWithin(path: JsonPath, outer: JsonPath): boolean {
   return outer.length <= path.length && outer.every((step, index) => path[index] === step);
 }
 
-/** Returns the value at a path, or undefined. */
+/** Returns the value at a path of `root`, or undefined if there is none. */
 export function valueAt(root: unknown, path: JsonPath): unknown {
   let value = root;
   for (const step of path) {

@@ -1,11 +1,16 @@
-/** Reads JSON of a known shape, which a person may have edited: text of another shape is not read at all. */
+/**
+ * Reads JSON of a known shape from files that people may have edited. A text of another shape is rejected as a whole.
+ */
 import { Ajv } from 'ajv';
 
 const ajv = new Ajv();
 
 export const text = { type: 'string' } as const;
 export const texts = { type: 'array', items: text } as const;
-/** A name that Kubernetes allows (RFC 1123). It is safe as a file name on every system: no slash, no leading dot, lower case. */
+/**
+ * JSON schema of a name that Kubernetes allows (RFC 1123). Such a name is a safe file name on every system: no slash,
+ * no leading dot, lower case.
+ */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
 /** Schema of an object with these members. Other members are allowed. Members whose name is in `optional` may be missing. */

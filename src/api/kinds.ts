@@ -5,15 +5,21 @@
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 
-/** Writer and time of an annotation. */
+/** Writer and time of an annotation on a resource. */
 export interface AnnotationWriter {
-  /** Field manager in a cluster, operating-system user in a directory. Undefined if the host does not record it. */
+  /**
+   * Name of the writer: field manager in a cluster, operating-system user in a directory. Undefined if the host does
+   * not record it.
+   */
   readonly by: string | undefined;
-  /** Wall-clock time of the API server, or of the person's machine. Undefined if the host does not record it. */
+  /**
+   * Time of writing in ms, by the clock of the API server or of the person's machine. Undefined if the host does not
+   * record it.
+   */
   readonly atMs: number | undefined;
 }
 
-/** Writers by the name of the annotation. */
+/** Writers of annotations, by the name of the annotation. */
 export type AnnotationWriters = Readonly<Record<string, AnnotationWriter>>;
 
 export interface ObjectMeta {
@@ -22,7 +28,7 @@ export interface ObjectMeta {
   readonly uid: string;
   readonly generation: number;
   readonly resourceVersion: string;
-  /** RFC 3339 */
+  /** Creation time of the resource in RFC 3339. */
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -53,7 +59,7 @@ interface Kinds {
 
 export type KindName = keyof Kinds;
 export type ResourceOf<K extends KindName> = Kinds[K];
-/** A resource of any kind. */
+/** A resource of any kind that people write. */
 export type AnyResource = ResourceOf<KindName>;
 
 export interface KindInfo {
@@ -69,8 +75,8 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
   SearchExport: { plural: 'searchexports', shortNames: ['sx'] },
 };
 
-/** Kind of the operator's ledgers, see `host/kubernetes/ledger-store.ts`. */
+/** Kind of the resources in which the operator stores ledgers, see `host/kubernetes/ledger-store.ts`. */
 export const ledgerKind = 'Ledger';
 export const ledgerPlural = 'ledgers';
-/** Finding about a Ledger in manifests. */
+/** Finding about a manifest of the kind Ledger, which people must not write. */
 export const ledgerAmongManifests = 'only the operator writes Ledgers; remove it from the manifests';

@@ -27,7 +27,7 @@ import type { JsonPath } from './json-path.ts';
 import { decodeManifestText } from './manifest-text.ts';
 
 export interface ManifestDocument {
-  /** Plain JSON data. Never null, since empty documents are dropped. */
+  /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
   readonly value: unknown;
   /**
    * Returns the position of the member at `path`, or of its name if `part` is `key`. If the member is absent, returns the position
@@ -42,10 +42,12 @@ export interface TextProblem extends Position {
 }
 
 export interface ManifestFile {
-  /** Documents without problems. */
+  /** Documents of the file that could be parsed without problems. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
-  /** Whether the whole text was rejected without parsing: it is empty, too large, or in an unsupported encoding. */
+  /**
+   * True if the whole text was rejected without parsing, because it is empty, too large, or in an unsupported encoding.
+   */
   readonly isRefused: boolean;
 }
 
@@ -53,12 +55,12 @@ export interface ManifestFile {
 export const maxManifestLength = 3 * 1024 * 1024;
 /** Maximum number of documents in a file. Each document takes about 10 kB of memory while the file is read. */
 export const maxDocuments = 5_000;
-/** Maximum number of nodes that aliases may expand to, as a multiple of the anchors. */
+/** Maximum number of nodes that the aliases of a YAML file may expand to, as a multiple of its anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply = 'the file is nested too deeply; write a flatter one';
 
-/** Parses the bytes or the text of a file. */
+/** Parses the bytes or the text of a manifest file. */
 export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
   if ('refusal' in decoded) return refused(decoded.refusal);
@@ -76,7 +78,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** YAML that the parser of Kubernetes' tools does not accept, with the message for each. */
+/** Forms of YAML that the parser of Kubernetes' tools does not accept, with the error message for each. */
 const unreadForms: readonly (readonly [RegExp, string])[] = [
   [/[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u, 'a control character; write text without it'],
   [/^---[ \t]+[^#\s]/m, 'text on the line of a document marker; write it on the next line'],
@@ -94,7 +96,7 @@ function unreadText(text: string): TextProblem | undefined {
   return undefined;
 }
 
-/** Returns the reason for rejecting a text without parsing it, or undefined. */
+/** Returns the reason for rejecting a text without parsing it, or undefined if it can be parsed. */
 function refusalOf(text: string): string | undefined {
   if (text.length > maxManifestLength) {
     return `the file has more than ${maxManifestLength} characters; write several files`;
@@ -166,10 +168,10 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** Form of a number with an exponent. A digit must precede the exponent, so `e2` is a string. */
+/** Form of a YAML number with an exponent. A digit must precede the exponent, so `e2` is a string. */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
-/** Integers that Go accepts beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
+/** Integers in a notation that Go accepts beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   identify: () => false,
@@ -208,7 +210,10 @@ function textProblem(code: string, message: string, position: Position): TextPro
   }
 }
 
-/** Offset of the first quoted text with an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of a character. */
+/**
+ * Returns the offset of the first quoted text with an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of
+ * a character.
+ */
 function jsonEscape(parsed: Document.Parsed, text: string): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -223,12 +228,15 @@ function jsonEscape(parsed: Document.Parsed, text: string): number | undefined {
   return offset;
 }
 
-/** Whether the error is a missing closing quote. The parser reports it at the end of the quoted text, usually the end of the file. */
+/**
+ * Returns whether the error is a missing closing quote. The parser reports this error at the end of the quoted text,
+ * usually the end of the file.
+ */
 function isOpenQuote({ code, message }: YAMLParseError): boolean {
   return code === 'MISSING_CHAR' && message.startsWith('Missing closing') && message.endsWith('quote');
 }
 
-/** Offset of the last quoted scalar. An unclosed quote is always the last one. */
+/** Returns the offset of the last quoted text of a document. An unclosed quote is always the last one. */
 function lastQuote(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -243,7 +251,7 @@ function lowerFirst(text: string): string {
   return text.replace(/^./, (first) => first.toLowerCase());
 }
 
-/** Offset of the first alias without an anchor. */
+/** Returns the offset of the first YAML alias that refers to no anchor. */
 function danglingAlias(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {

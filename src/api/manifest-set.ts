@@ -15,18 +15,18 @@ import { checkStoreSecret } from './store-secret.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
-  /** Name as shown to people. */
+  /** Name of the file as shown to people. */
   readonly name: string;
   /** Bytes or text of the file. */
   readonly text: string | Uint8Array;
 }
 
 export interface ManifestReport {
-  /** Ordered by file, then by position. */
+  /** Findings about all manifests, ordered by file, then by position. */
   readonly findings: readonly PlacedFinding[];
-  /** Number of logfleet resources and settings, including invalid ones. */
+  /** Number of checked logfleet resources and settings, including invalid ones. */
   readonly checked: number;
-  /** Number of documents of other kinds, without the checked Secrets. */
+  /** Number of skipped documents of other kinds. Checked Secrets are not counted. */
   readonly passedOver: number;
 }
 
@@ -80,8 +80,8 @@ export function checkManifests(
 }
 
 /**
- * Whether a document is a logfleet resource. True also if only its group or only its kind is ours, or if it is not a manifest at
- * all.
+ * Returns whether a document is a logfleet resource. Also true if only its group or only its kind is logfleet's, or if
+ * it is not a manifest at all.
  */
 function isOurs({ document: { value } }: Placed): boolean {
   return kindOf(value) !== undefined || misnamedKind(value) !== undefined;
@@ -126,9 +126,9 @@ function checkDuplicates(resources: readonly Placed[]): readonly PlacedFinding[]
 }
 
 interface FoundSecrets {
-  /** Secrets with credentials for the log service. */
+  /** Secrets that contain credentials for the log service. */
   readonly service: ReadonlySet<Placed>;
-  /** Secrets with credentials for an object store. */
+  /** Secrets that contain credentials for an object store. */
   readonly store: ReadonlySet<Placed>;
   readonly findings: readonly PlacedFinding[];
 }
@@ -157,7 +157,7 @@ function findSecrets(resources: readonly Placed[], others: readonly Placed[]): F
   return { ...found, findings };
 }
 
-/** Fields in which resources name Secrets, and the use of each. */
+/** Fields in which logfleet resources name Secrets, and the use of each Secret. */
 const secretReferences = [
   { path: ['spec', 'credentialsSecretRef', 'name'], use: 'service' },
   { path: ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'], use: 'store' },

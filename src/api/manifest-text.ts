@@ -10,7 +10,7 @@ interface Encoding {
   readonly label: 'utf-8' | 'utf-16le' | 'utf-16be';
 }
 
-/** Byte order marks. PowerShell 5 writes UTF-16 with `>`. */
+/** Encodings that a byte order mark identifies. PowerShell 5 writes UTF-16 with `>`. */
 const marked: readonly Encoding[] = [
   { mark: [0xef, 0xbb, 0xbf], label: 'utf-8' },
   { mark: [0xff, 0xfe], label: 'utf-16le' },
@@ -27,7 +27,7 @@ export function decodeManifestText(bytes: Uint8Array): ManifestText {
   return { refusal: `the file contains NUL characters${hint}; write it as UTF-8` };
 }
 
-/** Returns undefined if the bytes are not valid in this encoding. */
+/** Decodes the text of a file. Returns undefined if the bytes are not valid in this encoding. */
 function decode(bytes: Uint8Array, label: Encoding['label']): string | undefined {
   try {
     return new TextDecoder(label, { fatal: true }).decode(bytes);

@@ -19,7 +19,7 @@ const metadataFields = [
   'annotations',
   'finalizers',
   'ownerReferences',
-  // Members that a resource exported from a cluster has.
+  // Members of `metadata` that a resource exported from a cluster contains.
   'uid',
   'resourceVersion',
   'generation',
@@ -38,7 +38,10 @@ export function checkMetadata(resource: Members): readonly Finding[] {
   return [...checkApiVersion(apiVersion), ...checkMembers(metadata, annotationsOf(kind))];
 }
 
-/** Annotations with an effect on this kind. An export has no rollout. */
+/**
+ * Returns the names of annotations that have an effect on this kind. An export has no rollout, so fewer annotations
+ * apply to it.
+ */
 function annotationsOf(kind: unknown): readonly string[] {
   const { paused, requestedAt } = ownAnnotationNames;
   return kind === 'SearchExport' ? [paused, requestedAt] : ownAnnotations;
@@ -116,7 +119,10 @@ const isOwner = (value: unknown) =>
   isRecord(value) &&
   ['apiVersion', 'kind', 'name', 'uid'].every((field) => isText(value[field]) && value[field] !== '');
 
-/** Forms of the members that API servers write, by name. A manifest that was exported from a cluster has them. */
+/**
+ * Valid forms of the `metadata` members that API servers write, by name. A manifest that was exported from a cluster
+ * contains such members.
+ */
 const memberForms: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
   ...['generateName', 'uid', 'resourceVersion', 'selfLink'].map((name) => [name, isText, 'a text'] as const),
   ...['generation', 'deletionGracePeriodSeconds'].map((name) => [name, Number.isInteger, 'an integer'] as const),
@@ -168,7 +174,7 @@ function* checkTexts(field: string, texts: unknown): Generator<Finding> {
         'key',
       );
     }
-    // An API server treats null as an empty text.
+    // A null annotation becomes an empty text, as on an API server.
     if (typeof value === 'string' || value === null) continue;
     yield error(
       ['metadata', field, name],
@@ -179,7 +185,7 @@ function* checkTexts(field: string, texts: unknown): Generator<Finding> {
   }
 }
 
-/** Whether a text is `name` or `prefix/name`, the form of label and annotation names. */
+/** Returns whether a text is `name` or `prefix/name`, the form of label and annotation names. */
 function isQualifiedName(text: string): boolean {
   const [name = '', prefix, ...others] = text.split('/').reverse();
   if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;
@@ -209,7 +215,7 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
   }
 }
 
-/** Returns the problem of an annotation value that would have no effect, or undefined. */
+/** Returns the problem of an annotation value that would have no effect, or undefined if the value has an effect. */
 function oddValue(name: string, value: string): string | undefined {
   switch (name) {
     case ownAnnotationNames.paused:

@@ -1,8 +1,8 @@
 /**
- * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own namespace, in a
- * directory it is anywhere in the manifests.
+ * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own
+ * namespace. In a directory it can be in any manifest file.
  *
- * Invariant: in doubt the global switch pauses. Every value of `paused` pauses, except an empty one and `false`.
+ * Invariant: an unclear value pauses the operator. Every value of `paused` pauses, except an empty one and `false`.
  */
 import { isRecord } from '../base/record.ts';
 import { nearest } from './did-you-mean.ts';
@@ -10,40 +10,49 @@ import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/** Member of `data` that pauses all policies and exports: nothing new starts, and upgrades in flight end as usual. */
+/**
+ * Key in `data` of the ConfigMap that pauses all policies and exports. No new work starts, and upgrades in flight end
+ * as usual.
+ */
 export const pausedMember = 'paused';
 
-/** Details about a ConfigMap that pauses. */
+/** Pause of the operator by its ConfigMap. */
 export interface Pause {
-  /** Value of `paused` if it is neither `true` nor `false`, at most 64 characters. */
+  /** Value of `paused` in the ConfigMap if it is neither `true` nor `false`, at most 64 characters. */
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause if this value of `paused` pauses everything, otherwise undefined. */
+/** Returns the pause if this value of `paused` pauses the operator, otherwise undefined. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
-/** Cause of a pause by a ConfigMap at `place`, as a clause after "paused by". Undefined if this value of `paused` does not pause. */
+/**
+ * Cause of a pause by a ConfigMap at `place`, as a clause after "paused by". Undefined if this value of `paused` does
+ * not pause the operator.
+ */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);
   const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
   return pause && `the ConfigMap ${settingsName} in ${place}${odd}`;
 }
 
-/** Whether a document is this ConfigMap, valid or not. */
+/** Returns whether a document is the ConfigMap `logfleet-settings`, valid or not. */
 export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
-/** Value of `paused` in a manifest of the settings, as written. */
+/** Returns the value of `paused` in a manifest of the ConfigMap, as written. */
 export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }
 
-/** Errors and warnings about a manifest of the settings. Values that are not texts are errors, since an API server rejects them. */
+/**
+ * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values that are not texts are
+ * errors, because an API server rejects them.
+ */
 export function checkSettings(manifest: Readonly<Record<string, unknown>>): readonly Finding[] {
   const data = manifest['data'];
   if (data === undefined || data === null) return [];

@@ -8,7 +8,7 @@ import type { CollectorExpression, CollectorSelector, Target } from './generated
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
-/** Spec as people write it: members with a default may be absent. */
+/** Spec of a CollectorVersionPolicy as people write it: members with a default may be absent. */
 interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;
@@ -89,7 +89,10 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
 
 const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]|(?<!\*)\+$/;
 
-/** Names are matched by globs. A regular expression used as a glob matches almost no name. */
+/**
+ * Warns about a pattern for collector names that looks like a regular expression. Names are matched by globs, and a
+ * regular expression used as a glob matches almost no name.
+ */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
   yield warning(

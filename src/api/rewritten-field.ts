@@ -7,13 +7,16 @@
  * messages, such as `json auto`, are not detected.
  */
 
-/** Field names are case-insensitive. */
+/**
+ * Names of the fields that prove an export complete, as alternatives of a regular expression. Field names are
+ * case-insensitive.
+ */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
-/** Matches a whole name, not the beginning of a longer one. */
+/** Regular expression for one of these field names as a whole name, not as the beginning of a longer name. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the overwritten field in lower case, or undefined. */
+/** Returns the field that the query overwrites, in lower case, or undefined if it overwrites none of them. */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -24,19 +27,22 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /** Text outside of quotes. Each quoted text becomes a blank, unless it is the name of a proving field. */
+  /**
+   * Text of an operator outside of quotes. Each quoted text is replaced by a blank, unless it is the name of a field
+   * that proves the export.
+   */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
-/** Placeholder for a quoted text, from a private-use area of Unicode. */
+/** Character that marks the place of a quoted text, from a private-use area of Unicode. */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** `%"name"` is a quoted field name. */
+/** Placeholder for a quoted field name. In a query, `%"name"` is a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
-/** Splits a query at its pipes. Pipes inside quotes do not count. */
+/** Splits a query at its pipes into operators. Pipes inside quotes are skipped. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
   // Each quoted text is replaced by its index between two marks.
@@ -51,25 +57,28 @@ function operatorsOf(query: string): readonly OperatorText[] {
   });
 }
 
-/** Matches `parse "time=*" as _messagetime`, also after other names in the list. */
+/** Returns the field that follows `as`, in `parse "time=*" as _messagetime` also after other names in the list. */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\bas (?:[\\w.-]* ?, ?)*${provingName}`, 'i').exec(outside)?.[1];
 }
 
-/** Matches `fields - _messageid`. */
+/** Returns the field that an operator such as `fields - _messageid` hides. */
 function hiddenIn(outside: string): string | undefined {
   const [, names = ''] = /^fields ?-(.*)$/i.exec(outside) ?? [];
   return new RegExp(`(?<![\\w.])${provingName}`, 'i').exec(names)?.[1];
 }
 
-/** Matches `json "_messagetime"`, which names the field after the key unless `as` gives another name. */
+/**
+ * Returns the field that `json "_messagetime"` creates. The operator names the field after the key unless `as` gives
+ * another name.
+ */
 function keyIn(outside: string): string | undefined {
   if (!/^(?:json|keyvalue|kv|lookup)\b/i.test(outside) || / as /i.test(outside)) return undefined;
   const keys = outside.replace(/\bfield ?= ?[\w.-]+/i, '').replace(/ from .*/i, '');
   return new RegExp(`(?<![\\w.-])${provingName}`, 'i').exec(keys)?.[1];
 }
 
-/** Matches `parse regex "(?<_messagetime>\d+)"`. */
+/** Returns the field that a group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`. */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?<(${provingFields})>`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);

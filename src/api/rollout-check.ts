@@ -18,7 +18,7 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 type WrittenStage = Pick<Stage, 'name'> & Written<Omit<Stage, 'name'>>;
 
-/** Part of the spec that is checked here, as people write it. */
+/** Part of a policy's spec that is checked here, as people write it. */
 export interface WrittenRollout {
   readonly strategy?: { readonly stages?: readonly WrittenStage[] | null } | null;
   readonly failurePolicy?: Written<FailurePolicy> | null;
@@ -26,13 +26,18 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak. The service reports a collector as offline after half an hour of silence (10.4), and a listing must then
- * show it.
+ * Minimum useful soak (waiting time after a stage) in ms. The service reports a collector as offline after half an hour
+ * of silence (10.4), and a listing must then show it.
  */
 const shortestUsefulSoakMs = 35 * 60_000;
-/** Maximum duration of an upgrade at the service (3.2). Also the default of `cutoff`. */
+/**
+ * Maximum duration of an upgrade at the service in ms (3.2). It is also the default of `cutoff`, the time before the
+ * end of a window in which no upgrade starts.
+ */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum usable time of a window. Hardly any upgrade starts in a shorter time. */
+/**
+ * Minimum time in ms of a maintenance window in which upgrades may start. In a shorter time, hardly any upgrade starts.
+ */
 const shortestUsefulStartMs = 10 * 60_000;
 
 /**
@@ -63,8 +68,8 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
 }
 
 /**
- * Warns if a first stage with `size` has no soak. An approval of the next stage prevents the warning, since a person then decides
- * how long to wait.
+ * Warns if a first stage with `size` has no soak (waiting time before the next stage). There is no warning if the next
+ * stage needs an approval, because a person then decides how long to wait.
  */
 function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
@@ -109,8 +114,8 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
 }
 
 /**
- * Whether these stages take all collectors, so that later stages stay empty. Percentages refer to all matched collectors and are
- * rounded up.
+ * Returns whether these stages contain all collectors, so that later stages stay empty. Percentages refer to all
+ * matched collectors and are rounded up.
  */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
@@ -121,7 +126,10 @@ function takesTheRest({ size, selector }: WrittenStage): boolean {
   return selector ? Object.keys(selector).length === 0 : !isWritten(size);
 }
 
-/** Warns about stages without a limit for failures, and about percentages of very few attempts. */
+/**
+ * Warns about stages without a limit for failures, and about a limit in percent when a stage has very few upgrade
+ * attempts.
+ */
 function* checkTolerances(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,
@@ -234,7 +242,7 @@ function* checkWindow(
   if (unreadable !== undefined) yield error([...path, 'schedule'], 'Invalid', ...explained(unreadable));
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown !== undefined) yield error([...path, 'timeZone'], 'Invalid', ...explained(unknown));
-  // An API server already rejects windows that the cutoff leaves empty.
+  // Windows that the `cutoff` leaves empty are already rejected by an API server.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning(

@@ -59,7 +59,8 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // The error of croner is dropped. The fields are checked one by one instead, for better messages.
+    // The error message of the library croner is dropped. The fields are checked one by one instead, which gives better
+    // messages.
     return undefined;
   }
 }
@@ -88,13 +89,16 @@ export function timeZoneProblem(zone: string): string | undefined {
   return `${JSON.stringify(zone)} is not a known time zone; ${advice}`;
 }
 
-/** Name with the correct case, which API servers require. Undefined if the case is correct or the name is unknown. */
+/**
+ * Returns the time zone name with the correct case, which API servers require. Undefined if the case is correct or the
+ * name is unknown.
+ */
 function spellingOf(zone: string): string | undefined {
   const known = [...otherNames, timeZone(zone)?.name].find((name) => name?.toLowerCase() === zone.toLowerCase());
   return known === zone ? undefined : known;
 }
 
-/** Well-known zones that runtimes list under an older name or not at all. */
+/** Well-known time zones that runtimes list under an older name or not at all. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

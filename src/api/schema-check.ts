@@ -27,7 +27,7 @@ const ajv = new Ajv({
 });
 const compiled = new Map<KindName, ValidateFunction>();
 
-/** Returns all schema errors in `spec`. `metadata` and `status` are checked elsewhere. */
+/** Returns all schema errors in the `spec` of a resource. `metadata` and `status` are checked elsewhere. */
 export function checkSchema(kind: KindName, resource: unknown): readonly Finding[] {
   let validate = compiled.get(kind);
   if (validate === undefined) {
@@ -39,7 +39,7 @@ export function checkSchema(kind: KindName, resource: unknown): readonly Finding
   return [...refused.flatMap((error) => findingOf(error, schema, resource)), ...sameItems(schema, resource, [])];
 }
 
-/** Finds items of a list with the same key member. */
+/** Finds items of a list that have the same key. */
 function* sameItems(schema: StructuralSchema, value: unknown, path: JsonPath): Generator<Finding> {
   const { items, properties = {}, 'x-kubernetes-list-map-keys': keys = [] } = schema;
   if (Array.isArray(value)) {
@@ -72,7 +72,7 @@ function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Ge
 const dateTimeForm =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Whether a text is an RFC 3339 time with an existing date. */
+/** Returns whether a text is an RFC 3339 time with an existing date. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimeForm.exec(text) ?? [];
   if (day === undefined) return false;
@@ -130,7 +130,7 @@ function findingOf(
         howToType(schema, value, path.at(-1)),
       );
     case 'enum':
-      // A value of the wrong type is already reported as that.
+      // A value of the wrong type was already reported, so its other errors are skipped.
       if (typeof value !== 'string') return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(String(value), schema?.enum ?? []));
     case 'minimum':
@@ -210,7 +210,8 @@ function valueName(value: unknown): string {
 }
 
 /**
- * Returns the fix for a value of the wrong type.
+ * Returns the instruction that fixes a value of the wrong type.
+ *
  * @param name name of the member
  */
 function howToType(schema: StructuralSchema | undefined, value: unknown, name: JsonPath[number] | undefined): string {
@@ -234,7 +235,8 @@ function howToType(schema: StructuralSchema | undefined, value: unknown, name: J
 }
 
 /**
- * Returns the fix for a value that should be a list.
+ * Returns the instruction that fixes a value that should be a list.
+ *
  * @param item the written value, if it may be meant as the only item
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {

@@ -1,6 +1,6 @@
 /**
- * Reads the members of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes precedence.
- * Checks the members of a Secret by rules of its user.
+ * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`,
+ * which takes precedence. Checks them by rules that depend on the use of the Secret.
  *
  * Invariant: no finding contains a secret value.
  */
@@ -11,14 +11,14 @@ import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
   readonly path: JsonPath;
-  /** Undefined if the value is invalid. */
+  /** Decoded value of the Secret's key. Undefined if the value is invalid. */
   readonly text: string | undefined;
 }
 
 export interface SecretMembers {
-  /** Members by name. */
+  /** Values of the Secret, by key. */
   readonly members: ReadonlyMap<string, SecretMember>;
-  /** Invalid members. All findings are errors. */
+  /** Findings about invalid values of the Secret. All of them are errors. */
   readonly findings: readonly Finding[];
 }
 
@@ -61,15 +61,15 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Remedy for each required member that is missing. */
+  /** Required keys of the Secret, with the remedy for each if it is missing. */
   readonly required: Readonly<Record<string, string>>;
-  /** Names of all members, including required ones. */
+  /** All known keys of the Secret, including required ones. */
   readonly known: readonly string[];
-  /** Checks the value of a member that is not empty. */
+  /** Checks a value of the Secret that is not empty. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;
 }
 
-/** Returns findings about missing, unknown, empty and invalid members of a Secret manifest. */
+/** Returns findings about missing, unknown, empty and invalid values of a Secret manifest. */
 export function checkSecret(
   secret: Readonly<Record<string, unknown>>,
   { required, known, check = () => [] }: SecretRules,
@@ -83,7 +83,7 @@ export function checkSecret(
   for (const [name, { path, text }] of members) {
     if (!known.includes(name)) findings.push(unknownMember(name, known, path));
     else if (text?.trim()) findings.push(...check(name, text.trim(), path));
-    // An optional member may be empty.
+    // The value of an optional key may be empty.
     else if (text !== undefined && Object.hasOwn(required, name))
       findings.push(error(path, 'Required', 'is empty', 'write its value'));
   }

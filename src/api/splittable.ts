@@ -1,19 +1,23 @@
 /**
- * Decides whether a query can be searched interval by interval (E8). It can if all its operators are row-wise and none depends on
- * the searched time range. An unknown operator counts as not splittable. In doubt an export is reported as incomplete beyond the
- * service's limit, rather than containing wrong rows.
+ * Decides whether a query can be searched interval by interval (E8). This is possible if all its operators process each
+ * row on its own, and none depends on the searched time range. An unknown operator counts as not splittable. If a query
+ * is not split, an export beyond the service's limit is reported as incomplete. If it were split wrongly, the export
+ * would contain wrong rows.
  *
- * The query is not fully parsed, only split at its pipes. Pipes between double quotes do not count if the quoting is unambiguous.
- * With apostrophes, comments or escaped quotes it is ambiguous, so every pipe counts.
+ * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is
+ * unambiguous. Apostrophes, comments and escaped quotes make it ambiguous; then the query is split at every pipe.
  */
 
 export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** Reason as a sentence without a full stop. */
+      /** Reason why the query cannot be split, as a sentence without a full stop. */
       readonly reason: string;
-      /** Whether the only obstacles are operators that select or sort rows. If so, the query produces messages and no records. */
+      /**
+       * True if the query cannot be split only because of operators that select or sort rows. Such a query produces
+       * messages and no records.
+       */
       readonly onlyChooses: boolean;
     };
 
@@ -24,14 +28,17 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that select or sort existing rows, and need more than one row for it. */
+/** Operators that select or sort existing rows, and need to see more than one row. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
-/** Returns the first reason against splitting, or undefined. Operators that match `overlooked` are accepted. */
+/**
+ * Returns the first reason why a query cannot be split, or undefined if it can. Operators that match `overlooked` are
+ * accepted.
+ */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // Quoted texts are skipped only if the quoting is unambiguous.
+  // Quoted texts are skipped only if the quoting of the query is unambiguous.
   const text = hasDoubt(quotes.outside) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -43,7 +50,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces the text between double quotes by a blank. A backslash escapes the next quote. */
+/** Replaces each text between double quotes in a query by a blank. A backslash escapes the next quote. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   let outside = '';
   let isInside = false;
@@ -61,14 +68,17 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
   return { outside, areClosed: !isInside };
 }
 
-/** Signs of ambiguous quoting: comments of both kinds (`prod/*` alone is none), other quotes, and escaped quotes. */
+/**
+ * Patterns for ambiguous quoting in a query: comments of both kinds (`prod/*` alone is not a comment), other quotes,
+ * and escaped quotes.
+ */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 
 function hasDoubt(outside: string): boolean {
   return doubts.some((doubt) => doubt.test(outside));
 }
 
-/** A word and the text after it, up to the pipe. */
+/** Form of an operator: a word and the text after it, up to the pipe. */
 const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
@@ -91,17 +101,20 @@ function operatorProblem(operator: string): string | undefined {
   return undefined;
 }
 
-/** Quotes a part of the query for a message: one line, at most 40 characters, special characters escaped. */
+/** Quotes a part of the query for a message: on one line, at most 40 characters, with special characters escaped. */
 function shown(text: string): string {
   const line = text.replace(/[\s;]+/g, ' ').trim();
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/** Excludes `multi`, which makes several rows of one. Those rows cannot be distinguished from duplicates (E9). */
+/**
+ * Pattern that excludes the option `multi`, which makes several rows of one. Those rows cannot be distinguished from
+ * duplicates (E9).
+ */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Row-wise operators, each with the allowed text after it, without quoted texts. */
+/** Operators that process each row on its own, each with the allowed text after it, without quoted texts. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -114,7 +127,8 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Time slices with a length start at the same times for every range. A number of buckets divides the searched range.
+  // Time slices with a length start at the same times for every searched range. A number of slices would divide the
+  // searched range, so it is not allowed.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 

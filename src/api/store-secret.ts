@@ -5,9 +5,9 @@
 import type { Finding } from './finding.ts';
 import { checkSecret } from './secret-manifest.ts';
 
-/** Members that must be present. */
+/** Keys that a Secret for an object store must contain. */
 export const requiredStoreMembers = ['accessKeyId', 'secretAccessKey'] as const;
-/** Member of temporary credentials. */
+/** Key for the session token of temporary credentials. */
 export const sessionTokenMember = 'sessionToken';
 
 const remedy = 'write it under stringData, with the value from the store';

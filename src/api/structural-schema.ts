@@ -1,10 +1,12 @@
 /** Type of the CRD schemas that logfleet uses, and access to the schema of each kind. Contains no validation. */
 
-/** CEL rule about the value of its schema (`x-kubernetes-validations`). */
+/** CEL rule about the value of the schema that contains it (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
-  /** Member with the error, as in `.values`. Without it, the error is about the value itself. */
+  /**
+   * Path of the member to report as invalid, as in `.values`. Without it, the error is about the value itself.
+   */
   readonly fieldPath?: string;
 }
 
@@ -29,7 +31,9 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
-  /** Members that identify an item of a list. No two items have the same values. */
+  /**
+   * Members that identify an item of a list. No two items of the list may have the same values in these members.
+   */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }

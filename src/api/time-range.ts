@@ -13,20 +13,20 @@ import { timeZoneProblem } from './schedule-check.ts';
 export interface TimeRangeText {
   readonly from: string;
   readonly to: string;
-  /** IANA name. Required only for local times. */
+  /** IANA name of the time zone. Required only for local times. */
   readonly timeZone?: string | undefined;
 }
 
 export interface TimeRange {
   readonly fromMs: number;
-  /** Excluded. */
+  /** End of the time range in ms, exclusive. */
   readonly toMs: number;
 }
 
 export interface TimeRangeProblem {
-  /** Member that must be corrected. */
+  /** Member of the time range that must be corrected. */
   readonly member: keyof TimeRangeText;
-  /** Problem and fix, without a full stop. */
+  /** Problem and fix of the time range, without a full stop. */
   readonly problem: string;
 }
 
@@ -47,14 +47,17 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   };
 }
 
-/** Local time that a clock change makes ambiguous or invalid. */
+/** A local time that a clock change makes ambiguous or invalid. */
 export interface ClockChange {
   readonly member: 'from' | 'to';
-  /** Interpretation and fix, as a text that follows the name of the member. */
+  /**
+   * Explanation how logfleet interprets the local time and how to make it unambiguous, as a text that follows the name
+   * of the member.
+   */
   readonly note: string;
 }
 
-/** Finds ambiguous and skipped local times in a valid range. */
+/** Finds local times in a valid time range that occur twice or that a clock change skips. */
 export function clockChangesIn(text: TimeRangeText): readonly ClockChange[] {
   const zone = zoneOf(text);
   if (!zone) return [];
@@ -79,7 +82,10 @@ function changeNote(text: string, zone: Zone): string | undefined {
   return `${text} occurs twice, and is read as the first, ${readAs}; ${offsets}`;
 }
 
-/** Whether the same local time occurs again at the offset that applies some days later. */
+/**
+ * Returns whether the same local time occurs again after a clock change, at the UTC offset that applies some days
+ * later.
+ */
 function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
   const laterMs = instantMs + afterClockChangeMs;
   const secondMs = localMs - (zone.localMs(laterMs) - laterMs);
@@ -98,7 +104,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 
 interface InstantProblem {
   readonly problem: string;
-  /** Member that must be corrected, if it is not the time itself. */
+  /** Member of the time range that must be corrected, if it is not the time itself. */
   readonly member?: keyof TimeRangeText;
 }
 
@@ -106,18 +112,22 @@ type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** Up to 15 digits are exact in a double and valid for `Date`. */
+/** Form of a time in milliseconds. Up to 15 digits are exact in a double and valid for `Date`. */
 const millisecondsForm = /^\d{1,15}$/;
-/** Ten digits: seconds from 2001 to 2286. As milliseconds they would mean early 1970. */
+/**
+ * Form of a time that is probably in seconds: ten digits mean 2001 to 2286. As milliseconds they would mean early 1970.
+ */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
-/** Maximum difference that a clock change can explain, if `to` is not after `from`. */
+/**
+ * Maximum length in ms of a clock change. It limits how far `to` may be before `from` if a clock change is the cause.
+ */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time after which a clock change near a local time is certainly over. */
+/** Time in ms after which a clock change near a local time is certainly over. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
-/** Latest time that RFC 3339 can express. */
+/** Latest time in ms that RFC 3339 can express. */
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function readInstant(text: string, zone: Zone | undefined): number | InstantProblem {
@@ -145,7 +155,9 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem };
 }
 
-/** Parses a local reading as if it were UTC. Returns undefined if it does not exist, like February 30 or 24:00:00. */
+/**
+ * Parses a local date and time as if it were UTC. Returns undefined if it does not exist, like February 30 or 24:00:00.
+ */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || new Date(readMs).toISOString() !== text ? undefined : readMs;

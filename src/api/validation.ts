@@ -19,7 +19,7 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
 import { applyDefaults, schemaOf } from './schemas.ts';
 
-/** Kind of a logfleet document in any version. Undefined for all other documents. */
+/** Returns the kind of a logfleet document, whatever its API version. Returns undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {
   if (!isRecord(document)) return undefined;
   const { apiVersion, kind } = document;
@@ -78,7 +78,7 @@ export function validateResource(
     const value = valueAt(resource, path);
     const exact = scheduleMessage(path, value);
     const [problem, remedy] = exact === undefined ? explainRule(message, value) : explained(exact);
-    // Several rules about one schedule lead to the same problem.
+    // Several rules about one schedule can report the same problem, which is shown only once.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', problem, remedy));
   }
@@ -114,12 +114,18 @@ function specOf(document: object): Parameters<typeof checkExport>[0] {
   return (document as { readonly spec: Parameters<typeof checkExport>[0] }).spec;
 }
 
-/** Whether a path is inside a rejected value, or contains one. A CEL rule would only repeat that error. */
+/**
+ * Returns whether a path is inside a value that was already rejected, or contains such a value. A CEL rule would only
+ * repeat that error.
+ */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/** More precise message than that of the CEL rule, for schedules and time zones. Undefined for other values. */
+/**
+ * Returns a more precise message than that of the CEL rule, for schedules and time zones. Returns undefined for other
+ * values.
+ */
 function scheduleMessage(path: JsonPath, value: unknown): string | undefined {
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;
@@ -128,7 +134,10 @@ function scheduleMessage(path: JsonPath, value: unknown): string | undefined {
   return undefined;
 }
 
-/** Problem and remedy in the message of a CEL rule. If the message has no problem part, the value is the problem. */
+/**
+ * Splits the message of a CEL rule into problem and remedy. If the message has no problem part, the problem quotes the
+ * value.
+ */
 function explainRule(message: string, value: unknown): readonly [problem: string, remedy: string] {
   const [, what, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
   if (remedy === undefined) return explained(message);

@@ -1,12 +1,15 @@
 /** Waiting for abort signals. */
 
-/** Resolves when the signal is aborted, without its reason. */
+/** Resolves when the signal is aborted. The reason of the signal is ignored. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Settles like `work`, or rejects with the signal's reason as soon as the signal is aborted, even if `work` never settles. */
+/**
+ * Resolves or rejects like `work`. Rejects with the signal's reason as soon as the signal is aborted, even if `work`
+ * never ends.
+ */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

@@ -1,11 +1,14 @@
 /**
- * Named boundaries of effects. Each effect that leaves the process (a request to the service, a write of status or ledger) goes
- * through `crossing`, which publishes `before` and `after` on a diagnostics channel. In production the channel has no subscriber.
- * Tests use it to stop the process at an exact point.
+ * Marks the points where the process has an effect outside: a request to the service, or a write of status or ledger.
+ * Each such effect goes through `crossing`, which publishes `before` and `after` on a diagnostics channel. In
+ * production the channel has no subscriber. Tests use it to stop the process at an exact point.
  */
 import { channel } from 'node:diagnostics_channel';
 
-/** `before`: nothing has left the process yet. `after`: the process has the answer but has not used it yet. */
+/**
+ * Message about one effect of the process. `before`: the request has not left the process yet. `after`: the process has
+ * the answer but has not used it yet.
+ */
 export interface BoundaryMessage {
   readonly name: string;
   readonly phase: 'before' | 'after';

@@ -1,6 +1,6 @@
 /**
- * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). They are ordered numerically, part by part.
- * Libraries for semantic versions do not support this form.
+ * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). They are compared part by part as
+ * numbers. Libraries for semantic versions do not support this form.
  */
 
 export interface BuildVersion {
@@ -18,7 +18,10 @@ export function parseBuildVersion(text: string): BuildVersion | undefined {
   return { major: Number(match[1]), minor: Number(match[2]), build: Number(match[3]) };
 }
 
-/** Returns a negative number if `left` is older, a positive number if it is newer, and 0 if both are equal. */
+/**
+ * Compares two build versions. Returns a negative number if `left` is older, a positive number if it is newer, and 0 if
+ * both are equal.
+ */
 export function compareBuildVersions(left: BuildVersion, right: BuildVersion): number {
   return left.major - right.major || left.minor - right.minor || left.build - right.build;
 }

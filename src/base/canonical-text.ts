@@ -4,7 +4,7 @@ export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
 }
 
-/** Canonical text with indentation, readable for people and for `diff`. */
+/** Returns a value as JSON text with sorted members and indentation, readable for people and for `diff`. */
 export function canonicalLines(value: unknown): string {
   return JSON.stringify(value, inOrder, 1);
 }
@@ -14,7 +14,10 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Whether two values have the same canonical text. Faster than comparing the texts. */
+/**
+ * Returns whether two JSON values are equal regardless of the order of their members. Faster than comparing
+ * their canonical texts.
+ */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -1,9 +1,9 @@
 /**
- * Port for time. All code that waits or reads a clock uses it, so tests and simulations run on a virtual clock. `systemClock` is
- * the only code of the operator that uses the machine's timers.
+ * Interface for time. All code that waits or reads a clock uses it, so tests and simulations run on a virtual clock.
+ * `systemClock` is the only code of the operator that uses the machine's timers.
  *
- * Invariant: ages and deadlines use `monotonic()`, and `now()` is for people and other machines. Code that must not underestimate
- * an age uses both (`elapsedMs`).
+ * Invariant: ages and deadlines use `monotonic()`, and `now()` is for people and other machines. Code that must not
+ * underestimate an age uses both (`elapsedMs`).
  */
 import { performance } from 'node:perf_hooks';
 
@@ -15,16 +15,16 @@ export interface Timer {
 export interface Clock {
   /** Wall time in milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds on an arbitrary scale that never goes back. */
+  /** Monotonic time: milliseconds on an arbitrary scale that never goes back. */
   monotonic(): number;
   /**
-   * Calls `callback` once after `delayMs` milliseconds. A delay that is not positive means as soon as possible, but never
+   * Calls `callback` once after `delayMs` milliseconds. A delay of 0 or less calls it as soon as possible, but never
    * synchronously.
    */
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** Point in time on both clocks. */
+/** Point in time, measured on both clocks (wall and monotonic). */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -35,8 +35,9 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Time since `start` in ms, on the clock that shows more. The monotonic clock of Linux stops while the machine sleeps, and the wall
- * clock can be set back. If the wall clock is set forward, the result is too large.
+ * Time since `start` in ms. Of the two clocks, the one that shows more elapsed time is used, because the monotonic
+ * clock of Linux stops while the machine sleeps, and the wall clock can be set back. If the wall clock is set forward,
+ * the result is too large.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
@@ -65,7 +66,7 @@ export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Resolves after `delayMs` ms, or rejects with the signal's reason when the signal is aborted. */
+/** Waits `delayMs` ms. Rejects with the signal's reason if the signal is aborted before. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,4 +1,4 @@
-/** Creates the folders that a flag names. */
+/** Creates the folders that a flag of the command line names. */
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,15 +1,15 @@
 /**
- * Heap settings of long-running processes: the operator and the simulator. By default V8 lets garbage grow to several times the
- * memory in use: a rollout of 10,000 collectors, which needs 60 MiB, took 400 MiB. The flags are set here and not on Node's command
- * line, so they apply to every way of starting the process.
+ * Heap settings of long-running processes: the operator and the simulator. By default V8 lets garbage grow to several
+ * times the memory in use: a rollout of 10,000 collectors needs 60 MiB but took 400 MiB. The flags are set in code and
+ * not on Node's command line, so they apply to every way of starting the process.
  *
- * There is no limit: a larger fleet needs more memory, and the limit of a pod is set in its manifest.
+ * The heap has no limit, because a larger fleet needs more memory. The limit of a pod is set in its manifest.
  */
 import { setFlagsFromString } from 'node:v8';
 
-/** Applies the settings to this process. */
+/** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // Old objects are collected after they have grown by half. The space for new objects does not grow.
+  // Old objects are collected when they have grown by half. The space for new objects does not grow.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
   // One thread is enough for the small space of new objects. Helper threads would take a fifth more CPU time without being faster.

@@ -1,6 +1,6 @@
 /**
- * Bytes of JSON text (RFC 8259) with a special meaning, and a fast search for the end of plain text inside a string, which is most
- * of a page.
+ * Bytes of JSON text (RFC 8259) that have a special meaning. Also a fast search for the end of plain text inside a
+ * string, because strings make up most of a page of log messages.
  */
 
 export const char = {
@@ -39,9 +39,9 @@ function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** 1 for each byte that is allowed between tokens. */
+/** Table with 1 for each byte that is allowed between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/** 1 for each byte that forms a complete escape after a backslash. */
+/** Table with 1 for each byte that forms a complete escape after a backslash. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
@@ -63,8 +63,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Sets the lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest mark is exact. Higher
- * marks can be false, since a subtraction borrows from the next byte.
+ * Sets the lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest set bit is
+ * reliable. Higher bits can be wrong, because a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
   const quotes = word ^ 0x22222222;
@@ -74,7 +74,7 @@ function marksIn(word: number): number {
   return ((isZero | isControl) & 0x80808080) >>> 7;
 }
 
-/** Returns the index of the byte with the lowest mark, lowest byte first. */
+/** Returns the index of the byte with the lowest set bit, counted from the lowest byte. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
@@ -101,7 +101,7 @@ export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   }
 }
 
-/** Length of an escape such as `\u0020`. */
+/** Length of the longest escape in JSON, such as `\u0020`. */
 const longestEscape = 6;
 
 function areHexDigits(bytes: Uint8Array, at: number): boolean {
@@ -111,7 +111,7 @@ function areHexDigits(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Whether `expected` occurs at index `at`. */
+/** Returns whether the bytes `expected` occur at index `at`. */
 export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let place = 0; place < expected.length; place++) {
     if (bytes[at + place] !== expected[place]) return false;

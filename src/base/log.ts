@@ -1,6 +1,6 @@
 /**
- * Port for structured logs: a constant message with fields. Implementations: `json-log.ts` for clusters, `text-log.ts` for
- * terminals.
+ * Interface for structured logs: a constant message with fields. Implementations: `json-log.ts` for clusters,
+ * `text-log.ts` for terminals.
  */
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -10,7 +10,9 @@ export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
-  /** `fields.error` may be an Error. Implementations render its code and message, and the stack if it is unexpected. */
+  /**
+   * Logs an error. `fields.error` may be an Error: its code and message are written, and its stack if it is unexpected.
+   */
   error(message: string, fields?: LogFields): void;
   /** Returns a logger that adds `fields` to every line. */
   with(fields: LogFields): Logger;

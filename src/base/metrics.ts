@@ -1,8 +1,8 @@
 /**
- * Port for metrics, so that code counts without depending on Prometheus, and tests can read the counts.
+ * Interface for metrics, so that code counts without depending on Prometheus, and tests can read the counts.
  *
- * Names end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome. They never contain
- * ids, names of collectors or numbers.
+ * Names of metrics end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome.
+ * They never contain ids, names of collectors or numbers.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface Histogram {
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
-  /** Buckets are upper bounds, in the unit of the name. */
+  /** Creates a histogram. `buckets` are upper bounds, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

@@ -12,7 +12,7 @@ export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }
 
-/** Number with its noun: `1 file`, `2 files`. */
+/** Returns a number with its noun: `1 file`, `2 files`. */
 export function counted(count: number, noun: string, several = `${noun}s`): string {
   return `${count} ${wordFor(count, noun, several)}`;
 }

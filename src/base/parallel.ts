@@ -1,4 +1,4 @@
-/** Bounded concurrency. */
+/** Runs tasks in parallel with a limit. */
 
 /**
  * Calls `run` for each item, in order. `atOnce` returns the current maximum of concurrent calls; at least one call always runs.

@@ -9,18 +9,21 @@ import { hostname as machineName } from 'node:os';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Start of the process in clock ticks since boot, which distinguishes processes with the same pid. Empty if unknown. */
+  /**
+   * Start of the process in clock ticks since boot. It distinguishes processes that had the same pid one after the
+   * other. Empty if unknown.
+   */
   readonly processStart: string;
-  /** Scope in which pids are unique: machine, boot and, on Linux, pid namespace. */
+  /** Environment in which pids are unique: machine, boot and, on Linux, pid namespace. */
   readonly scope: string;
 }
 
-/** Identity of the current process. */
+/** Returns the identity of the current process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, processStart: await readProcessStart(process.pid), scope: await readScope() };
 }
 
-/** Whether a process of the current scope is still running. */
+/** Returns whether a process of the same machine and pid namespace is still running. */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -32,8 +35,8 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
 }
 
 /**
- * Reads field 22 of `/proc/<pid>/stat`, counted after the name in parentheses. Empty on systems other than Linux. A zombie process
- * (state Z) counts as ended.
+ * Returns the start time of a process from field 22 of `/proc/<pid>/stat`, counted after the name in parentheses. Empty
+ * on systems other than Linux. A zombie process (state Z) counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

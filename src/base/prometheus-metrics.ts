@@ -1,6 +1,6 @@
 /**
- * Metrics port on prom-client with its own registry. Registering an existing name returns the existing metric, so several
- * controllers share a series and differ by labels. Only `logfleet run` loads this module.
+ * Implements metrics on prom-client with its own registry. Registering an existing name returns the existing metric, so
+ * several controllers share a metric and differ by labels. Only `logfleet run` loads this module.
  */
 import {
   collectDefaultMetrics,
@@ -26,7 +26,7 @@ export class PrometheusMetrics implements Metrics {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopPrecisionMs });
   }
 
-  /** Value of the `Content-Type` header for the exposition. */
+  /** Value of the `Content-Type` header for the text of the metrics. */
   get contentType(): string {
     return this.#registry.contentType;
   }

@@ -1,9 +1,9 @@
 /**
- * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take precedence. Loopback addresses never
- * use a proxy. The environment is passed as data.
+ * Chooses the proxy for an origin from the environment variables `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables
+ * take precedence. Loopback addresses never use a proxy. The environment is passed as data.
  *
- * proxy-from-env has another result: it reads the environment of the process, and its `NO_PROXY` knows neither networks such as
- * 10.0.0.0/8 nor subdomains.
+ * The library proxy-from-env is not used: it reads the environment of the process, and its `NO_PROXY` supports neither
+ * networks such as 10.0.0.0/8 nor subdomains.
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';
@@ -34,7 +34,7 @@ export function proxyCredentials(proxy: URL): { readonly user: string; readonly 
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** Host name for DNS and sockets: without the brackets of IPv6 and without a trailing dot. */
+/** Returns the host name of a URL for DNS and sockets: without the brackets of IPv6 and without a trailing dot. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -49,8 +49,8 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether an entry of `NO_PROXY` matches: `*`, a network such as `10.0.0.0/8`, or a host including its subdomains, with or without
- * a port.
+ * Returns whether an entry of `NO_PROXY` matches a host: `*`, a network such as `10.0.0.0/8`, or a host including its
+ * subdomains, with or without a port.
  */
 function excepts(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;

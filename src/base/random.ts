@@ -1,7 +1,10 @@
-/** Port for randomness. The operator uses `systemRandom`, and repeatable runs use a seeded generator. */
+/**
+ * Interface for random numbers. The operator uses `systemRandom`, and repeatable runs use a seeded
+ * generator.
+ */
 
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
 }
 

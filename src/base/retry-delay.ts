@@ -1,10 +1,10 @@
-/** Delays before a retry. This file has the only back-off formula. */
+/** Computes delays before a retry. No other file contains a back-off formula. */
 import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry that waits for a change which nothing reports: an error that a person must fix, such as a Secret with
- * wrong credentials, or a condition outside of the cluster.
+ * Delay in ms before a retry of an error that only an unreported change can fix: a person corrects a Secret with wrong
+ * credentials, or a condition outside of the cluster changes.
  */
 export const stallRetryMs = 30_000;
 

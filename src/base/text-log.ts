@@ -68,7 +68,7 @@ function renderObject(value: object): string {
   }
 }
 
-/** Quotes a text unless it is a plain word. */
+/** Quotes a field value unless it is a plain word. */
 function quote(text: string): string {
   return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }

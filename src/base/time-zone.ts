@@ -1,17 +1,17 @@
 /**
- * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented by the milliseconds that the
- * same reading would have in UTC.
+ * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented as a number: the
+ * milliseconds since the epoch of the same date and time in UTC.
  *
- * Every local time has one instant. If a clock change repeats it, the first occurrence counts. If a clock change skips it, it is
- * moved forward by the length of the change.
+ * Every local time has exactly one instant. If a clock change repeats a local time, the first occurrence is used. If a
+ * clock change skips it, it is moved forward by the length of the change.
  */
 
-/** Maximum number of cached zones. Zone names come from other systems, so their number is unbounded. */
+/** Maximum number of cached time zones. Their names come from other systems, so their number is unbounded. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** Distance from a local time, in ms, beyond which a clock change cannot affect it. */
+/** Distance from a local time in ms beyond which a clock change cannot affect it. */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of cached days: more than a year. */
+/** Maximum number of cached days of a time zone: more than a year. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
@@ -35,17 +35,17 @@ function readTimeZone(name: string): TimeZone | undefined {
 }
 
 export class TimeZone {
-  /** Name of the zone in the runtime's list. It differs from a name that is an alias. */
+  /** Name of the time zone in the runtime's list. It can differ from the given name, which may be an alias. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  /** Offset at the beginning of each UTC day. */
+  /** UTC offset of the zone in ms at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
-  /** Instant of the clock change, for each UTC day with a change. */
+  /** Instant of the clock change, for each UTC day with a clock change. */
   readonly #changesMs = new Map<number, number>();
-  /** Offset of each local day, or undefined if a clock change is on or near that day. */
+  /** UTC offset in ms of each local day, or undefined if a clock change is on or near that day. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
-  /** Throws a RangeError if the runtime does not know the name. */
+  /** Creates a time zone. Throws a RangeError if the runtime does not know the name. */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -62,14 +62,14 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Local time at an instant. */
+  /** Returns the local time at an instant. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** Instant of a local time. */
+  /** Returns the instant of a local time. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -81,12 +81,18 @@ export class TimeZone {
     return this.localMs(second) === localMs ? second : first;
   }
 
-  /** Reading of the clock at the instant of a local time. Differs from the argument if a clock change skips it. */
+  /**
+   * Returns the local time that clocks show at the instant of a local time. It differs from the argument if a clock
+   * change skips the argument.
+   */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** Offset from UTC of all local times on the same day, in ms. Undefined if a clock change is on or near that day. */
+  /**
+   * Returns the UTC offset in ms of all local times on the same day. Undefined if a clock change is on or near that
+   * day.
+   */
   steadyOffsetMs(localMs: number): number | undefined {
     const day = Math.floor(localMs / dayMs);
     if (!this.#steadyMs.has(day)) {
@@ -105,7 +111,7 @@ export class TimeZone {
     return offsetMs;
   }
 
-  /** Instant of the clock change on the UTC day that contains `wallMs`. */
+  /** Returns the instant of the clock change on the UTC day that contains `wallMs`. */
   #changeMs(wallMs: number): number {
     const day = Math.floor(wallMs / dayMs);
     let changeMs = this.#changesMs.get(day);
@@ -117,7 +123,7 @@ export class TimeZone {
     return changeMs;
   }
 
-  /** Finds the change by bisection. Clocks change at the beginning of a second. */
+  /** Finds the instant of a clock change by bisection. Clocks change at the beginning of a second. */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];
@@ -129,7 +135,9 @@ export class TimeZone {
     return to * 1_000;
   }
 
-  /** Offset at the beginning of the UTC day that contains `wallMs`. Cached per day. */
+  /**
+   * Returns the UTC offset at the beginning of the UTC day that contains `wallMs`. The offset is cached for the day.
+   */
   #dayOffsetMs(wallMs: number): number {
     const day = Math.floor(wallMs / dayMs);
     let offsetMs = this.#offsetsMs.get(day);
