@@ -1,5 +1,8 @@
-/** Folder for Node's compile cache of the programs and threads that tests start. Compiling takes half of a start. */
+/**
+ * Folder of Node's compile cache for the programs and threads that tests start. Without the cache, compiling takes half of their start
+ * time.
+ */
 import { join } from 'node:path';
 
-/** Persistent folder. Node detects outdated entries. */
+/** Path of the cache folder, which stays between test runs. Node.js detects outdated entries. */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

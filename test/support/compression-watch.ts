@@ -1,14 +1,14 @@
 /**
- * Tells whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js has no list of
- * these operations. A virtual clock waits for it; otherwise hours of virtual time could pass on a busy machine while one chunk is
- * compressed.
+ * Tells whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js has no list of these
+ * operations. A virtual clock waits for the end of the compression. Otherwise hours of virtual time could pass on a busy machine while one
+ * chunk is compressed.
  *
- * Wraps `write` of the native handles. A handle reports its result as two numbers of the stream: remaining output space and
- * remaining input. The first one has an impossible value from the write to the result.
+ * The file wraps `write` of the native stream handles. A handle reports its result as two numbers of the stream: remaining output space and
+ * remaining input. The first number has an impossible value from the write until the result.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 
-/** Undocumented members of `node:zlib` streams. */
+/** Undocumented members of `node:zlib` streams that this file uses. */
 interface ZlibStream {
   readonly destroyed: boolean;
   readonly _writeState: Uint32Array;
@@ -46,7 +46,7 @@ function watch(prototype: NativePrototype): void {
 
 export function isCompressing(): boolean {
   for (const stream of writing) {
-    // A failed stream has no result.
+    // A stream that has failed never reports a result, so it counts as done.
     if (stream.destroyed || stream._writeState[0] !== pending) writing.delete(stream);
   }
   return writing.size > 0;

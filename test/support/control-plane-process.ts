@@ -1,8 +1,8 @@
 /**
- * A real etcd and kube-apiserver for the tests of one run, with RBAC, administrator tokens, service-account tokens by TokenRequest,
- * and separate ports and folders, so that runs can be concurrent.
+ * A real etcd and kube-apiserver for the tests of one run, with RBAC, administrator tokens, and service-account tokens by TokenRequest.
+ * Each run has its own ports and folders, so that several runs can be concurrent.
  *
- * Invariant: the programs end with this process in any case (`kept-program.ts`). No controllers run: namespaces are never emptied,
+ * Invariant: both programs end with the test process in any case (`kept-program.ts`). No controllers run, so namespaces are never emptied
  * and tests create their service accounts.
  */
 import { spawnSync } from 'node:child_process';
@@ -15,17 +15,17 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** Data to reach the control plane. Plain data, since it is passed between processes. */
+/** Data with which a test reaches the control plane. It is plain data, because it is passed between processes. */
 export interface ControlPlaneAccess {
-  /** `https://127.0.0.1:PORT` */
+  /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;
   readonly caFile: string;
   readonly adminToken: string;
-  /** Kubeconfig with all permissions. */
+  /** Path of a kubeconfig with all permissions. */
   readonly adminKubeconfig: string;
   /** Path of the kubectl that matches this API server. */
   readonly kubectl: string;
-  /** Folder for files of tests, such as kubeconfigs. Removed after the run. */
+  /** Folder for files of tests, such as kubeconfigs. The folder is removed after the run. */
   readonly directory: string;
 }
 
@@ -41,8 +41,8 @@ const crds = join(import.meta.dirname, '../../crds');
 const roles = join(import.meta.dirname, '../../manifests/roles');
 
 /**
- * Starts both programs, and waits until the API server is ready and has the project's CRDs and ClusterRoles. Tries again once if
- * another process took a port.
+ * Starts etcd and kube-apiserver, and waits until the API server is ready and has the project's CRDs and ClusterRoles. Starts them once
+ * more if another process took one of their ports.
  */
 export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
@@ -50,7 +50,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const kept: Kept[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // Ctrl-C ends vitest without a teardown.
+    // Ctrl-C ends vitest without a teardown, so the programs are also stopped when the process exits.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(kept.map((each) => each.stop()));
@@ -105,13 +105,14 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // It would wait for a controller that creates the default service account of each namespace, and no controllers run here.
+      // The ServiceAccount admission plugin is off. It would wait for a controller that creates a default service account in each
+      // namespace, and no controllers run here.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The server creates its certificate. The file contains the certificate authority as well.
+    // The API server creates its certificate itself. The certificate file also contains the certificate authority.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),
@@ -148,7 +149,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** False while there is no certificate or no listening server. */
+/** Whether the API server answers that it is ready. False while it has no certificate or does not listen yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {
@@ -177,7 +178,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` fails, instead of waiting, for a CRD without conditions.
+    // `kubectl wait` fails instead of waiting when a CRD has no conditions yet.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

@@ -1,6 +1,6 @@
 /**
- * Global setup in vitest for projects that need a cluster. The projects share one control plane while any of them needs it. The
- * project `cluster-wide` has its own control plane, since its operators manage all namespaces, including those of other tests (L2).
+ * Global vitest setup for the projects that need a Kubernetes cluster. These projects share one control plane while any of them needs it.
+ * The project `cluster-wide` has its own control plane, because its operators manage all namespaces, including those of other tests (L2).
  */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
@@ -16,7 +16,7 @@ interface Shared {
   users: number;
 }
 
-/** Each project loads this file separately. Shared state is on the global object of the process. */
+/** Shared control planes, kept on the global object of the process, because each project loads this file separately. */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,6 +1,6 @@
 /**
- * Access of a test file to the run's control plane (projects `cluster`, `cluster-wide` and `e2e`). The files of `cluster` and `e2e`
- * share one: each creates its own namespaces and must leave everything else unchanged.
+ * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control plane, so
+ * each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has another.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -55,14 +55,14 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
     .metadata.name;
 }
 
-/** User with the rights of a service account. */
+/** User that has the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
-  /** Kubeconfig file with this user and the namespace of the account. */
+  /** Path of a kubeconfig with this user and the namespace of the service account. */
   readonly kubeconfig: string;
 }
 
-/** Creates a token for a service account, which is created if missing. Roles and bindings decide its rights. */
+/** Creates a token for a service account, and the account itself if it is missing. Its roles and bindings decide its rights. */
 export async function userFor(namespace: string, serviceAccount: string): Promise<ServiceAccountUser> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount } };
@@ -99,7 +99,7 @@ export function kubectl(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // kubectl can end before it has read its input.
+    // Writing to kubectl may fail, because kubectl can end before it has read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });

@@ -1,9 +1,9 @@
 /**
- * Transport port on a simulator in the same process, in virtual time. For tests and simulations that need the real client and the
- * real service without sockets.
+ * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client against the
+ * simulator without sockets.
  *
- * Connections are always established. `beforeWrite` is called in the turn in which the request starts. The whole body is available
- * at its first chunk, even if it breaks off.
+ * Connections always succeed. `beforeWrite` is called in the turn in which the request starts. The whole body is available at its first
+ * chunk, even if the body breaks off.
  */
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
@@ -18,7 +18,7 @@ import {
 } from '../../src/service/transport/transport.ts';
 import { asTransportError } from '../../src/service/transport/transport-failure.ts';
 
-/** Services by origin. An unknown origin is a host name that DNS does not know. */
+/** Finds the simulated service of an origin. An unknown origin acts like a host name that DNS does not know. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {
@@ -107,7 +107,7 @@ export class InProcessTransport implements Transport {
   }
 }
 
-/** Size of a TLS record. */
+/** Size of one TLS record in bytes. */
 const pieceBytes = 16 * 1024;
 
 async function give(body: Uint8Array, receiver: BodyReceiver, signal: AbortSignal): Promise<void> {

@@ -8,20 +8,20 @@ import { controlPlane, createNamespace, kubectl, userFor } from './control-plane
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Ways to install: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
+/** Ways to install logfleet: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
 export type Install = (typeof installs)[number];
 
 export interface Installation {
-  /** Namespace of the operator. */
+  /** Namespace in which the operator is installed. */
   readonly namespace: string;
-  /** Kubeconfig of the operator's service account. */
+  /** Path of the kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
-  /** Name of the service account. */
+  /** Name of the operator's service account. */
   readonly account: string;
   /** Namespaces whose resources the operator manages, in the form of `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
-  /** One of these namespaces, for resources of a test. */
+  /** One of the namespaces that the operator manages, for resources of a test. */
   readonly home: string;
 }
 
@@ -29,7 +29,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease gets no name suffix, since its name is fixed.
+  // The lease gets no name suffix, because the operator expects this name.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -39,7 +39,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** A lease that no operator holds, so that the next one takes it immediately. */
+/** A lease that no operator holds, so that the next operator takes the lease immediately. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }
@@ -57,7 +57,7 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The cluster-wide base includes the ClusterRoles.
+  // The cluster-wide manifests already include the ClusterRoles.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

@@ -1,24 +1,24 @@
 /**
- * Programs that end with this process in any case: each has a keeper process that reads a pipe from us and kills the program at its
- * end.
+ * Programs that end with the test process in any case. Each program has a keeper process, which reads a pipe from the test process and
+ * kills the program when the pipe ends.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** Program with a keeper. */
+/** A running program that has a keeper process. */
 export interface Kept {
   readonly name: string;
   runs(): boolean;
-  /** Last part of its output. */
+  /** Last part of the program's output. */
   log(): string;
   stop(): Promise<void>;
 }
 
 /**
- * Keeper: a shell script that starts the program, ends with it, and kills it when standard input ends. Standard input ends when we
- * close it or our process ends. The keeper ignores Ctrl-C.
+ * Shell script of the keeper process. It starts the program, ends with the program, and kills the program when standard input ends.
+ * Standard input ends when the test process closes the pipe or dies. The keeper ignores Ctrl-C.
  */
 const keeper = `
   trap "" INT TERM HUP

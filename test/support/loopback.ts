@@ -1,4 +1,4 @@
-/** Real sockets on loopback: a scripted HTTPS server, and a proxy with CONNECT. */
+/** Test servers on real sockets of the loopback interface: a scripted HTTPS server, and a proxy that supports CONNECT. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Self-signed, so it is its own certificate authority. */
+/** Self-signed certificate, which is its own certificate authority. */
 export async function selfSigned(
   names: readonly string[],
   validity?: { readonly from: Date; readonly to: Date },
@@ -32,7 +32,7 @@ export async function selfSigned(
 
 export interface Loopback extends AsyncDisposable {
   readonly port: number;
-  /** Number of sockets accepted so far. */
+  /** Sockets that the server has accepted so far. */
   readonly sockets: readonly Socket[];
 }
 
@@ -63,11 +63,11 @@ export function httpsServer(
 }
 
 export interface Proxy extends Loopback {
-  /** Requested address and credentials of each tunnel. */
+  /** Tunnels that clients requested, each with its target address and the credentials of the client. */
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 
-/** Connects every tunnel to `targetPort` on loopback, regardless of the name, or answers with `refusal`. */
+/** Starts a proxy that connects every tunnel to `targetPort` on loopback, whatever host was requested, or answers with `refusal`. */
 export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
   const tunnels: { target: string; authorization: string | undefined }[] = [];
   const server = createHttpServer((_request, response) => response.writeHead(400).end());

@@ -1,9 +1,9 @@
 /**
- * API server in memory, behind the port that the operator uses. It has latency, watches, disconnected clients and faults. All use
- * the given clock and random numbers, so a history is repeatable.
+ * Simulated Kubernetes API server in memory, behind the port that the operator uses. It simulates latency, watches, disconnected clients
+ * and faults. All of them use the given clock and random numbers, so that a test is repeatable.
  *
- * People and other controllers act through `create`, `patch` and `remove`, which take effect immediately. Processes act through
- * `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
+ * Tests act as people and other controllers through `create`, `patch` and `remove`, which take effect immediately. Operator processes act
+ * through `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -31,12 +31,12 @@ import { MemoryWatch, type WatchFault } from './memory-watch.ts';
 export interface RequestInfo extends Target {
   readonly client: string;
   readonly method: KubeRequest['method'] | 'WATCH';
-  /** Number of the request over all clients, from 1. */
+  /** Number of the request, counted from 1 over all clients. */
   readonly sequence: number;
   readonly body: unknown;
 }
 
-/** Fault of a request, `before` or `after` its effect. */
+/** Fault of a request to the API server, `before` or `after` the request took effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';
@@ -45,7 +45,7 @@ export type RequestFault =
       readonly retryAfterSeconds?: number;
     }
   | { readonly kind: 'reset'; readonly when: 'before' | 'after' }
-  /** No answer until the client gives up. */
+  /** The server sends no answer until the client gives up. */
   | { readonly kind: 'stall'; readonly when: 'before' | 'after' }
   | { readonly kind: 'delay'; readonly delayMs: number };
 
@@ -59,18 +59,18 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** Status of the answer, whether or not it reached the client. Undefined if a fault came before. */
+  /** Status of the server's answer, whether or not it reached the client. Undefined if a fault prevented the request's effect. */
   readonly status: number | undefined;
 }
 
 export interface MemoryApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Minimum and maximum time in ms from a request to its answer. Default: [1, 5]. */
+  /** Minimum and maximum time in ms from a request to its answer; [1, 5] by default. */
   readonly latencyMs?: readonly [number, number];
-  /** Minimum and maximum time in ms from a change to its event. Default: [1, 5]. */
+  /** Minimum and maximum time in ms from a change to its watch event; [1, 5] by default. */
   readonly watchLatencyMs?: readonly [number, number];
-  /** Time in ms from the deletion of an owner to that of its dependents. Default: never. */
+  /** Time in ms from the deletion of an owner to the deletion of its dependents. By default dependents are never deleted. */
   readonly garbageCollectionMs?: number;
 }
 
@@ -80,9 +80,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Called for each request when it arrives. */
+  /** Called for each request when it arrives at the server. Returns the fault of the request. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Called for each event and each watch of its collection. */
+  /** Called for each event and each watch that receives the event. Returns the fault of the event. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -90,12 +90,12 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** Connection of one process. */
+  /** Connection of one operator process to the API server. */
   client(name: string): MemoryApiClient {
     return new MemoryApiClient(this, name);
   }
 
-  /** Open watches. */
+  /** Watches of all clients that are open now. */
   get watches(): ReadonlySet<MemoryWatch> {
     return this.#watches;
   }
@@ -105,7 +105,7 @@ export class MemoryApiServer {
     return this.#act('POST', path, object);
   }
 
-  /** Applies a merge patch to the newest version. */
+  /** Applies a merge patch to the newest version of an object. */
   patch(path: string, patch: object): StoredObject {
     return this.#act('PATCH', path, patch);
   }
@@ -114,18 +114,18 @@ export class MemoryApiServer {
     this.#act('DELETE', path, undefined);
   }
 
-  /** Newest version, or undefined if there is none. */
+  /** Newest version of an object; undefined if the object does not exist. */
   get(path: string): StoredObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Forgets the history, so that the next watch from an earlier version gets 410. */
+  /** Forgets all past events, so that a watch from an earlier resource version gets 410 Gone. */
   compact(): void {
     this.store.compact();
   }
 
-  /** Random number of milliseconds in the range. */
+  /** Random number of milliseconds between the two limits. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }
@@ -142,7 +142,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Processes a request of a client: when it takes effect, and when it is answered or how it fails. */
+  /** Processes a request of a client. Determines when the request takes effect, and when it is answered or how it fails. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -191,7 +191,7 @@ export class MemoryApiServer {
   }
 }
 
-/** Client of a process. */
+/** Connection of one operator process, which can be cut, frozen or killed. */
 export class MemoryApiClient implements KubeApi {
   readonly name: string;
   readonly #server: MemoryApiServer;
@@ -231,7 +231,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
   }
 
-  /** Delivers an answer or event, if the process is running, or later if it is stopped. */
+  /** Delivers an answer or event to the process at once, or when it is thawed if it is frozen. */
   deliver(action: () => void): void {
     if (this.#dead) return;
     if (this.#frozen) this.#frozen.push(action);
@@ -241,7 +241,7 @@ export class MemoryApiClient implements KubeApi {
   request(request: KubeRequest): Promise<KubeResponse> {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
-    // Copied, so that later changes by the client have no effect.
+    // The body is copied, so that later changes by the client do not change the stored object.
     const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }
@@ -257,8 +257,8 @@ export class MemoryApiClient implements KubeApi {
   }
 
   /**
-   * One request: half of the latency until its effect, and half until its answer. A fault ends it before or after the effect. The
-   * signal ends it only for the client.
+   * Performs one request. The first half of the latency passes before its effect, the second half before its answer. A fault ends the
+   * request before or after the effect. The signal ends the request only for the client.
    */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],

@@ -1,10 +1,10 @@
 /**
- * Content of an API server, and the rules for changes: a pure data structure without time, network or randomness.
+ * Content of a simulated Kubernetes API server, and the rules for its changes: a pure data structure without time, network or randomness.
  * `memory-api-server.ts` adds latency, watches and faults.
  *
- * Behaves like a real API server: resource versions from one counter, optimistic lock on version and uid, a status that only its
- * subresource changes, a generation that only a new spec raises, writes without a change that have no effect, lists in pages of one
- * snapshot, and a history that can be compacted. Objects are frozen and shared.
+ * The store behaves like a real API server. Resource versions come from one counter, and optimistic locking checks version and uid. Only
+ * the status subresource changes a status, and only a new spec raises the generation. A write that changes nothing has no effect. Lists
+ * come in pages of one snapshot, and the history can be compacted. Objects are frozen and shared.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -32,16 +32,16 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** Parsed path. */
+/** Collection and object that a request's path names. */
 export interface Target {
-  /** `v1/configmaps`, `logfleet.dev/v1alpha1/collectorversionpolicies` */
+  /** Group, version and plural of the resource, such as `v1/configmaps` or `logfleet.dev/v1alpha1/collectorversionpolicies`. */
   readonly collection: string;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
 }
 
-/** Preconditions of a deletion. */
+/** Preconditions of a deletion: uid and resource version that the object must have. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -63,24 +63,24 @@ export class MemoryApiStore {
   #revision = 1;
   #compacted = 0;
   #uids = 0;
-  /** Called for each event, in order. */
+  /** Called for each watch event of the store, in order. */
   onEvent: (event: StoreEvent) => void = () => undefined;
 
   get revision(): number {
     return this.#revision;
   }
 
-  /** Forgets the history. Watches and paged lists from before must start again. */
+  /** Forgets all past events. Watches and paged lists that began earlier must start again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
     this.#pages.clear();
   }
 
-  /** Events in a collection after `revision`, or undefined if they are forgotten. */
+  /** Events of a collection after the resource version `revision`; undefined if the store no longer has them. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    // Each revision has one event, so its index is known.
+    // Each resource version belongs to one event, so the index of an event follows from its version.
     const first = this.#history[0]?.revision ?? revision + 1;
     return this.#history
       .slice(Math.max(0, revision + 1 - first))
@@ -95,7 +95,7 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** Handles a request. The store takes over the body. `nowMs` is the creation time of new objects. */
+  /** Handles a request and keeps its body as the new object. `nowMs` is the creation time of new objects. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -119,7 +119,7 @@ export class MemoryApiStore {
     }
   }
 
-  /** Deletes the objects that the object with this uid owns, like the garbage collector. */
+  /** Deletes all objects owned by the object with this uid, as the garbage collector of Kubernetes does. */
   collectOwnedBy(uid: string): void {
     for (const [collection, objects] of this.#collections) {
       for (const object of [...objects.values()]) {
@@ -233,7 +233,7 @@ export function concerns(event: StoreEvent, collection: string, namespace: strin
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Cache of parsed paths, which are few. */
+/** Cache of parsed request paths. Only a few different paths occur. */
 const targets = new Map<string, Target | undefined>();
 const mostTargets = 10_000;
 
@@ -259,7 +259,7 @@ function readPath(path: string): Target | undefined {
   };
 }
 
-/** Error answer with the Status object of a real server. */
+/** Error answer of the API server, with the same Status object as a real server. */
 export function refuse(
   code: number,
   reason: string,
@@ -277,7 +277,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Whether the resource has a status subresource and a generation. The built-in resources used here have neither. */
+/** Whether the resource has a status subresource and a generation. The built-in resources of these tests have neither. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -311,7 +311,7 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/** Supports the only field selector in use: `metadata.name=NAME`. */
+/** Whether an object matches the field selector `metadata.name=NAME`, the only one that these tests use. */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -320,7 +320,7 @@ function sortKey({ metadata }: StoredObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Copies the part of a value that is serialised. */
+/** Copies the part of a value that JSON can represent. */
 export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

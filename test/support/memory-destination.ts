@@ -1,6 +1,6 @@
 /**
- * Destination in memory with the guarantees of the real ones. Any call can fail before or after its effect. Several destinations
- * can share a store, like processes that share a bucket, and one can die.
+ * Destination of exports in memory, with the guarantees of the real destinations. Any call can fail before or after its effect. Several
+ * destinations can share a store, like processes that share a bucket, and a single destination can die like its process.
  */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
@@ -18,15 +18,16 @@ export type DestinationCall =
   | 'remove'
   | 'abortLeftovers';
 
-/** Fault of one call. */
+/** Fault of one call to the destination. */
 export interface DestinationFault {
-  /** Awaited first. */
+  /** Promise for which the call waits before it does anything. */
   readonly until?: Promise<unknown>;
   /**
-   * Failure of the call. Undefined if it is only late. For `create`, `exists` means that the answer to an earlier attempt was lost.
+   * Failure of the call; undefined if the call is only late. For `create`, `exists` means that an earlier attempt succeeded but its answer
+   * was lost.
    */
   readonly failure?: DestinationFailure | 'exists';
-  /** Whether the call takes effect nevertheless. */
+  /** True if the failed call takes effect nevertheless. */
   readonly hasEffect?: boolean;
 }
 
@@ -36,17 +37,17 @@ interface Upload {
   readonly chunks: Uint8Array[];
 }
 
-/** Content that destinations share. */
+/** Content of a bucket that several destinations share. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
-  /** Uploads that are neither finished nor aborted. */
+  /** Uploads to the store that are neither finished nor aborted. */
   readonly uploads = new Set<Upload>();
 }
 
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /** Called for each call, with the name of the object or folder. Returns its fault. */
+  /** Called for each call to the store, with the name of the object or folder. Returns the fault of the call. */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 
@@ -145,7 +146,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // Also after a `finish` with an unknown result.
+      // An upload may also be aborted after a `finish` with an unknown result.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -154,7 +155,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** `lost` is the result for a fault with `exists`. */
+  /** Performs a call with its fault; `lost` is the result when the fault is `exists`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

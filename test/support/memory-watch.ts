@@ -1,13 +1,13 @@
 /**
- * One watch of the API server in memory: events in order, each with its delay, bookmarks, and all ways in which a watch can end,
- * break or fall silent.
+ * One watch of the simulated API server in memory. It sends events in order, each with its delay, and bookmarks. It can end, break or
+ * silently stop sending.
  */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import { type MemoryApiStore, type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
 
-/** Next item for the reader. */
+/** Next item that the watch delivers to its reader. */
 type Item =
   | { readonly kind: 'line'; readonly line: unknown }
   | { readonly kind: 'end' }
@@ -15,17 +15,17 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** Server of the watch. */
+/** The simulated API server, as far as a watch uses it. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
   /** Minimum and maximum time in ms from a change to its event. */
   readonly watchLatencyMs: readonly [number, number];
-  /** Random time between the two. */
+  /** Random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 
-/** Client that reads the watch. `deliver` calls back once the client is connected. */
+/** Client that reads the watch. `deliver` calls the function back once the client is connected. */
 interface WatchingClient {
   deliver(action: () => void): void;
 }
@@ -57,7 +57,7 @@ export class MemoryWatch {
     this.#later(timeoutMs, () => this.end());
   }
 
-  /** Sends an event, modified by the fault. */
+  /** Sends an event to the reader, changed by the fault. */
   push(event: StoreEvent, fault?: WatchFault): void {
     const { type, object } = event;
     switch (fault?.kind) {
@@ -86,18 +86,18 @@ export class MemoryWatch {
     }
   }
 
-  /** Sends a bookmark with the current version. */
+  /** Sends a bookmark with the current resource version. */
   bookmark(): void {
     const metadata = { resourceVersion: String(this.#server.store.revision) };
     this.#send({ kind: 'line', line: { type: 'BOOKMARK', object: { metadata } } });
   }
 
-  /** Ends the watch as after its timeout. */
+  /** Ends the watch as the server does after its timeout. */
   end(): void {
     this.#send({ kind: 'end' });
   }
 
-  /** Reports that the version is too old, and ends the watch. */
+  /** Reports that the watch's resource version is too old, and ends the watch. */
   expire(): void {
     this.#send({ kind: 'line', line: { type: 'ERROR', object: statusOf(410, 'Expired', 'too old resource version') } });
     this.end();
@@ -107,12 +107,12 @@ export class MemoryWatch {
     this.#send({ kind: 'error', error });
   }
 
-  /** Stops sending without ending the watch. */
+  /** Stops sending events without ending the watch. */
   silence(): void {
     this.#silent = true;
   }
 
-  /** Removes the watch. Its reader receives nothing more. */
+  /** Removes the watch from the server. Its reader receives nothing more. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;
@@ -120,7 +120,7 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  /** Lines that the reader receives. */
+  /** Lines of the watch as the reader receives them. */
   async *lines(client: WatchingClient): AsyncGenerator<unknown, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
@@ -171,15 +171,15 @@ export class MemoryWatch {
   }
 }
 
-/** Fault of one event of one watch. */
+/** Fault of one event that a watch sends. */
 export type WatchFault =
   | { readonly kind: 'drop' }
-  /** Later events wait for it. */
+  /** The event is late, and later events wait for it. */
   | { readonly kind: 'delay'; readonly delayMs: number }
-  /** The connection is reset instead. */
+  /** The connection is reset, and the event is lost. */
   | { readonly kind: 'cut' }
-  /** The watch sends nothing more and does not end. */
+  /** The watch sends nothing more, but does not end. */
   | { readonly kind: 'silence' }
   | { readonly kind: 'badLine' }
-  /** An `ERROR` event with code 410. */
+  /** The watch sends an `ERROR` event with code 410 Gone instead. */
   | { readonly kind: 'expired' };

@@ -10,9 +10,9 @@ import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.
 import type { World } from './world.ts';
 
 export interface PlanInWorld {
-  /** Policies to plan. */
+  /** Names of the policies to plan. */
   readonly wanted: readonly string[];
-  /** Other existing policies. */
+  /** Names of the other policies that exist. */
   readonly beside?: readonly string[];
   readonly upgradeMs?: number;
   readonly timeoutMs?: number;

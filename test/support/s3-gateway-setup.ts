@@ -1,4 +1,4 @@
-/** Global setup in vitest for the project `store`: one S3 gateway for all files. Each file creates its own buckets. */
+/** Global vitest setup for the project `store`: starts one S3 gateway for all test files. Each file creates its own buckets. */
 import type { TestProject } from 'vitest/node';
 import { S3Gateway, type S3GatewayAccess } from './s3-gateway.ts';
 

@@ -1,4 +1,4 @@
-/** A real S3 gateway on its own folder. It can be killed and restarted with the same address and content. */
+/** A real S3 gateway that stores objects in its own folder. Tests can kill and restart it with the same address and content. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,13 +8,13 @@ import { request } from 'undici';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** Data to reach the gateway. Plain data, since it is passed between processes. */
+/** Data with which a test reaches the S3 gateway. It is plain data, because it is passed between processes. */
 export interface S3GatewayAccess {
-  /** `http://127.0.0.1:PORT` */
+  /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Folder with one folder for each bucket. */
+  /** Path of the gateway's content, with one folder for each bucket. */
   readonly content: string;
 }
 
@@ -28,7 +28,7 @@ export class S3Gateway {
   readonly #directory: string;
   #kept: Kept | undefined;
 
-  /** Tries again if another process took the port. */
+  /** Starts a gateway. Tries again if another process took the port. */
   static async start(): Promise<S3Gateway> {
     const program = await s3GatewayProgram();
     for (let attempt = 1; ; attempt++) {
@@ -58,13 +58,13 @@ export class S3Gateway {
     process.once('exit', this.#removeFiles);
   }
 
-  /** Kills the gateway as by `kill -9`. Requests in flight break off. */
+  /** Kills the gateway like `kill -9`. Requests in flight break off. */
   async kill(): Promise<void> {
     await this.#kept?.stop();
     this.#kept = undefined;
   }
 
-  /** Resolves when the gateway answers again. */
+  /** Restarts the gateway, and resolves when the gateway answers again. */
   async restart(): Promise<void> {
     const { endpoint, accessKeyId, secretAccessKey, content } = this.access;
     const args = ['--port', new URL(endpoint).host, '--keep-alive', '--quiet', 'posix', content];

@@ -1,17 +1,17 @@
-/** Rights to send for tests of code below leadership. */
+/** Rights to send requests, for tests of code that runs under a leader's lease. */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Permanent right, too old for the requests of a former leader to matter. */
+/** Right to send that never ends and is so old that requests of a former leader no longer matter. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Proof for tests of transports without a budget. */
+/** Permission for one request, for tests of transports that have no request budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }
 
-/** Right that a test grants and withdraws. */
+/** Right to send that a test grants and withdraws. */
 export class SwitchedRight implements SendRight {
   #term: Term | undefined;
   #terms = 0;

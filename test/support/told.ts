@@ -1,4 +1,4 @@
-/** Records what a resource shows to people and alerts: each written status, in order, and each Event. */
+/** Records what a resource shows to people and alerts: each written status in order, and each Event. */
 import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';
@@ -17,11 +17,11 @@ export interface ToldEvent {
 export interface Told<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
-  /** Condition Ready of each status, as `True/AllUpdated`, without repetitions. */
+  /** Condition `Ready` of each written status as `True/AllUpdated`, without repetitions. */
   readonly verdicts: () => readonly string[];
 }
 
-/** Starts recording. Existing faults of the server remain. */
+/** Starts to record the statuses and Events of a resource. Faults that the test has set at the server remain. */
 export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): Told<S> {
   const statuses: S[] = [];
   const events: ToldEvent[] = [];

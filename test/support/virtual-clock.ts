@@ -1,6 +1,6 @@
 /**
- * Clock that moves only on request. `run` fires timers in order of time, and for equal times in order of creation. All promises
- * settle in between, so hours pass in milliseconds and every run is the same.
+ * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in the order of
+ * creation. All promises settle in between, so hours pass in milliseconds and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -18,7 +18,7 @@ export class VirtualClock implements Clock {
   readonly #heap: Entry[] = [];
   readonly #epochMs: number;
   readonly #rest: () => Promise<void>;
-  /** Error of the wall clock in ms. Does not affect `monotonic`. */
+  /** Error of the wall clock in ms. The monotonic clock has no error. */
   skewMs = 0;
 
   /** @param rest resolves when all asynchronous work waits for a timer. `settleFiles` is needed where files are read or written. */
@@ -50,13 +50,13 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Time of the next timer, or undefined if there is none. */
+  /** Time of the next timer; undefined if no timer is set. */
   next(): number | undefined {
     while (this.#heap[0]?.cancelled) this.#pop();
     return this.#heap[0]?.at;
   }
 
-  /** Moves forward by `durationMs` and fires all timers on the way. */
+  /** Moves the clock forward by `durationMs` and fires all timers on the way. */
   async advance(durationMs: number): Promise<void> {
     const end = this.#elapsedMs + durationMs;
     await this.run(() => false, end);
@@ -86,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Without a timer, the promise waits for a real event.
+    // When no timer is set, the promise must wait for a real event such as a file read.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -133,7 +133,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Same, but also waits for files that are being read or written. Otherwise virtual time would pass during a slow read. */
+/** Waits like `settle`, and also for files that are being read or written. Otherwise virtual time would pass during a slow read. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

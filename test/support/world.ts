@@ -1,6 +1,6 @@
 /**
- * Simulated world in virtual time: the simulated service, an API server in memory, and operators with the real client, host,
- * controllers and policies. Tests, simulations and benchmarks set it up, let time pass, and check the result.
+ * Simulated world in virtual time for tests, simulations and benchmarks. It connects the simulated service, an API server in memory, and
+ * operators with the real client, host, controllers and policies.
  */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
@@ -32,7 +32,7 @@ export interface ServiceWorldOptions {
   readonly latencyMs?: number;
   readonly jitterMs?: number;
   readonly logData?: (startMs: number) => LogData;
-  /** Creates the service that the operator uses, for example one that lies. */
+  /** Creates the service that the operator uses, for example a service that returns false data. */
   readonly service?: ServiceMaker;
   readonly clock?: VirtualClock;
 }
@@ -40,13 +40,13 @@ export interface ServiceWorldOptions {
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
   readonly log?: Logger;
-  /** Options for exports. */
+  /** Options of the operator for exports. */
   readonly exports?: OperatorOptions['exports'];
 }
 
 export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
 
-/** Replica of the operator. */
+/** One running replica of the operator. */
 export interface Replica {
   readonly name: string;
   readonly host: KubernetesHost;
@@ -59,11 +59,11 @@ export interface Replica {
 interface ConnectOptions {
   readonly metrics?: Metrics;
   readonly isAlive?: () => boolean;
-  /** Collects the transports that are made. */
+  /** List to which each new transport is added. */
   readonly transports?: InProcessTransport[];
 }
 
-/** The simulated service in virtual time, with connections to it. */
+/** The simulated service in virtual time, with the connections to it. */
 export class ServiceWorld {
   readonly clock: VirtualClock;
   readonly random: Random;
@@ -85,7 +85,7 @@ export class ServiceWorld {
     this.service = service?.(this.model, clock, network) ?? new InProcessService(this.model, clock, network);
   }
 
-  /** Members of a Secret for the service. */
+  /** Data of the Secret with which an operator connects to the service. */
   get secret(): Readonly<Record<string, string>> {
     return {
       baseURL: `${serviceOrigin}${this.model.basePath}`,
@@ -94,7 +94,7 @@ export class ServiceWorld {
     };
   }
 
-  /** Connects to the service. No other host exists, and none at all while `isAlive` returns false. */
+  /** Connects to the service. Every other host is unknown. While `isAlive` returns false, the service is unreachable, too. */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
@@ -125,7 +125,7 @@ export class World extends ServiceWorld {
     this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
   }
 
-  /** Adds a Secret for the service. */
+  /** Creates the Secret with which an operator connects to the service. */
   addSecret(name = 'log-service', members: Readonly<Record<string, string>> = {}): void {
     this.api.create(secretsPath, secretManifest(name, { ...this.secret, ...members }));
   }
@@ -160,7 +160,9 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Watches live long by default, since days of short watches would take many events. */
+  /**
+   * Starts a replica of the operator. Its watches stay open long by default, because short watches would make days of virtual time slow.
+   */
   start(
     options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
   ): Replica {
@@ -217,7 +219,7 @@ export class World extends ServiceWorld {
   }
 }
 
-/** Defaults that the API server would fill in. */
+/** Policy fields with the defaults that the API server would fill in. */
 export const policyDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   allowDowngrade: false,
@@ -230,7 +232,7 @@ export const policyDefaults = {
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
 } as const;
 
-/** Defaults that the API server would fill in. */
+/** Export fields with the defaults that the API server would fill in. */
 export const exportDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   query: '*',
@@ -247,7 +249,7 @@ export const exportDefaults = {
   paused: false,
 } as const;
 
-/** In the namespace of the world. */
+/** Manifest of a Secret in the namespace of the simulated world. */
 export function secretManifest(name: string, members: Readonly<Record<string, string>>) {
   const encoded = Object.entries(members).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
   const metadata = { name, namespace: 'logging' };
@@ -255,13 +257,13 @@ export function secretManifest(name: string, members: Readonly<Record<string, st
 }
 
 export interface BusiestMoments {
-  /** Maximum number of arrivals in any second, and the end of that second. */
+  /** Maximum number of requests that arrived within any second, and the end of that second. */
   readonly perSecond: number;
   readonly endMs: number;
   readonly atOnce: number;
 }
 
-/** As seen by the service. */
+/** Busiest second of a service, from the requests that the service received. */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

@@ -1,6 +1,6 @@
 /**
- * Health of a policy and of an export according to the checks of manifests/gitops for Argo CD and Flux: for all conditions, and for
- * statuses that an operator has written.
+ * Tests of the health checks for Argo CD and Flux in manifests/gitops. They judge a policy and an export for all combinations of
+ * conditions, and for statuses that an operator has written.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,10 @@ function argo(obj: Looked) {
   return runLua(lua, { obj }, ['status', 'message']);
 }
 
-/** Expressions in the order in which Flux evaluates them. A missing member is an error, after which Flux keeps waiting. */
+/**
+ * Verdict of Flux, which evaluates the expressions in this order. An expression that uses a missing field fails, and Flux then keeps
+ * waiting.
+ */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
   if (!flux) throw new Error(`Flux has no check of a ${looked.kind}`);
@@ -48,12 +51,12 @@ function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'not
   }
 }
 
-/** Policy of generation 3 with these conditions. */
+/** A policy of generation 3 with these conditions in its status. */
 function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('CollectorVersionPolicy', conditions, observedGeneration);
 }
 
-/** Export of generation 3 with these conditions. */
+/** An export of generation 3 with these conditions in its status. */
 function exportWith(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('SearchExport', conditions, observedGeneration);
 }

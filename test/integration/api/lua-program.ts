@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 type State = object;
 
-/** Part of fengari that is used here, since it has no types. */
+/** The part of the untyped library fengari that this file uses. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;
@@ -28,7 +28,7 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/** Returns the members of the table that the program returns, as texts. `globals` are JSON. */
+/** Runs a Lua program with these globals, given as JSON. Returns the members of the table that the program returns, as texts. */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

@@ -1,4 +1,7 @@
-/** Compares a plan with the rollout that follows, on a service without failures: same members in each stage, and about the planned time. */
+/**
+ * Compares the plan of a rollout with the rollout itself, on a service without failures. Each stage has the same members and takes about
+ * the planned time.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
@@ -121,7 +124,7 @@ async function planOf(world: World, upgradeMs?: number): Promise<RolloutPlan> {
 
 interface RollOut {
   readonly totalMs: number;
-  /** Tasks in the order of their requests. */
+  /** Upgrade tasks in the order of their requests. */
   readonly tasks: readonly { readonly collectorId: string; readonly requestTime: number }[];
 }
 
@@ -139,7 +142,7 @@ function isWithinATenth(said: number | undefined, found: number): boolean {
   return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
 }
 
-/** Compares each stage with the collectors that were started in its turn. */
+/** Expects that each planned stage has the same members as the collectors that were upgraded in its turn. */
 function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
   const startMs = forecast?.startMs ?? Number.NaN;
   let from = 0;
@@ -157,7 +160,7 @@ function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }:
   expect(isWithinATenth(forecast?.totalMs, totalMs)).toBe(true);
 }
 
-/** Days with starts, in order. */
+/** Days on which upgrades started, in order. */
 function days({ tasks }: RollOut): readonly string[] {
   return [...new Set(tasks.map(({ requestTime }) => dayOf(requestTime)))];
 }

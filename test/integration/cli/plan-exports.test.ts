@@ -1,4 +1,7 @@
-/** `logfleet plan` for exports: counts of the service, figures, obstacles, and that no search job stays open. */
+/**
+ * Tests of `logfleet plan` for exports: the counts from the service, the estimated figures, and the reported obstacles. The plan leaves no
+ * search job open.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +18,7 @@ import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 
-/** The virtual clock starts at 2026-11-01. */
+/** Logs of the simulated service. Its virtual clock starts at 2026-11-01. */
 const scenario: Scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
   search: { messageLimit: 1_000 },
@@ -43,7 +46,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** Bytes that an operator is charged for the sample export, from its status. */
+/** Bytes that the status of the sample export reports as scanned. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,
@@ -116,7 +119,7 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
-    // A creation, a status, a page and a deletion.
+    // These are four requests: a creation, a status, a page and a deletion.
     expect(stdout).toMatch(/^ {2}Requests: {2}about 4 at up to 4 a second$/m);
     expect(stdout).not.toContain('Intervals');
   });

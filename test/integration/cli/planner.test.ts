@@ -1,4 +1,7 @@
-/** Plans with other policies, actions of people, stops and failures. A plan changes nothing. */
+/**
+ * Tests of the planner behind `logfleet plan`: other policies, actions of users, stopped rollouts and failures. A plan changes nothing in
+ * the service or the cluster.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -66,7 +69,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // A silent collector counts as offline after half an hour (4.8).
+    // A collector without heartbeats counts as offline after half an hour (4.8).
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

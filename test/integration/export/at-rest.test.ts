@@ -1,4 +1,4 @@
-/** The cost of exports without work, and of Secrets that several resources wait for (C1, C2). */
+/** Tests of the cost of exports without work, and of Secrets for which several resources wait (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';
@@ -6,7 +6,7 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 
 const secondMs = 1_000;
 
-/** Requests to the API server that read a Secret or write a status. */
+/** Requests to the API server that read a Secret or write a status, which exports without work should avoid. */
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
   return {

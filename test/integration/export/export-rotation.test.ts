@@ -1,4 +1,4 @@
-/** Exports whose Secret changes during searches: running work ends with the credentials with which it began. */
+/** Tests of exports whose Secret changes during searches. Running work ends with the credentials with which it began. */
 import { expect, test } from 'vitest';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, minuteMs } from './export-world.ts';
@@ -10,7 +10,7 @@ const scenario = {
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const second = { accessId: base64('second'), accessKey: base64('second-key'), user: base64('simulator') };
 
-/** Ids of the open jobs. */
+/** Ids of the search jobs that are open at the service. */
 function openJobs(world: ExportWorld): readonly string[] {
   return world.status?.jobs?.map(({ id }) => id) ?? [];
 }
@@ -19,7 +19,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** An export that has a plan and searches with four jobs. */
+/** An export that has a plan and whose segments are searched by four jobs. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();
@@ -75,7 +75,7 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
   expect(world.jobsCreated).toBe(1);
   change(world, data);
   expect(await world.untilReason('Exported')).toBe(true);
-  // One more counts what was found.
+  // One more search job counts the messages that were found.
   expect(world.jobsCreated).toBe(jobs + 1);
   expect(world.opened).toBe(2);
   expect(world.rows()).toHaveLength(600);

@@ -1,4 +1,4 @@
-/** The whole operator in virtual time, with one export into a destination in memory. */
+/** Test world in virtual time: the whole operator with one export into a destination in memory. */
 import { gunzipSync } from 'node:zlib';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
@@ -13,7 +13,7 @@ import { exportsPath, type Replica, type ServiceMaker, World } from '../../suppo
 
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;
-/** Start time of the clocks. */
+/** Wall time in ms at which the clocks of the test world start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
 /** Messages spread evenly over the hour that ended an hour before the start. */
@@ -35,9 +35,9 @@ export interface ExportWorldOptions {
 export class ExportWorld {
   readonly world: World;
   readonly store = new MemoryStore();
-  /** The latest opened destination. */
+  /** Destination that the operator opened last. */
   destination: MemoryDestination | undefined;
-  /** Called at each opening. */
+  /** Called each time the operator opens a destination. */
   onOpen: (destination: MemoryDestination) => void = () => {};
   opened = 0;
   #processes = 0;
@@ -50,7 +50,7 @@ export class ExportWorld {
       exports: {
         settings,
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-        // Reading the machine's processes takes time that no virtual clock counts.
+        // Operators get a fixed identity. Reading the machine's processes would take time that no virtual clock counts.
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
         openDestination: async () => {
           this.opened++;
@@ -63,7 +63,7 @@ export class ExportWorld {
     this.world.addSecret();
   }
 
-  /** Adds an export of the hour with messages, unless the spec says otherwise. */
+  /** Creates an export of the hour that has messages, unless `spec` says otherwise. */
   add(spec: object = {}, metadata: object = {}): void {
     const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
     this.world.addExport('audit', { timeRange, ...spec }, metadata);
@@ -98,14 +98,14 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** Sorted texts of all rows in the files that count. */
+  /** Sorted texts of all rows in the files that belong to the export. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')
       .sort();
   }
 
-  /** All rows in the files that count. */
+  /** All rows in the files that belong to the export. */
   writtenRows(): readonly Readonly<Record<string, string>>[] {
     const manifest = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json'));
     if (!manifest) return [];
@@ -123,19 +123,19 @@ export class ExportWorld {
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
-  /** The manifest at the destination, as JSON. */
+  /** Manifest of the export at the destination, parsed from JSON. */
   manifest() {
     const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
     if (!content) throw new Error('there is no manifest');
     return JSON.parse(Buffer.from(content).toString()) as Pick<Manifest, 'complete' | 'proof' | 'intervals' | 'totals'>;
   }
 
-  /** Number of search jobs that were created. */
+  /** Number of search jobs that the operator has created. */
   get jobsCreated(): number {
     return this.world.journal.filter(({ operation }) => operation === 'createJob').length;
   }
 
-  /** Number of search jobs that exist now. */
+  /** Number of search jobs that exist at the service now. */
   jobsActive(): number {
     const { model, service } = this.world;
     model.advance(service.nowMs());

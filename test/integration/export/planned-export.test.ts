@@ -1,21 +1,27 @@
-/** Requests of exports by the whole operator in virtual time, with a hundredth of the messages and of the limits. */
+/**
+ * Tests of the number of requests of an export by the whole operator, in virtual time. The messages and the limits are a hundredth of those
+ * of a large real export.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** Ten pages for a search at the limit, as in the real service (8). */
+/** A service that needs ten pages for a search at the row limit, like the real service (8). */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
-/** 13 requests for each search at the limit, and a creation, a status and a deletion for the cut search. */
+/**
+ * Minimum number of requests: 13 for each search at the row limit, and a creation, a status and a deletion for the first search, which
+ * exceeds the limit.
+ */
 const least = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
   return { search: { ...service.search, ...search } };
 }
 
-/** A third of the messages in one minute. */
+/** Messages of which a third fall into one minute. */
 const uneven: readonly Message[] = evenly(messages).map((message, index) => {
   return index % 3 === 0 ? { ...message, at: startMs - 1.5 * hourMs + 6 * index } : message;
 });
@@ -43,7 +49,7 @@ describe('an export of ten times the limit takes at most a tenth more requests t
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // Includes the four requests of the digest.
+    // The number includes the four requests of the digest, the aggregation that checks the exported rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });
@@ -72,7 +78,7 @@ test('an export of what one search returns takes no request more but those of it
 test('by receipt time it takes little more, and all of its searches but the first are whole', async () => {
   const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
   const requests = await exported(world, { byReceiptTime: true });
-  // One aggregation per interval, with four or five requests.
+  // Each interval needs one aggregation, which takes four or five requests.
   const { intervals } = world.manifest();
   expect(requests['total']).toBeLessThanOrEqual(1.2 * least + 5 * intervals.length);
   expect(world.rows()).toHaveLength(messages);

@@ -1,4 +1,7 @@
-/** Exports that digests prove, on the simulated service in virtual time: the resulting destination and how it came about (E6). */
+/**
+ * Tests of exports that digests (aggregations that check the exported rows) prove, in virtual time: the final files and the steps that led
+ * to them (E6).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -7,7 +10,7 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
 
-/** Received long ago by default. */
+/** Messages that the service received long ago, unless `more` says otherwise. */
 function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
   const own = evenly(count).map((message) => ({ ...message, received: message.at }));
   const others = more.map((message, index) => {
@@ -60,7 +63,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The plan's segment is void, and the next one counts.
+    // The segment of the plan is void, and the segment that repeats it counts instead.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -128,7 +131,7 @@ describe('a digest', () => {
 });
 
 test('what differs in each round is incomplete: it waits for a person, or is kept and flagged', async () => {
-  // Another message becomes searchable during each round, so that each digest differs.
+  // Another message becomes searchable during each round of the proof, so that each digest differs from the exported rows.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

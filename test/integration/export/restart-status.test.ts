@@ -1,11 +1,14 @@
-/** H1 and H2 for exports: a new process shows the former verdict until it has observed another, and outages are reported. */
+/**
+ * Tests that a new operator process keeps the reason in an export's status until it has new evidence (H1), and that outages are reported
+ * (H2).
+ */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { recordTold } from '../../support/told.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
-/** Searches take half a minute and return at most this many rows. */
+/** A service whose searches take half a minute and return at most this many rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 
@@ -13,7 +16,7 @@ function record({ world }: ExportWorld) {
   return recordTold<SearchExportStatus>(world.api, 'audit');
 }
 
-/** Kills the process, starts another, and lets it work. */
+/** Kills the operator's process, starts another one, and lets it work on the export. */
 async function restart(exports: ExportWorld, forMs: number) {
   exports.world.replicas[0]?.kill();
   const before = exports.status;

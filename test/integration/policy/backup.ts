@@ -1,4 +1,4 @@
-/** Backup of the operator's objects in the cluster and its restore with the same names and uids, as from a backup of `etcd`. */
+/** Backup of the operator's objects in the cluster. A restore keeps names and uids, as a restore of `etcd` does. */
 import type { StoredObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
@@ -17,7 +17,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** Restores the ledgers only. Ledgers that are not in the backup are deleted. */
+  /** Restores only the ledgers, and deletes ledgers that are not in the backup. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
@@ -31,7 +31,7 @@ export class Backup {
     }
   }
 
-  /** Restores ledgers, and policies with annotations and status. */
+  /** Restores the ledgers, and the policies with their annotations and status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;

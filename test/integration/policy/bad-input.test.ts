@@ -1,6 +1,6 @@
 /**
- * Bad input in virtual time. Each mistake has its own reason and a message that says what to do. It costs the service almost no
- * requests. The same process continues as soon as the mistake is corrected.
+ * Tests of wrong input, in virtual time. Each mistake has its own reason and a message that says what to do, and costs the service almost
+ * no requests. The same operator process continues as soon as the mistake is corrected.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -28,14 +28,17 @@ interface Mistake {
   readonly requestsPerHour: number;
 }
 
-/** A stalled policy sends one or two requests every 30 s. */
+/** Maximum number of requests per hour of a stalled policy, which sends one or two requests every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
-/** The back-off ends at a minute between attempts. A read that loses its connection is repeated twice. */
+/**
+ * Maximum number of requests per hour of a policy in back-off, which ends at one minute between attempts. A read that loses its connection
+ * is repeated twice.
+ */
 const everyMinute = 3 * 60 + 30;
 /**
- * Requests of a policy at rest in an hour: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep of three
- * collectors takes one page, an empty page that ends the list, and one request to the list of another build. That request shows that
- * the page left no collector out. The hour can begin within an interval, so it can contain a thirteenth sweep.
+ * Requests per hour of a policy at rest: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep (one pass over the
+ * list) of three collectors takes one page, an empty page that ends the list, and one request to the list of another build, to show that
+ * the page left no collector out. The hour can contain a thirteenth sweep, because it can begin within an interval.
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

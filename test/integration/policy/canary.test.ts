@@ -1,6 +1,6 @@
 /**
- * A canary of 1 % of 5,000 collectors detects a version that breaks 30 % of them. No upgrade starts after the first failure is
- * known.
+ * Tests that a canary stage of 1 % of 5,000 collectors detects a version that breaks 30 % of them. No upgrade starts after the first
+ * failure is known.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -43,7 +43,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
   };
 }
 
-/** Time at which the operator received the first answer that a task has failed. */
+/** Time in ms at which the operator received the first answer about a failed upgrade task. */
 function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
   const failed = tasks().filter(({ message }) => message === 'broken');
   const tellings = world.journal.filter(({ method, path, end }) =>

@@ -1,6 +1,6 @@
 /**
- * Changes each field of a policy during a rollout and changes it back. The rollout completes, no collector is upgraded twice, and
- * the changed field takes effect meanwhile.
+ * Changes each field of a policy during a rollout and changes the field back. The changed field takes effect meanwhile, the rollout
+ * completes, and no collector is upgraded twice.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -40,13 +40,13 @@ const base = {
 type Stands = 'stands' | 'goes on';
 
 interface Change {
-  /** Fields of the spec that replace those of the base. */
+  /** Changed fields of the spec, which replace those of the base policy. */
   readonly to: Json;
-  /** State of the rollout while the change holds; default `goes on`. */
+  /** State of the rollout while the field is changed; `goes on` by default. */
   readonly meanwhile?: Stands;
-  /** Maximum number of starts while the change holds; default unlimited. */
+  /** Maximum number of upgrades that start while the field is changed; unlimited by default. */
   readonly atMost?: number;
-  /** Whether the change leads to another target and so to another rollout. */
+  /** True if the changed field leads to another target and so to another rollout. */
   readonly retargets?: true;
 }
 
@@ -143,7 +143,7 @@ const changes: Readonly<Record<string, Change>> = {
   'maintenance.cutoff': { to: { maintenance: { ...maintenance, cutoff: '30m' } } },
 };
 
-/** Changes of whole sections of the spec. */
+/** Changes that replace a whole section of the spec. */
 const parts: Readonly<Record<string, Change>> = {
   'no stages': { to: { strategy: { maxInProgress: 2, order: 'Name' } } },
   'the first stage removed': { to: stagesTo(linux, rest) },
@@ -221,7 +221,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // No member of a stage was started in another one meanwhile.
+    // While the field was changed, no member of one stage was upgraded in another stage.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);
@@ -233,7 +233,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** Paths of all fields to which people write values. */
+/** Paths of all spec fields whose values people write. */
 function leavesOf({ properties, items }: Schema, path: string): readonly string[] {
   if (properties) {
     return Object.entries(properties).flatMap(([name, one]) => leavesOf(one, path === '' ? name : `${path}.${name}`));

@@ -1,4 +1,4 @@
-/** All figures of one status come from one snapshot, including those in its messages (H3). */
+/** Tests that all figures of one status come from one snapshot of the fleet, including those in its messages (H3). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
@@ -7,12 +7,12 @@ import { before, canary, hourMs, rest, staged, target } from './staged-world.ts'
 
 type Status = CollectorVersionPolicyStatus;
 
-/** `11 of 23` → [11, 23]. */
+/** Reads the two numbers of a text: `11 of 23` gives [11, 23]. */
 function pairIn(text: string | undefined): readonly number[] {
   return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
 }
 
-/** The present figures: those after `now`, or the first ones when nothing has changed since. */
+/** Numbers of a message for the present: those after the word `now`, or the first ones when nothing has changed since. */
 function presentIn(text = ''): readonly number[] {
   return pairIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

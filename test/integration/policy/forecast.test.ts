@@ -1,4 +1,4 @@
-/** The forecast of a rollout compared with the rollout of the engine. */
+/** Compares the forecast of a rollout with the simulated rollout that follows. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
@@ -49,7 +49,7 @@ function times(found: readonly { readonly startMs: number; readonly endMs: numbe
   return found.map(({ startMs, endMs }) => [shown(startMs), shown(endMs)]);
 }
 
-/** Number of collectors and versions, rows per page, maxInProgress, and duration of an upgrade. */
+/** Random rollout: number of collectors and versions, rows per page, `maxInProgress`, and duration of an upgrade. */
 interface Rollout {
   readonly count: number;
   readonly versions: number;
@@ -164,7 +164,7 @@ describe('windows', () => {
 
   test('are named that are needed, and no more', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
-    // 600 s at four requests a second, less the reads: at most 2,400 a night.
+    // A nightly window of 600 s allows four requests a second, some of which are reads. So at most 2,400 upgrades start per night.
     expect(times(said.windows)).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],

@@ -1,11 +1,14 @@
-/** Late joiners of a complete rollout are judged by the attempts since its completion (R5). Runs the whole operator. */
+/**
+ * Tests of collectors that join after a rollout completed. The operator judges them by the attempts since the completion (R5). Runs the
+ * whole operator.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-/** A complete rollout of ten collectors, which others join later. */
+/** A policy whose rollout of ten collectors is complete, so that other collectors can join later. */
 async function complete(setting: Setting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;
@@ -14,7 +17,7 @@ async function complete(setting: Setting = {}) {
   const begun = tasks().length;
   return {
     ...fleet,
-    /** Attempts since the rollout was complete. */
+    /** Upgrade attempts since the rollout completed. */
     since: () => tasks().slice(begun),
     come: (name: string, count: number, more: object = { upgrade: breaks }) =>
       world.model.patch({ groups: { [name]: { count, version: before, ...more } } }, world.service.nowMs()),
@@ -34,7 +37,7 @@ describe('many that come once all is at the target', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // Two attempts failed, and at most two others were in flight by then.
+      // Two attempts failed, and at most two others were in flight when the failures became known.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('attempts of the rollout failed, and 1 is tolerated');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,7 @@
-/** A policy has no ledger as long as its status shows everything that must be remembered, and nothing is lost without it (U1). */
+/**
+ * Tests that a policy has no ledger while its status shows everything that the operator must remember. Nothing is lost without the ledger
+ * (U1).
+ */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

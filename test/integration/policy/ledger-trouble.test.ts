@@ -1,4 +1,7 @@
-/** An unusable ledger is reported and nothing starts. After its repair the policy continues (U1). */
+/**
+ * Tests of a ledger that the operator cannot read. The operator reports the problem and starts no upgrade. After a repair of the ledger the
+ * policy continues (U1).
+ */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -8,7 +11,7 @@ const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const stored = (path: string, world: World) =>
   world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
 
-/** A fleet that a former operator upgraded to the latest build. */
+/** A fleet that an earlier operator process upgraded to the latest build. */
 async function rolledOut() {
   const world = new World({
     scenario: {

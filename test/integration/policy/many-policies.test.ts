@@ -1,4 +1,7 @@
-/** The cost of policies grows linearly with their collectors, and policies at rest share one sweep (U9). */
+/**
+ * Tests that the cost of policies grows linearly with their collectors, and that policies at rest share one sweep (one pass over the list
+ * of collectors; U9).
+ */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MemberIndex } from '../../../src/fleet/member-index.ts';
 import { PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
@@ -16,7 +19,7 @@ const { reconcile } = PolicyReconciler.prototype;
 const { place } = PolicyMemberIndex.prototype;
 const { enter } = MemberIndex.prototype;
 
-/** A world with one policy for each collector, and the cost of its policies so far. */
+/** A world with one policy for each collector, and the cost of all policies so far. */
 function world(count: number) {
   const made = new World({ scenario: scenario(count) });
   made.addSecret();
@@ -63,7 +66,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
       const replica = made.start();
       expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
       await made.clock.advance(2 * minuteMs);
-      // Once before the first sweep and once after it.
+      // Each policy writes its status once before the first sweep and once after it.
       expect(cost.reconciles).toBeLessThanOrEqual(2 * count);
       expect(cost.looks + cost.comparisons).toBeLessThanOrEqual(6 * count);
       replica.kill();
@@ -100,7 +103,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     await made.clock.advance(6 * minuteMs);
     Object.assign(cost, { reconciles: 0, looks: 0, comparisons: 0 });
     await made.clock.advance(60 * minuteMs);
-    // The Secret is read once in each resync.
+    // The operator reads the Secret once in each resync interval.
     expect(cost).toEqual({ reconciles: 12, looks: 0, comparisons: 0 });
   });
 

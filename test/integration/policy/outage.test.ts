@@ -1,4 +1,7 @@
-/** An outage causes a Warning at once and its own condition after ten minutes, which fires the alert of the docs (H2). */
+/**
+ * Tests of an outage of the service. It causes a Warning at once, and after ten minutes a condition of its own, for which the alert of the
+ * docs fires (H2).
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -9,7 +12,7 @@ import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
-/** A scenario whose service fails for this duration, 20 minutes after the start. */
+/** A scenario whose service fails from 20 minutes after the start until the given time. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();
@@ -97,7 +100,7 @@ describe('H2: since when an outage lasts', () => {
   });
 });
 
-/** Alerts of the docs whose expression `metric{label=~"…"} > 0` holds for a series. */
+/** Names of the documented alerts that fire: their expression `metric{label=~"…"} > 0` holds for a series of the scrape. */
 function firing(scrape: string): readonly string[] {
   const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
   const rules = [...page.matchAll(/alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = '', expr = '']) => ({ name, expr }));

@@ -1,4 +1,4 @@
-/** A policy that is deleted and created again continues with its attempts in flight (U13). */
+/** Tests of a policy that is deleted and created again. It continues with its upgrade attempts in flight (U13). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -19,7 +19,7 @@ test('what was written ahead and never sent is not in flight for the next one', 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // Earlier than any read that shows the result of an unknown outcome.
+  // These 20 s end before any read can show the result of a POST with unknown outcome.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });
@@ -39,7 +39,7 @@ test('what was accepted a moment before the deletion is taken over with its task
   world.start();
   const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
-  // The answers have arrived and no decision has used them yet.
+  // The answers to the POSTs have arrived, but no decision has used them yet.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);
@@ -55,7 +55,7 @@ test.each(['before', 'after'] as const)(
       scenario: {
         builds: ['19.100-1', '19.150-1', '19.200-1'],
         groups: { web: { count: 4, version: '19.100-1' } },
-        // Nothing else prevents a second upgrade.
+        // Nothing except the kept attempt prevents a second upgrade.
         upgrade: { duration: '5m', lockDelay: '4m' },
       },
     });

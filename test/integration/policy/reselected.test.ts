@@ -1,4 +1,4 @@
-/** A changed selection takes effect during a rollout, also after a change of the process (U12). */
+/** Tests of a selector that changes during a rollout. The change takes effect, also after another operator process takes over (U12). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,4 @@
-/** A policy comes to rest when it is paused and when its process is told to end. */
+/** Tests that a policy sends no more requests when it is paused, and when its process is told to end. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -23,7 +23,7 @@ const running = (world: World) =>
 test('a paused rollout is still once what was in flight has ended, and its status no longer moves', async () => {
   const world = rolling();
   const { operator } = world.start();
-  // Some upgrades have ended, so a throughput can be measured.
+  // Some upgrades have ended, so the operator can measure the throughput.
   expect(
     await world.until(() => (world.policy('production')?.status?.collectors?.updated ?? 0) >= 10, 20 * minuteMs),
   ).toBe(true);

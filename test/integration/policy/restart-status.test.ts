@@ -1,4 +1,4 @@
-/** A new process shows the former verdict until it has new evidence (H1). */
+/** Tests that a new operator process keeps the reason in a policy's status until it has new evidence (H1). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -18,7 +18,7 @@ function record({ world }: Staged, name = 'production') {
   return recordTold<CollectorVersionPolicyStatus>(world.api, name);
 }
 
-/** A policy of 10 collectors that has had this verdict for a minute. */
+/** A policy of 10 collectors whose status has shown this reason for a minute. */
 async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   const fleet = staged({ count: 10, ...setting });
   fleet.world.start();
@@ -27,7 +27,7 @@ async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   return fleet;
 }
 
-/** Kills the process, starts another and lets it run. */
+/** Kills the operator's process, starts another one and lets it run. */
 async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   fleet.world.replicas[0]?.kill();
   const before = fleet.status();
@@ -161,7 +161,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
   test('but a pause is shown while another policy has yet to claim its collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The new policy cannot record the builds, so it cannot claim.
+    // The new policy cannot record the offered builds, so it cannot take ownership of collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }
@@ -195,7 +195,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
   });
 });
 
-/** Number of reconciles that a process has begun. */
+/** Number of reconciles that an operator process has begun, from its metrics. */
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

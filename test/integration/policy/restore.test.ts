@@ -1,6 +1,6 @@
 /**
- * Restores a backup that is an hour old. No upgrade runs twice, counts match the fleet, and a stopped rollout stays stopped. A
- * failed collector may be tried once more (U1).
+ * Restores a backup of the cluster that is an hour old. No upgrade runs twice, the numbers in the status match the fleet, and a stopped
+ * rollout stays stopped. A failed collector may be tried once more (U1).
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -44,7 +44,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
     world,
     status,
     tasks: () => snapshot().tasks,
-    /** Number of collectors by version, in the service and in status. */
+    /** Number of collectors per version, as the service reports and as the status shows. */
     versions: () => {
       const found = new Map<string, number>();
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
@@ -63,7 +63,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/** Stops the operator, restores, and starts another one; or restores while it runs. */
+/** Restores the backup while the operator runs (`beneath`), or after it stopped and before another one starts (`between`). */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
@@ -91,7 +91,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Moments of the backup: at the start, and after given numbers of accepted tasks. */
+  /** Moments at which the backup is made: at the start, and after given numbers of accepted upgrade tasks. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -125,12 +125,13 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
     expect(versions().told).toEqual(versions().true);
 
-    // The rollout continues to its end after a person's retry.
+    // After a user's retry, the rollout continues to its end.
     world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
     const { id } = status()?.rollout ?? {};
     annotate(annotations.retry, `${id}/again`);
     await world.clock.advance(minuteMs);
-    // The running operator notices the lost ledger with its next write. Another rollout has begun, and it is stopped, too.
+    // The running operator notices at its next write that its ledger is lost. By then another rollout has begun, and the operator stops it
+    // as well.
     const now = status()?.rollout ?? { id };
     if (now.id !== id) annotate(annotations.retry, now.id as string);
     expect(await untilReason('AllUpdated')).toBe(true);
@@ -213,7 +214,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // A running operator continues: its memory is valid until the next write.
+    // A running operator continues, because the state in its memory is valid until its next write.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -258,7 +259,7 @@ test('a collector that had been seen dead in a soak is seen so again, although n
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // The next write finds a changed ledger, which is then read again.
+  // The operator notices at its next write that the ledger was changed, and reads the ledger again.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

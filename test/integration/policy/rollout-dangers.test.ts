@@ -1,4 +1,4 @@
-/** Dangers to an unattended fleet over a weekend. Runs the whole operator. */
+/** Tests of the dangers to a fleet that no person watches over a weekend, with the whole operator in virtual time. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
@@ -331,7 +331,7 @@ describe('a target that goes and comes back (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // A delayed list may still show the former version, so a collector may be upgraded twice.
+    // A delayed listing may still show the former version, so the operator may upgrade a collector twice.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

@@ -1,4 +1,7 @@
-/** Pairs of rules that depend on time, run with the whole operator: order, waits, and continuation. */
+/**
+ * Tests of pairs of rollout rules whose effect depends on time, with the whole operator: the order of events, the waits, and the
+ * continuation.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -67,9 +70,9 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
 
 const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
-/** Two of six collectors are offline. */
+/** A fleet of six collectors, two of which are offline. */
 const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
-/** The world begins at midnight, UTC. */
+/** Hour of the day in UTC after this time in ms. The virtual world begins at midnight. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
 const daily = (hour: number, duration: string) => ({
   cutoff: '30m',

@@ -1,4 +1,4 @@
-/** Staged rollouts with the whole operator: effects on the fleet and on status. */
+/** Tests of rollouts in stages with the whole operator: their effects on the collectors and on the policy's status. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,4 @@
-/** One policy over a small fleet with the whole operator in virtual time, as a start for tests of rollouts. */
+/** Test world for rollouts: the whole operator in virtual time, with one policy for a small fleet. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -13,7 +13,7 @@ export interface Setting {
   readonly spec?: object;
 }
 
-/** A canary of three collectors without soak. */
+/** A canary stage of three collectors that has no soak. */
 export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 

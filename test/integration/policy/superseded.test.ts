@@ -1,4 +1,7 @@
-/** Counts of a rollout that another target ends: those at that moment, not those of an older status. */
+/**
+ * Tests of the numbers of a rollout that ends because the target changes. They are the numbers of that moment, not those of an older
+ * status.
+ */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -12,7 +15,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // Only the first status has figures.
+    // Only the first status shows figures of the fleet.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();
@@ -28,7 +31,7 @@ test('a new target in mid-rollout leaves the true counts of the one before', asy
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // Long enough for the next sweep.
+  // The time is long enough for the next sweep, one pass over the list of collectors.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

@@ -1,4 +1,4 @@
-/** A target that returns keeps the results of its incomplete rollout (R6). */
+/** Tests of a target that is set again after another target. The operator keeps the results of the target's incomplete rollout (R6). */
 import { describe, expect, test } from 'vitest';
 import { Backup } from './backup.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
@@ -12,9 +12,9 @@ function fleet(setting: Setting = {}) {
   const { patch, tasks } = world;
   return {
     ...world,
-    /** Number of collectors with an attempt towards the target. */
+    /** Number of collectors with an upgrade attempt towards the target. */
     tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
-    /** Changes to another target and back while nothing starts. */
+    /** Changes the policy to another target and back, while no upgrade can start. */
     away: async (awayMs: number) => {
       patch({ spec: { paused: true, target: { version: middle } } });
       await world.world.clock.advance(awayMs);
@@ -53,7 +53,7 @@ describe('a collector that was at the target before it went', () => {
     world.start();
     await untilReason('Soaking');
     const [first] = snapshot().collectors.filter(({ version }) => version === target);
-    // Long enough for listings to show all versions.
+    // The time is long enough for listings to show all versions.
     await world.clock.advance(2 * hourMs);
     await away(10 * 60_000);
     await world.clock.advance(5 * 60_000);

@@ -1,4 +1,4 @@
-/** `minAge` in the whole operator: the reported wait, its end, and the decision at that time. */
+/** Tests of `minAge`, the minimum age of a build, with the whole operator: the reported wait, its end, and the decision at that time. */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,6 @@
-/** From a Secret to the simulator's server and back over real TLS, and the messages for a wrong Secret. */
+/**
+ * Tests of the service client over real TLS, from a Secret to the simulator's server and back, and of the messages about a wrong Secret.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
@@ -31,7 +33,8 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The tests send their calls as the same user. The client's limits have their own tests.
+      // The tests send their own calls as the same user, so the client has no effective request limit here. Its limits have their own
+      // tests.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -108,7 +111,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Ids of rows. After each row it accepts nothing until the next turn of the event loop. */
+  /** Receiver of rows that keeps their ids. After each row it accepts no other row until the next turn of the event loop. */
   class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 
@@ -147,7 +150,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each one has read about half of the rest.
+    // Each of the readers has read about half of the remaining rows.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -33,7 +33,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** The same with messages that arrive meanwhile, so that the processes plan and find different things. */
+  /** Two processes work on the same export while messages arrive, so that they plan and find different messages. */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({

@@ -1,18 +1,18 @@
 /**
- * The rows of the lying service: many over an hour, of which three share the oldest millisecond, and a crowd in one dense millisecond. They
- * fill more than one page. The small corpus is enough for most lies, and ten times as fast.
+ * The rows of the lying service. Many rows are spread over an hour, three of them in the oldest millisecond, and one dense millisecond has
+ * more rows than a page. The small corpus is enough for most lies, and ten times as fast as the large one.
  */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 
-/** The `map` of a message or a record. */
+/** Members of a message or record, from the field `map` of the service's answer. */
 export type Row = Readonly<Record<string, string>>;
 
 export interface Corpus {
   readonly messages: readonly Message[];
-  /** Rows as pages show them. */
+  /** True rows of the service, as pages show them. */
   readonly truth: readonly Row[];
-  /** Number of rows in a page at most. */
+  /** Maximum number of rows in a page of results. */
   readonly pageRows: number;
 }
 
@@ -27,7 +27,7 @@ function corpusOf(pageRows: number): Corpus {
   const spread = 1.2 * pageRows;
   const messages = [
     ...Array.from({ length: spread }, (_, index) => {
-      // The first and the last millisecond of the range have rows.
+      // The first and the last millisecond of the export's range have rows.
       const at = fromMs + Math.floor((Math.max(0, index - 2) * hourMs) / spread);
       return messageAt(index === spread - 1 ? toMs - 1 : at, index);
     }),
@@ -36,7 +36,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** Texts have different lengths, so that sizes distinguish them. */
+/** A message whose text has another length than most others, so that sizes distinguish messages. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -1,9 +1,10 @@
 /**
- * Lies of a service, each with its outcome. The aggregations of the service are honest, unless a lie says otherwise.
+ * Table of lies that a dishonest log service may tell, each with the outcome of the export. The aggregations of the service are honest
+ * unless a lie says otherwise.
  *
  * - `whole`: the export is proven, and its files have exactly the true rows.
  * - `noticed`: the export is not proven, and its status says so.
- * - `undetectable`: the export is proven with wrong rows, because no figure that is compared contradicts the lie.
+ * - `undetectable`: the export is proven with wrong rows, because the lie contradicts none of the figures that the operator compares.
  *   docs/exports.md lists these lies.
  */
 import type { Scenario } from '../../../../simulator/scenario.ts';
@@ -16,10 +17,10 @@ export type Outcome = 'whole' | 'noticed' | 'undetectable';
 export interface LieCase {
   readonly outcome: Outcome;
   readonly lie: Lie;
-  /** Members of the export's spec. */
+  /** Fields of the export's spec that this lie needs. */
   readonly spec?: object;
   readonly search?: Scenario['search'];
-  /** The small corpus, if undefined. */
+  /** Rows of the service; the small corpus by default. */
   readonly corpus?: Corpus;
 }
 
@@ -28,12 +29,17 @@ type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
-/** A search returns this many rows and reports a cut. */
+/** A service whose searches return at most 500 rows and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** For lies whose outcome depends on the number of rows: the operator recognizes only large searches as cut in silence. */
+/**
+ * Large corpus, for lies whose outcome depends on the number of rows. The operator suspects an unreported row limit only in large searches.
+ */
 const inLarge = { corpus: large };
 
-/** Three true rows: in the middle of a page, in the dense millisecond, and at a position that no search start changes. */
+/**
+ * Three true rows for lies about a single row: a row in the middle of a page, a row in the dense millisecond, and a row whose page position
+ * is the same for every start of a search.
+ */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const oldest = truth[0] as Row;
@@ -48,13 +54,13 @@ function without(...rows: Rows): (rows: Rows) => Rows {
   return (found) => found.filter((row) => !ids.has(row['_messageid']));
 }
 
-/** Changes one row wherever it is found. */
+/** A lie that changes one row in every search that finds the row. */
 function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   const isWanted = isRow(row);
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
-/** Changes every hundredth row, the same in each search. */
+/** A lie that changes every hundredth row, in the same way in each search. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
@@ -68,18 +74,18 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** Replaces a row with its successor. */
+/** A lie that shows the next row a second time in place of the row at `index`. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** Returns the first row in place of the second. */
+/** A lie that shows the first row in place of the second row. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
 
-/** Exchanges the times of two rows. */
+/** A lie that exchanges the times of two rows. */
 function swapped(left: Row, right: Row): (rows: Rows) => Rows {
   const byMs = timeOf(right) - timeOf(left);
   return (rows) =>
@@ -93,12 +99,12 @@ function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
 
-/** The same number of bytes with different content. */
+/** The row with another text of the same number of bytes. */
 function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** The next true row with the same size and another time. */
+/** The next true row that has the same size and another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }
@@ -125,7 +131,7 @@ function histogramWith(change: (count: number) => number): NonNullable<Lie['stat
   });
 }
 
-/** Changes a figure in each record that has it. */
+/** A lie that changes one figure in each record that has the figure. */
 function figures(name: RegExp, change: (figure: number) => number): NonNullable<Lie['records']> {
   return (records) => {
     return records.map((record) => {
@@ -149,7 +155,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** A lie in which message count and histogram agree with the rows. */
+/** A lie in which the message count and the histogram agree with the false rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -257,7 +263,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** Times inside an interval. */
+/** Lies that move the times of rows within their interval of the export. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

@@ -1,6 +1,6 @@
 /**
- * A proxy between the operator and the simulated service that lies about search jobs: about rows of pages, statuses, and records of
- * aggregations. Other answers pass unchanged.
+ * A proxy between the operator and the simulated service that gives false answers about search jobs: rows of pages, statuses, and records
+ * of aggregations. It passes other answers unchanged.
  *
  * The proxy knows all existing rows and builds pages from its own list, so that a lie can be the same at every offset.
  */
@@ -19,14 +19,14 @@ export interface LyingJob {
   readonly fromMs: number;
   readonly toMs: number;
   readonly isAggregation: boolean;
-  /** Number of earlier jobs of the same kind. */
+  /** Number of earlier search jobs of the same kind. */
   readonly number: number;
 }
 
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of requests for the first row of this job, including this one. */
+  /** Number of times that the first row of this search job was requested, including this request. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -48,7 +48,7 @@ export interface Bucket {
 export interface Lie {
   /** Returns the rows of a job, newest first. Pages are built from the result. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
-  /** True if message count and histogram agree with `rows`. */
+  /** True if the message count and the histogram agree with the false `rows`. */
   readonly isCounted?: boolean;
   /** Returns the rows of one page. */
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
@@ -58,21 +58,21 @@ export interface Lie {
 }
 
 interface KnownJob extends LyingJob {
-  /** Number of rows in the latest status. */
+  /** Number of rows in the latest status of the search job. */
   count: number;
   isDone: boolean;
   readings: number;
 }
 
 export class LyingService extends InProcessService {
-  /** True after an answer was changed. */
+  /** True after the proxy has changed an answer. */
   hasLied = false;
   readonly #lie: Lie;
   readonly #truth: readonly Row[];
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** `corpus`: all rows of the service. */
+  /** Creates the proxy; `corpus` has all rows of the service. */
   constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;
@@ -122,7 +122,7 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    // A running job has only the rows found so far.
+    // While a search job runs, its pages have only the rows that it has found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
@@ -148,7 +148,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** The newest rows of a cut job. */
+  /** Rows that a search job has found: the newest ones if its row limit cuts it off. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

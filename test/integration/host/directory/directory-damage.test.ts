@@ -1,6 +1,6 @@
 /**
- * Damaged manifests at each point of a rollout, in virtual time (D1 to D5). No upgrade starts without a valid manifest, and no state
- * is lost. One policy pins the databases to their version. A policy of lower priority upgrades all other collectors.
+ * Tests of damaged manifests at each point of a rollout, in virtual time (D1 to D5). No upgrade starts without a valid manifest, and no
+ * state is lost. One policy keeps the databases at their version, and a policy of lower priority upgrades all other collectors.
  */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -39,13 +39,13 @@ const names = Object.keys(files);
 
 interface Damage {
   readonly name: string;
-  /** Damages one file. The repair writes both files anew and removes `extra`. */
+  /** Damages one manifest file. The test repairs the damage by writing both files anew and removing the files in `extra`. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
   /** Duration of the damage in ms. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** Set when the operator can notice the damage only if it has read the file before. */
+  /** True if only an operator that read the file before the damage can notice it. */
   readonly isUnseen?: true;
 }
 
@@ -118,7 +118,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** State of a policy that no damage may change. */
+/** The part of a policy that no damage may change. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,
@@ -129,13 +129,13 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** A point of the rollout: how a test gets there, and the state that lasts until a person acts. */
+/** A point of the rollout: how a test reaches it, and the state that then lasts until a user acts. */
 interface Point {
   readonly name: string;
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrade requests until then. */
+  /** Number of upgrade requests until this point of the rollout. */
   readonly upgrades: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A directory of manifests in virtual time, with the simulated service and the real operator. A test damages the manifests, restarts
+ * Test world in virtual time: a directory of manifests, the simulated service and the real operator. A test damages the manifests, restarts
  * the operator, lets time pass, and then checks tasks and status.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ export class DirectoryWorld extends ServiceWorld {
     return readFileSync(this.path(file));
   }
 
-  /** Writes a file. Its modification time comes from the virtual clock. */
+  /** Writes a file of the directory. The file's modification time comes from the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);

@@ -1,4 +1,4 @@
-/** U1: a policy whose ledger an older logfleet kept starts nothing, and its condition says what to do. */
+/** Tests of a policy whose ledger an older version of logfleet wrote. The policy starts nothing, and its condition says what to do (U1). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
 import { minuteMs } from '../../../unit/policy/builders.ts';
