@@ -32,12 +32,12 @@ import type { Reconciler, Result } from './reconciler.ts';
 import { type BackoffSettings, WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions {
-  /** Label for metrics and logs: the kind in lower case. */
+  /** Label for metrics and logs: the kind of the resources in lower case. */
   readonly name: string;
   readonly reconciler: Reconciler;
-  /** Source of the resources to reconcile. */
+  /** Source of the resources that the controller reconciles. */
   readonly source: ResourceSource<{ readonly metadata: ResourceKey }>;
-  /** Maximum number of concurrent reconciles. */
+  /** Maximum number of reconciles that run concurrently. */
   readonly workers: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,7 +47,7 @@ export interface ControllerOptions {
   readonly backoff?: BackoffSettings;
 }
 
-/** Outcome of a reconcile, as label of the metrics. `aborted`: the reconcile was aborted, and its result does not count. */
+/** Outcome of a reconcile, used as a label of metrics. `aborted`: the reconcile was stopped early, and its result is ignored. */
 export type ReconcileOutcome =
   | 'settled'
   | 'requeue_after'
@@ -65,13 +65,13 @@ export class Controller {
   readonly #outcomes: Counter;
   readonly #durations: Histogram;
 
-  /** Reconciles in flight; at most `workers`. */
+  /** Reconciles that are running now; at most `workers`. */
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys whose last reconcile left work that continues without a change of the resource. */
+  /** Keys of resources whose last reconcile left work that continues without a change of the resource. */
   readonly #unsettled = new Set<string>();
 
-  /** Term of leadership in which reconciles are started. Its signal is aborted when the term ends. */
+  /** Current term of leadership, in which reconciles are started. Its signal is aborted when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -103,8 +103,8 @@ export class Controller {
   }
 
   /**
-   * Runs reconciles until `signal` is aborted. Then starts nothing more, aborts the signal of each reconcile in flight, and
-   * resolves when all have ended. Never rejects; may be called once.
+   * Runs reconciles until `signal` is aborted. After that, no reconcile is started, the signals of running reconciles are
+   * aborted, and the promise resolves when all have ended. Never rejects; may be called once.
    */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#state === 'new', 'a controller runs once');
@@ -122,23 +122,24 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource at once, or again after its reconcile in flight.
+   * Reconciles a resource as soon as possible. A resource that is being reconciled is reconciled once more afterwards.
    * @param isUnderWay whether the resource has work in progress with new results
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The key may be in the queue since before the first list was complete. Only this call starts it then.
+    // The key may have been queued before the first list of resources was complete. In that case, only this call starts its
+    // reconcile.
     this.#startSoon();
   }
 
-  /** Reconciles a resource after `delayMs`, unless another reconcile comes first and sets its own delay. */
+  /** Reconciles a resource after `delayMs`. An earlier reconcile of the same resource replaces the delay by its own. */
   enqueueAfter(key: ResourceKey, delayMs: number): void {
     this.#queue.addAfter(keyText(key), delayMs);
   }
 
   /**
-   * Whether every resource has settled or stalled, and nothing is queued or in flight. Delayed reconciles of settled resources do
-   * not count.
+   * Whether every resource has settled or stalled, and no reconcile is queued or running. Delayed reconciles of settled resources
+   * do not count.
    */
   idle(): boolean {
     return (
@@ -150,7 +151,7 @@ export class Controller {
     );
   }
 
-  /** Resolves as soon as `idle` is true, possibly at once. */
+  /** Resolves when `idle` is true, possibly at once. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);
@@ -158,7 +159,7 @@ export class Controller {
     });
   }
 
-  /** Knowledge from an earlier term is stale, so each term begins with all resources. */
+  /** Reconciles all resources at the beginning of each term of leadership, because data from an earlier term may be outdated. */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
     const leads = leadership.isLeader();
@@ -172,7 +173,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts in a microtask, so that the reporter of a change finishes its own work before the reconcile. */
+  /** Starts reconciles in a microtask, so that the code that reports a change finishes its own work first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;
@@ -218,7 +219,7 @@ export class Controller {
     }
   }
 
-  /** An aborted reconcile has no result. Its key stays queued for the next term. */
+  /** Puts an aborted reconcile back. It has no result, and its key stays queued for the next term of leadership. */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';

@@ -1,7 +1,10 @@
-/** Health verdict of a resource, and its conversion to conditions in the kstatus style. */
+/** Health verdict of a resource, and its conversion to status conditions in the kstatus style. */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
-/** Reasons that are found in the spec and the Secrets before the service is asked. They are the same for each kind of process. */
+/**
+ * Reasons for problems that are found in the spec and the Secrets before the service is asked. A process with or without
+ * leadership finds the same ones.
+ */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -14,27 +17,30 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** One sentence that says why nothing happens, and one that says what to do when a person can act. */
+  /** Sentence that says why nothing happens, followed by a sentence that says what to do when a person can act. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** Whether a dependency fails and is retried: the service, the destination, or their limits (H2). */
+  /**
+   * Whether a dependency currently fails and is retried: the service, the destination of an export, or their rate limits (H2).
+   */
   readonly outage?: boolean;
 }
 
-/** Fields of status for the verdict, the same for all kinds. */
+/** Fields of a resource's status that show its health verdict. They are the same for all kinds. */
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
-  /** Start of the present outage; absent when there is none. */
+  /** Start time of the current outage; absent when there is none. */
   readonly outageStartTime?: string;
 }
 
-/** Duration in ms from which an outage gets its own condition for alerts (H2). */
+/** Duration in ms after which an outage counts as lasting and gets its own condition for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
- * Conditions with `Ready`, `Reconciling`, `Stalled` and `Outage` set by the verdict, and all others unchanged. An outage that
- * continues with another reason keeps its start. An unparseable start or a start in the future is ignored.
+ * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage` from the health verdict and keeps all other conditions. An
+ * outage that continues with another reason keeps its start time. A start time that cannot be parsed or lies in the future is
+ * ignored.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -62,20 +68,23 @@ export function describeHealth(
   return { conditions, ...(since === undefined ? {} : { outageStartTime: since }) };
 }
 
-/** Remaining ms until the present outage is a lasting one; Infinity when it already is, or when there is none. */
+/**
+ * Milliseconds until the current outage has lasted long enough for its condition; Infinity when it already has, or when there is
+ * no outage.
+ */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Event for people about a change between two statuses of a resource. */
+/** Event for people that reports a change between two statuses of a resource. */
 export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Events for a status that replaces another: one for each transition, none without a transition (H1). */
+/** Events for a status that replaces another status: one Event for each transition, and none when nothing changed (H1). */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
@@ -83,7 +92,7 @@ export function transitionsTo(
 ): readonly Transition[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage ? 'Warning' : 'Normal';
-  // The first status causes an Event when work has begun or a problem exists, and none when there is nothing to do.
+  // The first status of a resource causes an Event when work has begun or a problem exists, but not when there is nothing to do.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

@@ -1,20 +1,20 @@
-/** Sources of pauses: of one resource, or of all resources. */
+/** Finds out whether one resource or all resources are paused, and by which setting or annotation. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 import type { Host } from '../host/host.ts';
 
-/** Setting that pauses everything, for display; undefined when nothing is paused. */
+/** Name of the setting that pauses all resources, for display; undefined when they are not paused. */
 export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
   const { paused, pausedBy } = host.settings();
   return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
 }
 
-/** Reason why no policy may start an upgrade although no person paused it; undefined when policies may start (protocol D1). */
+/** Reason, other than a pause, why no policy may start an upgrade; undefined when policies may start upgrades (D1). */
 export function policiesHoldOf(host: Pick<Host, 'settings'>): string | undefined {
   return host.settings().policiesHold;
 }
 
-/** Source of a resource's pause, for display; undefined when the resource is not paused. */
+/** Name of the setting or annotation that pauses a resource, for display; undefined when the resource is not paused. */
 export function pausedByOf({
   spec,
   metadata,

@@ -1,11 +1,12 @@
-/** Interface between the controller and the reconciler of a kind. */
+/** Interface between the controller and the reconciler of one kind of resource. */
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { ResourceKey } from '../host/host.ts';
 
 /**
  * Result of a reconcile. Errors are thrown instead, and the controller reads their `handling`.
- * - `settled`: nothing to do until something changes. A directory run may end.
- * - `requeueAfter`: reconcile again after `delayMs`; `settled` says whether a directory run may end meanwhile.
+ * - `settled`: the resource needs nothing until something changes. A directory run may end.
+ * - `requeueAfter`: the resource is reconciled again after `delayMs`; `settled` tells whether a directory run may end before
+ *   that.
  */
 export type Result =
   | { readonly kind: 'settled' }
@@ -13,18 +14,23 @@ export type Result =
 
 export interface Reconciler {
   /**
-   * Brings one resource closer to its desired state. Level-based: evaluates the present state, never the last change. Also called
-   * for a deleted resource. Never called concurrently for one key. Returns early when `signal` is aborted.
+   * Brings one resource closer to its desired state. The reconcile evaluates the current state of the resource, never the last
+   * change. It is also called for a deleted resource, and never concurrently for one key. It returns early when `signal` is
+   * aborted.
    */
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
 /**
- * Minimum delay. A smaller one may vanish by rounding when added to the time of day, and the resource would be due again and again.
+ * Minimum delay in ms before the next reconcile. A smaller delay may vanish by rounding when it is added to the time of day, and
+ * the resource would be reconciled in an endless loop.
  */
 const shortestDelayMs = 1;
 
-/** Result with a delay; Infinity means none. A resource that has not settled is reconciled again in any case. */
+/**
+ * Result with a delay in ms; Infinity means that no reconcile is scheduled. A resource that has not settled is reconciled again
+ * in any case.
+ */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY) {
     return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallRetryMs, settled };

@@ -1,10 +1,10 @@
 /**
- * Metrics for the states of all resources of a kind: the number of resources in each state, and separate series for at most 200
- * resources (C3).
+ * Metrics for the states of all resources of a kind: the number of resources in each state, and separate series (one labelled
+ * metric per resource) for at most 200 resources (C3).
  *
- * Invariants: resources that need a person have precedence for the separate series, in the order Stalled, Outage, Reconciling,
- * NotReady, others. A resource that is deleted or led by another process has no series and is not counted. Reasons are reasons of
- * conditions, a small set (`api/conditions.ts`).
+ * Invariants: resources that need a person come first for the separate series, in the order Stalled, Outage, Reconciling,
+ * NotReady, others. A resource that is deleted or led by another process has no series and is not counted. The label `reason` has
+ * few values, because reasons come from conditions (`api/conditions.ts`).
  */
 
 import { type Condition, findCondition } from '../api/conditions.ts';
@@ -12,10 +12,10 @@ import { keyText } from '../base/key-text.ts';
 import type { Gauge, Labels, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Maximum number of resources of a kind with separate series. */
+/** Maximum number of resources of a kind that have separate series of metrics. */
 export const maxShown = 200;
 
-/** States from least to most urgent. */
+/** States of resources, from least to most urgent. */
 const ranks = [['Ready', 'Unknown'], ['NotReady'], ['Reconciling'], ['Outage'], ['Stalled']] as const;
 type ResourceState = (typeof ranks)[number][number];
 
@@ -23,10 +23,10 @@ const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
 export interface StateSeriesOptions {
   readonly metrics: Metrics;
-  /** `policy`: the label with the name of a resource, and a part of metric names. */
+  /** Kind of the resources, such as `policy`: the label with the name of a resource, and a part of metric names. */
   readonly kind: string;
   readonly plural: string;
-  /** Removes all other series of this resource, which has lost its separate series. */
+  /** Removes all other metric series of a resource that has lost its separate series to a more urgent resource. */
   readonly onHidden: (key: ResourceKey) => void;
 }
 
@@ -41,11 +41,11 @@ export class StateSeries {
   readonly #options: StateSeriesOptions;
   readonly #gauge: Gauge;
   readonly #totals: Gauge;
-  /** States by `namespace/name`. */
+  /** State of each resource, by `namespace/name`. */
   readonly #entries = new Map<string, SeriesEntry>();
-  /** Number of resources by state and reason. */
+  /** Number of resources for each state and reason. */
   readonly #counts = new Map<string, number>();
-  /** Resources with and without separate series, by rank. */
+  /** Resources that have separate series, and resources that have none, each by urgency of their state. */
   readonly #shown = ranks.map(() => new Set<string>());
   readonly #hidden = ranks.map(() => new Set<string>());
 
@@ -64,7 +64,10 @@ export class StateSeries {
     );
   }
 
-  /** Updates a resource, and returns whether it has separate series. No change while it has no status. */
+  /**
+   * Updates the state of a resource, and returns whether the resource has separate metric series. Changes nothing while the
+   * resource has no status.
+   */
   measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
     const text = keyText({ namespace, name });
     const ready = findCondition(conditions, 'Ready');
@@ -82,7 +85,7 @@ export class StateSeries {
     return this.#isShown(entry, text);
   }
 
-  /** Removes a deleted resource. */
+  /** Removes the metrics of a deleted resource. */
   forget(key: ResourceKey): void {
     const text = keyText(key);
     const entry = this.#entries.get(text);
@@ -94,7 +97,7 @@ export class StateSeries {
     this.#fill();
   }
 
-  /** Removes all resources. */
+  /** Removes the metrics of all resources. */
   clear(): void {
     for (const { key } of [...this.#entries.values()]) this.forget(key);
   }
@@ -103,7 +106,7 @@ export class StateSeries {
     return entry !== undefined && (this.#shown[entry.rank]?.has(text) ?? false);
   }
 
-  /** A resource keeps its separate series unless a more urgent resource has none. */
+  /** Updates which resources have separate series. A resource keeps its series unless a more urgent resource has none. */
   #move(text: string, before: SeriesEntry, entry: SeriesEntry): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);
@@ -131,7 +134,7 @@ export class StateSeries {
     this.#hidden[least]?.add(text);
   }
 
-  /** Gives free series to the most urgent resources. */
+  /** Gives free metric series to the most urgent resources. */
   #fill(): void {
     while (this.#shownCount() < maxShown) {
       const [text] = this.#hidden.findLast(({ size }) => size > 0) ?? [];

@@ -1,4 +1,4 @@
-/** Common parts of all statuses: times, texts of limited length, and the last request of a person. */
+/** Builds parts that all statuses contain: times, texts of limited length, and the last request of a person. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
@@ -7,15 +7,15 @@ export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** The text, truncated to `maxLength` without splitting a character. */
+/** Shortens the text to `maxLength` without splitting a character. */
 export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** Maximum length of an echoed annotation. */
+/** Maximum length in characters of an annotation value that status repeats. */
 const maxRequestLength = 256;
 
-/** The last request of a person, so that a client that waits for it sees that it was applied. */
+/** Last request of a person, repeated in status. A client that waits for the request sees that the operator has read it. */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;
 } {

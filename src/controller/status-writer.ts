@@ -1,8 +1,9 @@
 /**
- * Decides when the status of a resource is written, because each write is an event for all watchers: at once after a change of the
- * verdict, at limited intervals after a change of figures, otherwise not at all. Also publishes the Events of transitions.
+ * Decides when the status of a resource is written, because each write is an event for all watchers. A change of the health
+ * verdict is written at once, a change of figures at limited intervals, and an unchanged status not at all. Also publishes the
+ * Events of transitions.
  *
- * The kinds define which fields belong to the verdict, and which changes of figures count.
+ * Each kind defines which fields belong to the verdict, and which changes of figures are written.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -13,12 +14,12 @@ import { type Health, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
-/** Rules of a kind for its status. */
+/** Rules of one kind for writing the status of its resources. */
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
-  /** Fields whose change is written at once. */
+  /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /** Whether a change of figures is worth a write; absent when any change is. */
+  /** Whether a change of figures is large enough to be written; absent when every change is written. */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -26,16 +27,19 @@ export interface StatusWriterOptions<K extends KindName> {
   readonly rules: StatusRules<K>;
   readonly host: Host;
   readonly clock: Clock;
-  /** Minimum interval between writes of figures. */
+  /** Minimum interval in ms between writes of figures. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Whether the process is about to end, so that held-back figures would never be written. */
+  /** Whether the process is about to end, so that figures which are held back would never be written. */
   readonly draining: () => boolean;
 }
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource versions for which this status is the newest: the one it replaced, and the one it created. */
+  /**
+   * Resource versions for which this status is the newest known one: the version that the write replaced, and the version that it
+   * created.
+   */
   readonly versions: readonly string[];
 }
 
@@ -49,20 +53,20 @@ export class StatusWriter<K extends KindName> {
     this.#options = options;
   }
 
-  /** Whether figures wait to be written. */
+  /** Whether changed figures wait to be written to status. */
   get heldBack(): boolean {
     return this.#heldBack;
   }
 
-  /** The resource with its newest known status. */
+  /** Resource with the newest status that this process knows. */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
   /**
-   * The status written last by this process, when the cache may be behind. The status of the cache when another writer has replaced
-   * it since, for example by a restore.
+   * Newest known status of the resource. This is the status that this process wrote last, because the cache may be older. When
+   * another writer has replaced that status since, for example by a restore, it is the status of the cache.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -71,9 +75,10 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status when it is due. `essentials` have all fields of the verdict; `figures` have the rest and are computed only
-   * when needed. Returns the delay in ms until the next check, for held-back figures or an outage that becomes a lasting one;
-   * Infinity otherwise. Without `health` the verdict stays, no transition is reported, and no outage becomes a lasting one.
+   * Writes the status of the resource when a write is due. `essentials` contain all fields of the verdict; `figures` contain the
+   * rest and are computed only when needed. Returns the delay in ms until the next check, for held-back figures or for an outage
+   * that becomes a lasting one; Infinity when no check is needed. Without `health`, the verdict stays and no transition is
+   * reported.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -123,13 +128,13 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another writer changed or deleted the resource. The host reports the change, and the next status is based on it.
+      // Another writer has changed or deleted the resource. The host reports this change, and the next status is based on it.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
-      // The write may have succeeded. The cache will show the result.
+      // The outcome of the write is unknown. The cache will show whether the status was written.
       this.#written = undefined;
       throw error;
     }
-    // Shares the status object with the cache. A copy of each would double the memory of thousands of resources.
+    // The status object is shared with the cache, because a copy for each of thousands of resources would double the memory.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

@@ -1,13 +1,13 @@
 /**
- * Queue of keys that need processing.
+ * Queue of keys of resources that wait for their reconcile.
  *
- * - Coalescing: a key added many times before it is taken is taken once.
- * - Exclusive: a key that is being processed is not taken a second time. When added meanwhile, it comes again after `done`.
- * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others, so that work
- *   continues while thousands of resources wait for their first reconcile.
- * - Delayed: `addAfter` adds later, `addBackoff` later each time until `forget`.
- * - Bounded: each field below has a key at most once, and a key that was taken, done and forgotten is in none of them. So memory is
- *   bounded by the resources that exist or were just deleted.
+ * - Coalescing: a key that is added many times before it is taken is taken once.
+ * - Exclusive: a key in processing is not taken a second time. When it is added meanwhile, it becomes ready again after `done`.
+ * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others, so that
+ *   this work continues while thousands of resources wait for their first reconcile.
+ * - Delayed: `addAfter` adds a key after a delay. `addBackoff` adds it after a delay that grows with each call until `forget`.
+ * - Bounded: memory is bounded by the resources that exist or were just deleted. Each field below contains a key at most once,
+ *   and no field contains a key that was taken, done and forgotten.
  *
  * The owner of the queue decides when to take a key and how to process it.
  */
@@ -18,25 +18,25 @@ import type { Random } from '../base/random.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
 export interface BackoffSettings {
-  /** Delay after the first failure, before jitter. */
+  /** Delay in ms after the first failure, before it is shortened at random. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
 }
 
 /**
- * A change of the resource always comes at once, whatever its back-off. So the first delay can be long enough for a service that
- * has problems.
+ * Default delays after failures. A change of a resource is reconciled at once in spite of such a delay, so the first delay can be
+ * long enough for a service with problems.
  */
 export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
 
 export interface WorkQueueOptions {
-  /** Label for metrics. */
+  /** Label of the queue in metrics. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
   readonly backoff?: BackoffSettings;
-  /** Called when a key can be taken, possibly from within `add` and `done`. */
+  /** Called when a key can be taken. The call may come from within `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -46,24 +46,26 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Ready keys in the order in which they are taken. Each is in `#dirty` and not in `#processing`. */
+  /** Keys that can be taken, in the order in which they are taken. Each is also in `#dirty`, and none is in `#processing`. */
   readonly #ready: string[] = [];
-  /** Ready keys with work in progress, in the order in which they are taken. */
+  /** Keys with work in progress that can be taken, in the order in which they are taken. */
   readonly #readyUnderWay: string[] = [];
-  /** Dirty keys with work in progress. */
+  /** Keys from `#dirty` whose resources have work in progress. */
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
-  /** Keys that need processing, with the monotonic time since when. Each is in `#ready` or in `#processing`. */
+  /** Keys that need processing, each with the monotonic time since when. Each key is also ready or in `#processing`. */
   readonly #dirty = new Map<string, number>();
 
-  /** Keys that were taken and are not done. A key that is dirty, too, becomes ready when it is done. */
+  /** Keys that were taken and are not done. When such a key was added again, it becomes ready after it is done. */
   readonly #processing = new Set<string>();
 
-  /** Keys to add later, each with its earliest time. Taking a key removes it here; its processing sets a new delay. */
+  /**
+   * Keys that are added later, each with its earliest time. Taking a key removes its delay, and its processing sets a new one.
+   */
   readonly #delayed = new Map<string, Delayed>();
 
-  /** Consecutive failures since the last `forget`; always at least 1. */
+  /** Number of consecutive failures of each key since the last `forget`; at least 1. */
   readonly #failures = new Map<string, number>();
 
   #closed = false;
@@ -90,7 +92,7 @@ export class WorkQueue {
   }
 
   /**
-   * Makes a key ready, or ready again after `done` when it is being processed.
+   * Makes a key ready to be taken. A key in processing becomes ready again after `done`.
    * @param isUnderWay whether the key was added because of its work in progress
    */
   add(key: string, isUnderWay = false): void {
@@ -101,7 +103,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. Of several delays of one key the earliest counts. */
+  /** Adds a key after `delayMs`. When a key has several delays, the shortest applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -139,7 +141,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key, which is then in processing until `done`; undefined when none is ready. */
+  /** Takes the next key out of the queue; undefined when no key is ready. The key is in processing until `done`. */
   take(): string | undefined {
     const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
     this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
@@ -157,13 +159,13 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. The key is ready again at once when it was added meanwhile. */
+  /** Ends the processing of a key. When the key was added during the processing, it becomes ready again. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Whether no key is ready, dirty or in processing. Delayed keys do not count. */
+  /** Whether no key is ready or in processing. Delayed keys are not counted. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
@@ -174,7 +176,10 @@ export class WorkQueue {
     return new Set(keys).size;
   }
 
-  /** Drops ready and delayed keys and takes nothing more. Keys in processing may still be done. */
+  /**
+   * Closes the queue: ready and delayed keys are dropped, and no key is taken any more. Keys in processing may still be marked as
+   * done.
+   */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();

@@ -1,12 +1,13 @@
 /**
- * Rows of an account's collector listing, shared by all policies of the account (U9).
+ * Collector listing of an account: the last known row of each collector, shared by all policies of the account (U9).
  *
- * Users request reads (`requestSweep`, `requestPage`, `requestBuilds`). One loop sends the requests and notifies the users. A
- * reconcile never waits for a page: it uses the current rows and is called again after a read. One timer re-reads the fleet for all
- * users. A user at rest is notified only about changes that concern it, so a fleet in order costs one sweep and no reconciles.
+ * Policies request reads (`requestSweep` for the whole list, `requestPage`, `requestBuilds`). One loop sends the requests and
+ * notifies the policies. A reconcile never waits for a page: it uses the current rows and is called again after a read. One timer
+ * reads the whole list again for all policies. A policy at rest is notified only about changes that concern it. So collectors
+ * that need nothing cost one sweep (read of the whole list) and no reconciles.
  *
- * The listing is requested for a build that no policy targets and no collector runs. It then shows all collectors, and its pages
- * stay stable during upgrades (U7, `listing-view.ts`).
+ * The listing is requested for a build that no policy targets and no collector runs. Such a listing shows all collectors, and its
+ * pages stay stable during upgrades (U7, `listing-view.ts`).
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
  */
@@ -20,15 +21,15 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last read, and the time of the retry. */
+/** Error of the last failed read of the collector list, and the time of its retry. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
 }
 
 /**
- * Minimum distance between sweeps of a fleet at rest, as a multiple of the sweep's duration. So sweeps take at most a tenth of the
- * time (U9).
+ * Minimum time between sweeps (reads of the whole list) when no collector needs anything, as a multiple of the duration of a
+ * sweep. So sweeps take at most a tenth of the time (U9).
  */
 export const restingShare = 10;
 
@@ -36,24 +37,24 @@ export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service currently target. A listing for such a version hides collectors. */
+  /** Versions that policies of this service currently target. A listing for such a version hides the collectors that run it. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may send requests to the service (leadership). */
+  /** Whether this process may send requests to the service, which only the leader may. */
   readonly active: () => boolean;
 }
 
-/** Policy that uses a listing. */
+/** Policy that uses a collector listing. */
 export interface ListingUser {
-  /** Secret of the policy, as `namespace/name`. */
+  /** Secret with the credentials of the policy, as `namespace/name`. */
   readonly secret: string;
-  /** Maximum age of the listing in ms. */
+  /** Maximum age in ms that the policy accepts for the rows of the listing. */
   readonly resyncMs: number;
-  /** Called when the policy should reconcile. */
+  /** Called when new rows, builds or problems are a reason for the policy to reconcile. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
-  /** Minimum distance between sweeps for this user, as a multiple of the sweep's duration (U9). */
+  /** Minimum time between sweeps (reads of the whole list) for this policy, as a multiple of the duration of a sweep (U9). */
   share: number;
 }
 
@@ -62,17 +63,20 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Users that are notified of every sweep, batch of pages and list of builds. */
+  /** Policies that are notified of every sweep, every batch of pages and every list of builds. */
   readonly #attentive = new Set<string>();
-  /** Secrets whose users were notified, since the last resync, that the Secret may belong to another account. */
+  /**
+   * Secrets that may belong to another account now. Their policies were already notified of this since the last complete read of
+   * the list.
+   */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether users at rest were notified of a problem. They are then also notified of its end. */
+  /** Whether policies at rest were notified of a problem. If so, they are also notified of its end. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers a build of the view, so that no page of it can be read. */
+  /** Whether the service no longer offers a build for which the list is requested, so that no page of that list can be read. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -82,14 +86,17 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Merged order of two listings that together show all collectors. Used if every build is run by some collector. */
+  /**
+   * Merged order of two listings that together show all collectors. Used when every build is run by some collector, because each
+   * listing then hides collectors.
+   */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
   #failures = 0;
   /**
-   * Whether a listing was rejected because of its build, and no listing has succeeded since. A list of builds alone does not clear
-   * it.
+   * Whether the service rejected a listing because of its build, and no listing has succeeded since. A new list of builds alone
+   * does not reset this flag.
    */
   #isBuildRefused = false;
   #problem: ListingProblem | undefined;
@@ -103,22 +110,28 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers (4.7), with the sending time of the request. Undefined until the first answer. */
+  /** Builds that the service offers (4.7), with the send time of the request; undefined until the first answer. */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
 
-  /** Sending time of the first request of the newest complete sweep. Undefined until the first complete sweep. */
+  /**
+   * Send time in monotonic ms of the first request of the newest complete sweep (read of the whole list); undefined until the
+   * first complete sweep.
+   */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
 
-  /** Whether the listing shows collectors with `version`. False only if the service has a single build (U7). */
+  /** Whether the listing shows collectors that run `version`. False only when the service offers a single build (U7). */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** Total duration of the requests of the newest complete sweep in ms. Excludes failed requests and waits (U9). */
+  /**
+   * Total duration in ms of the requests of the newest complete sweep (read of the whole list), without failed requests and waits
+   * (U9).
+   */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -127,34 +140,40 @@ export class FleetListing {
     return this.#problem;
   }
 
-  /** Number of rows in a page of the service, as far as known. */
+  /** Number of rows on one page of the service's list, as far as known. */
   pageRows(): number {
     return this.#pageSize.rows();
   }
 
-  /** Page that shows this collector, or will show it once it leaves the hidden build. Undefined if unknown. */
+  /**
+   * Page of the list that shows this collector, or that will show it once it no longer runs the hidden build; undefined when
+   * unknown.
+   */
   pageOf(id: string): number | undefined {
     const position = this.#positionOf(id);
     return position === undefined ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Counter that changes whenever the result of `placeOf` may change. */
+  /** Counter that changes whenever the results of `placeOf` may change. */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
-  /** Place of a collector in the order of the listing, for comparisons. Unknown collectors come last. */
+  /** Place of a collector in the order of the service's list, for sorting. Unknown collectors come last. */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
-  /** Sending time of the last read of a page since the newest sweep. Undefined if the page was not read. */
+  /**
+   * Send time in monotonic ms of the last single read of a page since the newest sweep; undefined when the page was not read
+   * since.
+   */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a complete sweep whose requests are all sent at or after `sentAfterMs`. */
+  /** Requests a sweep (read of the whole list) of which every request is sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -168,13 +187,16 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Requests a read of a page (`pageOf`) with a request sent at or after `sentAfterMs`. */
+  /** Requests a read of one page of the list (`pageOf`), sent at or after `sentAfterMs`. */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
   }
 
-  /** Adds or updates a user. Until it rests, the user is notified of each sweep, batch of pages, list of builds and problem. */
+  /**
+   * Adds a policy as a user of the listing, or updates it. Until the policy rests, it is notified of each sweep, batch of pages,
+   * list of builds and problem.
+   */
   attend(id: string, user: ListingUser): void {
     const before = this.#users.get(id);
     this.#attentive.add(id);
@@ -184,8 +206,9 @@ export class FleetListing {
   }
 
   /**
-   * Sets the needs of a user after its decision.
-   * @param isAtRest whether to notify it only of changes: of its rows, of the builds, and of the beginning or end of a problem
+   * Sets what a policy needs from the listing after its decision.
+   * @param isAtRest whether to notify the policy only of changes: of its rows, of the builds, and of the beginning or end of a
+   * problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -202,7 +225,9 @@ export class FleetListing {
     this.rows.members.leave(id);
   }
 
-  /** Notifies all users of a Secret that may belong to another account now, at most once per resync. */
+  /**
+   * Notifies all policies that use a Secret which may belong to another account now, at most once per complete read of the list.
+   */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
     this.#notifiedSecrets.add(secret);
@@ -217,7 +242,7 @@ export class FleetListing {
     this.#attentive.clear();
   }
 
-  /** Sets the resync timer if these needs are due earlier. */
+  /** Sets the timer for the next sweep (read of the whole list) earlier when this policy needs it earlier. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -230,7 +255,7 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** Time at which builds are due for another read. Infinity if a read is already pending. */
+  /** Time at which the list of builds is due to be read again; Infinity when a read is already requested. */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Number.POSITIVE_INFINITY;
     return this.#builds.sentAtMs + resyncMs;
@@ -242,7 +267,7 @@ export class FleetListing {
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 
-  /** Requests all reads that are due, and sets the timer for the next. */
+  /** Requests all reads that are due, and sets the timer for the next ones. */
   #readAgain(): void {
     const nowMs = this.#options.clock.monotonic();
     const users = [...this.#users.values()];
@@ -260,7 +285,7 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /** Lets one user of each Secret check whether the Secret still belongs to this account (U9). */
+  /** For each Secret, notifies one policy, which then checks whether the Secret still belongs to this account (U9). */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
@@ -276,7 +301,7 @@ export class FleetListing {
 
   async #run(): Promise<void> {
     try {
-      // Several requests can be made in the same turn, so wait for all of them.
+      // Several reads can be requested in the same turn of the event loop, so the loop waits for all of them.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -289,7 +314,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // Reset in the same turn as the last check for requests, so that a later request starts another run.
+      // The flag is reset in the same turn as the last check for requests, so that a later request starts the loop again.
       this.#running = false;
     }
   }
@@ -298,7 +323,8 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return () => this.#readBuilds();
     }
-    // Pages come first: they are few, and upgrades wait for them. A sweep is long.
+    // Pages are read before a sweep, because they are few and upgrades wait for them. A sweep (read of the whole list) takes
+    // long.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -331,14 +357,17 @@ export class FleetListing {
     this.#notify(isNews);
   }
 
-  /** @param isForAll whether users at rest are notified as well */
+  /**
+   * Notifies the policies that use the listing.
+   * @param isForAll whether policies at rest are notified as well
+   */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
     const told = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
     for (const id of [...told]) this.#users.get(id)?.onNews();
   }
 
-  /** Notifies users after a successful read. If the read ends a problem, users at rest are notified as well. */
+  /** Notifies policies after a successful read. When the read ends a problem, policies at rest are notified as well. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && !this.#isBuildRefused;
     if (isOver) {
@@ -354,12 +383,13 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
-    // Without a known fleet, builds alone decide nothing. The first sweep notifies of both.
+    // Before the collectors are known, a list of builds is no reason for a decision. The first complete sweep notifies the
+    // policies of both.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
 
-  /** Abandons a sweep or view whose build the service no longer offers, and requests another sweep. */
+  /** Abandons a sweep, or a choice of listings, whose build the service no longer offers, and requests another sweep. */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -390,7 +420,8 @@ export class FleetListing {
       throw thrown;
     }
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Only the first build's listing defines places. The other listing shows the collectors that the first one hides.
+    // Only the listing of the first build defines places of collectors. The second listing only adds the collectors that the
+    // first one hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -426,13 +457,14 @@ export class FleetListing {
   }
 
   /**
-   * Checks that the swept listing hides no collector, since a newly installed collector may run the view's build.
+   * Checks at the end of a sweep that the listing hides no collector, because a newly installed collector may run the build for
+   * which the list was requested.
    *
-   * If another build is run by no collector, one request is enough: its listing must have no row beyond the known ones. If it has
-   * more, the sweep starts again for that build. If every build is in use, the sweep continues with the listing of a second build,
-   * provided that rows are missing or a witness listing is longer than expected.
+   * When no collector runs some other build, one request is enough: the listing for that build must have no row beyond the known
+   * ones. If it has more, the sweep starts again for that build. When every build is in use, the sweep continues with the listing
+   * of a second build, if rows are missing or a listing with predictable length is longer than expected.
    *
-   * Returns undefined if the sweep must continue.
+   * Returns undefined when the sweep must continue.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -452,8 +484,9 @@ export class FleetListing {
   }
 
   /**
-   * Whether a collector may run the view's build and thus be hidden. The first sweep must not overlook any collector. Later sweeps
-   * must not mistake upgraded collectors for hidden ones; a hidden collector then shows in the next quiet sweep.
+   * Whether a collector may run the build for which the list was requested, and so be hidden. The first sweep must not miss any
+   * collector. Later sweeps must not mistake upgraded collectors for hidden ones; a hidden collector is then found by the next
+   * sweep without upgrades.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -471,7 +504,7 @@ export class FleetListing {
       ({ value, sentAtMs } = await this.#list(build, offset, size));
     } catch (thrown) {
       if (!this.#pageSize.refused(thrown, size)) throw thrown;
-      // The page size changed, so pages are numbered differently. Users request them again.
+      // The page size has changed, so page numbers have another meaning. Policies request their pages again.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -497,8 +530,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the listing for this build has more rows than the known collectors that do not run it. A listing that shows collectors
-   * with this build hides none.
+   * Whether the listing for this build has more rows than there are known collectors that do not run the build. A listing that
+   * shows collectors with this build hides none.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -535,12 +568,12 @@ export interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Rows of the listing for each build of the view, in order. */
+  /** Rows of the listing for each of the view's builds, in the order of the list. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
-  /** Index of the build whose listing is being read. */
+  /** Index of the build whose listing is currently read. */
   build: number;
-  /** Whether certainly no collector runs the view's build, since another listing would have shown it. */
+  /** Whether it is proven that no collector runs the view's build, because another listing would have shown such a collector. */
   readonly proven: boolean;
 }
 

@@ -1,19 +1,21 @@
 /**
- * Rows of a fleet from its listings. Each changed row is passed to the policies that it concerns (`member-index.ts`).
+ * Last known rows of all collectors of an account. Each changed row is passed to the policies that it concerns
+ * (`member-index.ts`).
  *
- * Invariant: `seenAtMs` of a row is the sending time of the request that showed it. Older answers that arrive later are ignored.
+ * Invariant: `seenAtMs` of a row is the send time of the request that showed the row. An older answer that arrives later is
+ * ignored.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
-/** Last known state of a collector. */
+/** Last known state of a collector, as a listing of the service showed it. */
 export interface Row {
   readonly collector: Collector;
-  /** Sending time of the newest request that showed it, in monotonic milliseconds. */
+  /** Send time of the newest request that showed the collector, in monotonic ms. */
   readonly seenAtMs: number;
-  /** Position in the listing of the newest sweep, from 0. -1 if unknown. */
+  /** Position of the collector in the newest sweep (read of the whole list), from 0; -1 when unknown. */
   readonly position: number;
-  /** Version that the row showed before the current one, if the change was observed. */
+  /** Version that listings showed for the collector before its current version; undefined when no change was observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -21,11 +23,11 @@ type MutableRow = { -readonly [K in keyof Row]: Row[K] } & { missedSweeps: numbe
 
 export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
-  /** Collector id at each position of the newest sweep. */
+  /** Collector id at each position of the list, from the newest sweep (read of the whole list). */
   readonly #places: string[] = [];
-  /** Receives each added, changed and removed row. */
+  /** Index that receives each added, changed and removed row. */
   readonly members = new MemberIndex();
-  /** Ids sorted by the text of a field. Built on demand, and undefined after any change of the rows. */
+  /** Collector ids sorted by the text of a field. Computed when needed, and undefined after any change of the rows. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -42,7 +44,7 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that grows whenever rows change positions. */
+  /** Counter that grows whenever the positions of rows change. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
@@ -52,7 +54,10 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Yields the ids of all rows that an anchor allows, or of all rows if it is undefined. */
+  /**
+   * Yields the ids of all rows that may match a selection with this anchor (field values of which a match must have one); all ids
+   * without an anchor.
+   */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -73,8 +78,8 @@ export class FleetRows {
   }
 
   /**
-   * Adds the rows of a page. `offset` is the position of its first row, or undefined if positions do not count. Returns the
-   * collectors as stored, so that their strings can be shared.
+   * Adds the rows of a page of the list. `offset` is the position of the first row of the page, or undefined when positions are
+   * ignored. Returns the collectors as they are stored, so that their strings can be shared.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -82,7 +87,10 @@ export class FleetRows {
     );
   }
 
-  /** Clears the positions of rows that should be on this page but are not. Only a sweep finds their new positions. */
+  /**
+   * Clears the positions of rows that should be on this page of the list but are not. Only a sweep (read of the whole list) finds
+   * their new positions.
+   */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -92,7 +100,8 @@ export class FleetRows {
   }
 
   /**
-   * Ends a sweep. Rows that it did not show lose their position, and are removed if the sweep before did not show them either (U7).
+   * Ends a sweep (read of the whole list). Rows that the sweep did not show lose their position. They are removed when the
+   * previous sweep did not show them either (U7).
    */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
@@ -107,7 +116,7 @@ export class FleetRows {
     }
   }
 
-  /** Whether a row of the previous sweep is missing in this one. */
+  /** Whether a row that the previous sweep showed is missing in this sweep (read of the whole list). */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -119,7 +128,7 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /** Yields the ids from the first text not below `from`, while `isIn` holds. */
+  /** Yields collector ids in the order of a field's text, from the first text not below `from`, while `isIn` holds. */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -175,11 +184,13 @@ export class FleetRows {
     return row.collector;
   }
 
-  /** Updates a row. Known strings are kept, so that the strings of the page can be freed early. */
+  /**
+   * Updates a row of a collector. Strings that are already stored are kept, so that the strings of the page can be freed early.
+   */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An older sign of life comes from a replica that is behind.
+    // An older sign of life comes from a replica of the service that is behind, so it is ignored.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
@@ -192,7 +203,7 @@ export class FleetRows {
   }
 }
 
-/** Whether all fields that policies use are equal. `lastSeenAliveMs` is ignored. */
+/** Whether two rows of a collector agree in all fields that policies use. `lastSeenAliveMs` is ignored. */
 function sameCollector(left: Collector, right: Collector): boolean {
   return (
     left.collectorVersion === right.collectorVersion &&

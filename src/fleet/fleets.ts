@@ -1,6 +1,6 @@
 /**
- * Listings and ownership tables of this process: one listing for each account and one ownership table for each service. Policies
- * share them, and a listing is closed with its last user (U9, U13).
+ * Collector listings and ownership tables of this process: one listing for each account, and one ownership table for each
+ * service. Policies share them. A listing is closed when no policy uses it any more (U9, U13).
  */
 import type { Account } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -13,7 +13,7 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy that may have gained or lost collectors. */
+  /** Called for a policy that may have become or ceased to be the owner of collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
@@ -21,7 +21,8 @@ export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
   /**
-   * Ownership tables by host. Kept while this process leads, so that attempts in flight stay known when a policy is created again.
+   * Ownership tables by host name of the service. They are kept while this process leads, so that attempts in flight stay known
+   * when a policy is deleted and created again.
    */
   readonly #ownerships = new Map<string, Ownership>();
 
@@ -29,7 +30,10 @@ export class Fleets {
     this.#options = options;
   }
 
-  /** Ownership table of a service. Keyed by host, since collectors are the same for any path (U13). */
+  /**
+   * Ownership table of a service. The key is the host name, because a service has the same collectors for any path of its URL
+   * (U13).
+   */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
     const known = this.#ownerships.get(host);
@@ -40,8 +44,8 @@ export class Fleets {
   }
 
   /**
-   * Returns the listing of an account, which is kept until `release` by this user. Accounts have separate listings, since other
-   * credentials may see other collectors.
+   * Returns the collector listing of an account, which is kept until this user calls `release`. Each account has its own listing,
+   * because other credentials may see other collectors.
    */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
@@ -72,12 +76,15 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** Removes a deleted policy. Its collectors are free for others after their attempts in flight have ended (U13). */
+  /**
+   * Removes a deleted policy from the ownership tables. Other policies may own its collectors after its attempts in flight have
+   * ended (U13).
+   */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets everything, since another process may have acted in the meantime. */
+  /** Forgets all listings and ownership tables, because another process may have acted since. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -1,20 +1,20 @@
 /**
- * Predicted positions in a listing that hides collectors. If every build is in use, the listing for any build hides the collectors
- * that run it, and a collector that leaves that build appears between the others. Two listings together show all collectors.
- * Merged, they give the order of all collectors and thus the future position of hidden ones.
+ * Predicts the positions of collectors in a listing that hides some of them. When every build is in use, the listing for any
+ * build hides the collectors that run that build. A collector that leaves the build appears between the others. Two listings
+ * together show all collectors. Merged, they give the order of all collectors, and so the future position of a hidden one.
  *
- * The result is an estimate, since listings shift and their order is undocumented (4.6). After reading a page, check that it
+ * The result is an estimate, because listings change and their order is undocumented (4.6). After a page was read, check that it
  * contains the expected collector.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
-/** Fields that a listing may be sorted by. */
+/** Fields of a collector by which the service may sort a listing. */
 export type Listed = Pick<Collector, 'id' | 'name'>;
 
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** Number of visible collectors before each place, for the current revision. */
+  /** Number of visible collectors before each place of the order, for the current revision. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
@@ -24,8 +24,8 @@ export class ListOrder {
   }
 
   /**
-   * Returns the order after a sweep of both listings. A collector that moved between the listings during the sweep may be in
-   * neither. Its place then comes from the former order.
+   * Returns the order of all collectors after a sweep of both listings. A collector that moved between the listings during the
+   * sweep may be in neither. Its place then comes from the former order.
    * @param present whether a collector of the former order still exists
    */
   static after(
@@ -40,13 +40,13 @@ export class ListOrder {
     return new ListOrder(merge(kept, both));
   }
 
-  /** Place among all collectors, or undefined if it was in neither listing. */
+  /** Place of a collector among all collectors; undefined when neither listing showed it. */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * Expected position among the visible collectors, or undefined if the collector was in neither listing.
+   * Expected position of a collector among the visible ones; undefined when neither listing showed it.
    * @param revision counter that changes whenever `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
@@ -71,8 +71,8 @@ export class ListOrder {
 }
 
 /**
- * Merges two partial listings of the same order. Common collectors align them, and the others are placed by the sort key. If the
- * listings contradict each other, the first one applies.
+ * Merges two partial listings that the service sorts in the same way. Collectors in both listings align them, and the other
+ * collectors are placed by the sort key. When the listings contradict each other, the first one applies.
  */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
@@ -82,7 +82,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Takes the collectors of the second listing that precede this one, there or by the key.
+    // Takes the collectors of the second listing that come before this collector, either in that listing or by the sort key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -104,7 +104,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Sort key of both listings. If there is none, the first listing goes first. */
+/** Sort key of both listings. When none is found, collectors of the first listing come first. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

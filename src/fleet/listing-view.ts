@@ -1,6 +1,6 @@
 /**
- * Choice of the build for which collectors are listed (U7). The listing for a build may hide the collectors that run it. So the
- * best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
+ * Chooses the build for which the collector list is requested (U7). The listing for a build may hide the collectors that run this
+ * build. So the best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -8,7 +8,10 @@ import { compareText } from '../base/text-order.ts';
 import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
-  /** Builds whose listings together show the fleet. Positions refer to the first one. Undefined means "the latest". */
+  /**
+   * Builds whose listings together show all collectors. Positions refer to the listing of the first build. Undefined stands for
+   * the latest build.
+   */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
   readonly #targeted: ReadonlySet<string>;
@@ -23,22 +26,22 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Whether one of the listings shows collectors with this version. */
+  /** Whether one of the listings shows collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Whether the service no longer offers one of the view's builds. */
+  /** Whether the service no longer offers one of the builds for which the list is requested. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Whether the service no longer offers any of the builds that the view was chosen from. */
+  /** Whether the service no longer offers any of the builds from which this view was chosen. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** Returns a view of another unused build, to check this view. Undefined if there is none. */
+  /** Returns a view for another unused build, with which this view can be checked; undefined when there is none. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -48,11 +51,11 @@ export class View {
   }
 
   /**
-   * Returns a build whose listing has a predictable length. A longer listing shows that this view hides collectors. Undefined if
-   * there is none. Upgrades in the meantime change the length: a collector that leaves the build makes it longer, a collector that
-   * reaches it makes it shorter.
-   * @param counts known collectors by version
-   * @param strict whether to accept false alarms rather than overlook a collector; then a build that is no target is chosen
+   * Returns a build whose listing has a predictable length; undefined when there is none. A listing that is longer than predicted
+   * shows that this view hides collectors. Upgrades change the length meanwhile: a collector that leaves the build makes the
+   * listing longer, a collector that reaches the build makes it shorter.
+   * @param counts number of known collectors by version
+   * @param strict whether to accept false alarms rather than miss a collector; a build that is no target is chosen then
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -61,7 +64,10 @@ export class View {
     return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
   }
 
-  /** Returns this view plus the listing of the build that hides the fewest collectors. Undefined if there is no other build. */
+  /**
+   * Returns this view with a second build, whose listing hides the fewest collectors; undefined when the service offers no other
+   * build.
+   */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
     const second = leastUsed(
@@ -74,10 +80,10 @@ export class View {
 }
 
 /**
- * Chooses the view of the next sweep.
+ * Chooses the builds for which the next sweep requests the collector list.
  * @param offered builds of the service (4.7)
  * @param targeted versions that policies target
- * @param counts known collectors by version
+ * @param counts number of known collectors by version
  * @param present current view, kept while it is usable, so that positions stay comparable
  */
 export function chooseView(
@@ -92,7 +98,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // Collectors with the view's build show only in the listing of another build.
+  // Only the listing of another build shows the collectors that run the view's build.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

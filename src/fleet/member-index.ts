@@ -1,10 +1,10 @@
 /**
- * Index from changed rows to the policies that they concern, and from a selection to the rows that may match. Each policy enters
- * its selection, and each changed row is passed only to the policies that select or follow it. So the cost of a change depends on
- * the number of concerned policies, not on the number of all policies.
+ * Index that finds the policies which a changed collector row concerns. Each policy registers its selection, and each changed row
+ * is passed only to the policies that select or observe the collector. So the cost of a change depends on the number of concerned
+ * policies, not on the number of all policies.
  *
- * A selection has an anchor if possible: texts or prefixes of one field, of which every matching collector has one. A policy with
- * an anchor is found by a lookup. A selection without an anchor is evaluated for each changed row.
+ * A selection has an anchor when possible: texts or prefixes of one field, of which every matching collector has one. A policy
+ * with an anchor is found by a look-up. A selection without an anchor is evaluated for each changed row.
  *
  * `ownership.ts` decides which policy owns a collector.
  */
@@ -14,7 +14,10 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 /** Field of a collector that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** Every collector that matches the selection has one of these texts, or a text with one of these prefixes, in this field. */
+/**
+ * Condition that every collector matching a selection meets: its value in this field is one of these texts, or begins with one of
+ * these prefixes.
+ */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -22,33 +25,33 @@ export interface Anchor {
 }
 
 export interface Selection {
-  /** Undefined if any collector may match. */
+  /** Anchor of the selection (field values of which every match has one); undefined when any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called at the first change after each `takeChanged`. */
+  /** Called at the first change of a selected collector after each `takeChanged`. */
   readonly onChange: () => void;
 }
 
-/** Policies by their anchors in one field. */
+/** Policies whose selections have an anchor in the same field. */
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of anchors for each prefix length. */
+  /** Number of anchor prefixes for each prefix length. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies without an anchor. */
+  /** Policies whose selection has no anchor, so that it is evaluated for each changed row. */
   readonly #unanchored = new Set<string>();
-  /** Policies by the collectors that they follow. */
+  /** Policies that observe single collectors, by collector. */
   readonly #followers = new Multimap();
-  /** Changed collectors by policy, until the policy takes them. */
+  /** Collectors whose rows changed, by policy, until the policy takes them. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Replaces the selection of a policy. Pending changes of the policy are dropped. */
+  /** Replaces the selection of a policy. Changes that the policy has not taken yet are dropped. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -64,13 +67,13 @@ export class MemberIndex {
     }
   }
 
-  /** Removes the selection of a policy. The policy must have ended all its follows. */
+  /** Removes the selection of a policy. Before that, the policy must end its observation of single collectors. */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
   }
 
-  /** Passes every change of this collector's row to the policy, regardless of its selection. */
+  /** Passes every change of this collector's row to the policy, even when the policy's selection does not match. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -79,7 +82,7 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** Records that a row was added, changed, or removed (undefined). */
+  /** Records that the row of a collector was added, changed, or removed (undefined). */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;
@@ -95,12 +98,12 @@ export class MemberIndex {
     }
   }
 
-  /** Returns and clears the collectors whose changed rows concern this policy. */
+  /** Returns the collectors whose changed rows concern this policy, and clears their list. */
   takeChanged(policy: string): Iterable<string> {
     return this.#changed.take(policy);
   }
 
-  /** Returns and clears the policies that any change has concerned, whether or not they have taken it. */
+  /** Returns the policies that any change has concerned, whether or not they have taken the change, and clears their list. */
   takeConcerned(): Iterable<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();
@@ -144,7 +147,7 @@ export class MemberIndex {
   }
 }
 
-/** Field of a collector as text. Absent and empty values are undefined. */
+/** Field of a collector as text; undefined when the value is absent or empty. */
 export function fieldText(collector: Collector, field: SelectorField): string | undefined {
   const value = collector[field];
   return value === undefined || value === '' ? undefined : String(value);

@@ -1,9 +1,9 @@
 /**
- * Ownership of the collectors of one service: the policy that each collector belongs to, and its attempt in flight (U13). All
- * policies of the service share the table, across Secrets and namespaces.
+ * Ownership of the collectors of one service: the policy to which each collector belongs, and its upgrade attempt in flight
+ * (U13). All policies of the service share the table, across Secrets and namespaces.
  *
  * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An
- * attempt in flight stays known after its policy is deleted, so a policy that is created again still sees it.
+ * attempt in flight stays known after its policy was deleted, so a policy that is created again still sees it.
  */
 
 import { keyText } from '../base/key-text.ts';
@@ -15,53 +15,59 @@ export interface Claimant {
   readonly namespace: string;
   readonly name: string;
   readonly priority: number;
-  /** RFC 3339. The older policy takes precedence. */
+  /** Creation time of the policy in RFC 3339 format. The older policy takes precedence. */
   readonly creationTimestamp: string;
-  /** False for a policy that only observes, which never takes precedence over an enforcing one. */
+  /** Whether the policy may start upgrades. A policy that only observes never takes precedence over a policy that may. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
 
 export interface Flight {
-  /** uid of the policy that started the attempt. */
+  /** Kubernetes uid of the policy that started the upgrade attempt. */
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic time since which the attempt is known to be in flight. */
+  /** Monotonic time in ms since which the attempt is known to be in flight. */
   readonly sinceMs: number;
 }
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Claiming policies by collector, and claimed collectors by policy. */
+  /** Policies that claim a collector, by collector, and claimed collectors by policy. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** Collectors of `#flights` by policy. */
+  /** Collectors with an attempt in flight, by the policy that started the attempt. */
   readonly #inFlight = new Multimap();
-  /** Deleted policies with attempts in flight. */
+  /** Deleted policies whose upgrade attempts are still in flight. */
   readonly #orphaning = new Set<string>();
-  /** Last ended attempt of each collector: its policy and end time. Other policies' knowledge of the collector is older. */
+  /**
+   * Last ended attempt of each collector, with its policy and end time. What other policies know about the collector is older
+   * than this end.
+   */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
   /** Collectors whose owner may have changed, by policy, until the policy takes them. */
   readonly #dirty = new Multimap();
-  /** Policies of `#dirty` that have yet to be notified. */
+  /** Policies that must still be notified that owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** For each policy, a function that updates its claims from its listing. */
+  /** Function of each policy that updates its claims from its collector listing. */
   readonly #syncs = new Map<string, () => void>();
-  /** Policies whose claims are older than their listing. */
+  /** Policies whose claims do not contain the newest changes of their collector listing. */
   readonly #outdated = new Set<string>();
   readonly #onChange: (policy: Claimant) => void;
 
-  /** @param onChange called for a policy that may have gained or lost collectors */
+  /**
+   * Creates the ownership table of a service.
+   * @param onChange called for a policy that may have become or ceased to be the owner of collectors
+   */
   constructor(onChange: (policy: Claimant) => void) {
     this.#onChange = onChange;
   }
 
-  /** Adds a policy, or updates its rank and target. */
+  /** Adds a policy to the ownership table, or updates its precedence and its target version. */
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
@@ -71,7 +77,7 @@ export class Ownership {
     this.#announce();
   }
 
-  /** Removes a policy that was deleted or now uses another service. Its attempts in flight stay known. */
+  /** Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay known. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#syncs.delete(uid);
@@ -83,17 +89,20 @@ export class Ownership {
     this.#announce();
   }
 
-  /** Registers the function that updates the claims of this policy from its listing. Replaces an earlier function. */
+  /** Registers the function that updates the claims of this policy from its collector listing. Replaces an earlier function. */
   follow(uid: string, sync: () => void): void {
     this.#syncs.set(uid, sync);
   }
 
-  /** Marks the claims of this policy as older than its listing. */
+  /** Records that the collector listing of this policy has changes that its claims do not contain yet. */
   outdate(uid: string): void {
     this.#outdated.add(uid);
   }
 
-  /** Updates the claims of all other policies from their listings, so that this policy does not take their collectors. */
+  /**
+   * Updates the claims of all other policies from their listings, so that this policy does not take collectors that belong to
+   * them.
+   */
   catchUp(uid: string): void {
     this.#announce();
     for (const other of this.#outdated) {
@@ -115,17 +124,17 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Collectors that the policy claims. */
+  /** Collectors that the policy claims, whether or not it owns them. */
   claimed(uid: string): Iterable<string> {
     return this.#claimed.get(uid);
   }
 
-  /** Notifies the policies whose collectors may have changed owners since the last call. */
+  /** Notifies the policies for which owners of collectors may have changed since the last call. */
   announce(): void {
     this.#announce();
   }
 
-  /** Returns and clears the collectors of this policy whose owner may have changed. */
+  /** Returns the collectors of this policy whose owner may have changed, and clears their list. */
   takeChanged(uid: string): Iterable<string> {
     this.#toNotify.delete(uid);
     return this.#dirty.take(uid);
@@ -137,7 +146,10 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /** Owner of the collector regardless of attempts in flight: the claiming policy with the highest precedence. */
+  /**
+   * Owner that the collector would have without attempts in flight: the policy with the highest precedence among those that claim
+   * the collector.
+   */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -151,13 +163,13 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** Attempt in flight whose policy is deleted. */
+  /** Upgrade attempt in flight of a deleted policy; undefined when the collector has none. */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an attempt that is open or whose result must still be confirmed. */
+  /** Records an upgrade attempt that is open, or whose result a listing must still confirm. */
   began(id: string, flight: Flight): void {
     this.#forgetFlight(id);
     this.#flights.set(id, flight);
@@ -166,8 +178,8 @@ export class Ownership {
   }
 
   /**
-   * Time at which another policy's attempt on this collector ended, or undefined if there was none recently.
-   * @param isForgotten whether this policy has no record of its own attempt; then its own accepted attempt counts as well
+   * Time at which another policy's upgrade attempt on this collector ended; undefined when there was none recently.
+   * @param isForgotten whether this policy has no record of its own attempt; its own accepted attempt then counts as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -176,7 +188,10 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /** Records the end of an attempt. Another policy may own the collector after a later listing has shown it (`landedMs`). */
+  /**
+   * Records the end of an upgrade attempt. Another policy may own the collector after a later listing has shown the collector
+   * (`landedMs`).
+   */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -188,8 +203,8 @@ export class Ownership {
   }
 
   /**
-   * Forgets the attempts of a policy whose ledger was read again, since only attempts in the ledger count. The policy itself is not
-   * notified: it is reconciling already, and a host whose writes fail would otherwise cause an endless loop.
+   * Forgets the attempts of a policy whose ledger was read again, because only attempts in the ledger count. The policy itself is
+   * not notified, because it is being reconciled already. Otherwise a host whose writes fail would cause an endless loop.
    */
   forgetFlights(policy: string): void {
     for (const id of [...this.#inFlight.get(policy)]) {
@@ -200,11 +215,11 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs` and so cannot be running any more.
+   * Forgets attempts of deleted policies that began before `beforeMs`, which are so old that they cannot be running any more.
    * @param seenMs attempts that ended before this time are visible in the listing; later ones are kept (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // Ordered by time, so the loop ends at the first entry to keep.
+    // Entries are ordered by time, so the loop ends at the first entry that must be kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -242,7 +257,7 @@ export class Ownership {
     }
   }
 
-  /** Notifies each pending policy once. The policy then takes all its changes at once. */
+  /** Notifies each policy for which owners may have changed once. The policy then takes all its changes at once. */
   #announce(): void {
     for (const uid of this.#toNotify) {
       this.#toNotify.delete(uid);
@@ -252,7 +267,10 @@ export class Ownership {
   }
 }
 
-/** Orders policies by precedence: enforcing first, then higher priority, older, and namespace/name. */
+/**
+ * Orders policies by their precedence as owners: policies that may start upgrades first, then by higher priority, greater age,
+ * and namespace/name.
+ */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (
     Number(right.enforcing) - Number(left.enforcing) ||

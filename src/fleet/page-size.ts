@@ -1,38 +1,41 @@
 /**
- * Page size of the collector listing. The specification defines a default of 50 rows, no maximum and no minimum (4.6). The service may
- * accept a larger limit, reject it with 400, or silently return fewer rows. This class learns the behaviour from the answers. Only an
+ * Learns the page size of the service's collector list from its answers. The specification defines a default of 50 rows, no
+ * maximum and no minimum (4.6). The service may accept a larger limit, reject it with 400, or silently return fewer rows. Only an
  * empty page ends a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 
-/** Documented default. */
+/** Number of rows per page that the service documents as its default. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
-/** Limit of the first request. Raised only after a full page. */
+/** Limit (rows per page) of the first request. A larger limit is tried only after a full page. */
 const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
-  /** Largest limit that was not rejected. */
+  /** Largest limit (rows per page) that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Number of rows in a full page, if the service returns fewer than the limit. */
+  /** Number of rows on a full page when the service returns fewer rows than the limit; undefined otherwise. */
   #cut: number | undefined;
-  /** Number of rows in the largest page of the current list. */
+  /** Number of rows on the largest page of the list that is being read. */
   #largest = 0;
-  /** Whether the previous page was shorter than its limit. */
+  /** Whether the previous page had fewer rows than its limit. */
   #wasShort = false;
 
-  /** Limit for the next request of a list. */
+  /** Limit (rows per page) for the next request of a list. */
   limit(): number {
     return this.#limit;
   }
 
-  /** Number of rows in a full page. */
+  /** Number of rows on a full page of the list. */
   rows(): number {
     return this.#cut ?? this.#limit;
   }
 
-  /** Records a rejected limit. Returns false if the failure has another cause or no smaller limit is left. */
+  /**
+   * Records that the service rejected a limit. Returns false when the failure has another cause or no smaller limit is left to
+   * try.
+   */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
@@ -43,13 +46,13 @@ export class PageSize {
     return true;
   }
 
-  /** Records an answer with `rows` rows. Returns whether it is the end of the list. */
+  /** Records that a request was answered with `rows` rows. Returns whether the list ends with this answer. */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues behind a short page, so the service returns fewer rows than the limit.
+    // The list continues after a page with fewer rows than the limit, so the service limits its pages to fewer rows.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     if (rows >= limit && offset === 0) this.#grow();
@@ -62,7 +65,7 @@ export class PageSize {
   }
 }
 
-/** Whether the service does not know the build of the listing. Its list of builds may have changed. */
+/** Whether the service rejected a listing because it does not know the build. Its list of builds may have changed. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

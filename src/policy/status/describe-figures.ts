@@ -94,7 +94,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
 function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: shown }: FiguresInput): StageStatus {
   const { name } = stage;
   const isNext = shown.next?.name === name;
-  // When the next stage is held by a gate, it waits only for a person's approval.
+  // Only a person's approval can keep the next stage waiting here.
   const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
   const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
