@@ -1,23 +1,23 @@
 /**
- * Queue of one access key in the request budget: waiting requests by class, and the number of requests in flight (B1, B2, B3, B6).
+ * Queue of one access key in the request budget: its waiting requests by class, and the number of its requests in flight (B1, B2, B3, B6).
  *
- * Invariant: `inUse` counts every request from its grant until the server has certainly finished it. It never exceeds the limit at
- * the time of the grant. `request-budget.ts` decides when a request is granted, and which one.
+ * Invariant: `inUse` counts every request from the grant of its slot until the service has certainly finished it. `inUse` never exceeds the
+ * limit at the time of the grant. `request-budget.ts` decides which request is granted, and when.
  */
 import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Share of the concurrent requests that page reads may use (B3): 8 of 10. While jobs are kept alive, the share applies to all
- * requests except their keep-alives, since slow listings would block those as well.
+ * Ratio of the concurrent requests that page reads may use: 8 of 10 (B3). While search jobs are kept alive, it applies to all requests
+ * except keep-alives, because slow listings would block keep-alives as well.
  */
 const workShare = 0.8;
-/** Time in ms after a request for a job in which a keep-alive is expected. */
+/** Time in ms after a request for a search job in which another keep-alive of the job is expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
-/** Entry of a `WaitingQueue`. */
+/** Entry of a queue of waiting requests. */
 export interface Waiting {
   readonly dueMs: number;
   /** Unique number in order of arrival. */
@@ -68,16 +68,16 @@ export interface Waiter extends Waiting {
   readonly path: Path | undefined;
   readonly queue: KeyQueue;
   readonly sinceMs: number;
-  /** Ends the wait with a slot of this term. */
+  /** Ends the wait and gives the request a slot in this term of leadership. */
   readonly grant: (term: Term) => void;
-  /** Ends the wait with an error. */
+  /** Ends the wait and rejects the request with an error. */
   readonly refuse: (error: Error) => void;
 }
 
-/** Request between its grant and its end. */
+/** Request that occupies a slot, from the grant of the slot to its end. */
 export interface Occupant {
   readonly class: RequestClass;
-  /** Whether it keeps its slot only for a short time after it was cancelled. */
+  /** True for a status request, which keeps its slot only for a short time after it was cancelled. */
   readonly isPoll: boolean;
 }
 
@@ -86,13 +86,13 @@ export class KeyQueue {
   maxConcurrent: number;
   readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
   readonly #occupants = new Set<Occupant>();
-  /** Cancelled requests, each with the estimated end of the time for which it keeps its slot. */
+  /** Cancelled requests that still occupy a slot, each with the estimated time at which the slot becomes free. */
   readonly #held = new Map<Occupant, () => number>();
-  /** Requests that may be cancelled in favour of a keep-alive, in order of their deadlines. */
+  /** Requests that may be cancelled to free a slot for a keep-alive, in order of their deadlines. */
   readonly #yielding = new Map<Occupant, () => void>();
-  /** Requests that were asked to cancel, until they do. */
+  /** Requests that were asked to cancel and have not ended yet. */
   readonly #asked = new Set<Occupant>();
-  /** Turn in which each class was last served, for fairness between keys. */
+  /** Number of the turn in which each class of requests was last served, used for fairness between keys. */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -136,7 +136,7 @@ export class KeyQueue {
     this.#queues[waiter.class].remove(waiter);
   }
 
-  /** Whether one more request of the class may be in flight. */
+  /** Returns whether one more request of the class may be in flight. */
   hasSlot(requestClass: RequestClass, nowMs: number): boolean {
     const most = this.limit(nowMs);
     if (requestClass === 'keepAlive') return this.inUse < most;
@@ -180,7 +180,7 @@ export class KeyQueue {
     if (this.#occupants.has(occupant) && !this.#held.has(occupant)) this.#yielding.set(occupant, giveUp);
   }
 
-  /** Cancels as many requests as keep-alives wait for a slot, less the slots that become free soon anyway. */
+  /** Frees slots for waiting keep-alives by cancelling other requests. No request is cancelled for a slot that becomes free soon anyway. */
   freeSlots(nowMs: number): void {
     if (!this.head('keepAlive') || this.hasSlot('keepAlive', nowMs)) return;
     const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#asked.size;
@@ -192,7 +192,7 @@ export class KeyQueue {
     }
   }
 
-  /** Frees the slots of cancelled requests whose time has ended. */
+  /** Frees the slots of cancelled requests whose hold time has ended. */
   expire(nowMs: number): void {
     for (const [occupant, untilMs] of this.#held) if (untilMs() <= nowMs) this.leave(occupant);
   }
@@ -205,7 +205,7 @@ export class KeyQueue {
     return this.#pollExpectedUntilMs > nowMs ? Math.min(next, this.#pollExpectedUntilMs) : next;
   }
 
-  /** Turn in which the class was last served. 0 if never. */
+  /** Number of the turn in which the class was last served; 0 if it was never served. */
   turnOf(requestClass: RequestClass): number {
     return this.#turns.get(requestClass) ?? 0;
   }

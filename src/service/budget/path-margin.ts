@@ -1,10 +1,11 @@
 /**
- * Estimates how late requests arrive at the service, from round trips. The result is the margin in addition to one second between
+ * Estimates from round trips how late requests arrive at the service. The result is a margin: the time that is added to one second between
  * the first and the fifth request (B1).
  *
- * If an earlier request is delayed, the server sees it closer to later ones. The delay itself is unknown, but the round trip bounds
- * it. A round trip is compared with the fastest recent one of the same class, so slow work does not count as a slow path. In a
- * class with few answers the fastest one may itself be delayed, so the fastest of all classes is used.
+ * If an earlier request is delayed on its way, the service receives it closer to later ones. The delay cannot be measured, but it is less
+ * than the round trip. Each round trip is compared with the fastest recent one of the same class of requests, so that slow work at the
+ * service does not look like a slow path. In a class with few answers even the fastest one may be delayed; the fastest of all classes is
+ * used instead.
  *
  * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
  * `rate-limiter.ts` applies it.
@@ -12,24 +13,24 @@
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum, for delays that round trips do not show: clock drift and rounding to milliseconds. */
+  /** Minimum margin in ms. It covers delays that round trips do not show: clock drift and rounding to milliseconds. */
   floorMs: 5,
-  /** Margin before the first measurement. */
+  /** Margin in ms before the first measurement. */
   initialMs: 20,
-  /** Maximum. For larger delays the arrival of each request is known individually (`rate-limiter.ts`). */
+  /** Maximum margin in ms. For larger delays the limiter tracks the arrival of each request (`rate-limiter.ts`). */
   mostMs: 250,
-  /** Margin added by the first 429. Each further 429 doubles the addition. */
+  /** Margin in ms that the first answer with 429 adds. Each further one doubles the addition. */
   cautionStepMs: 25,
 } as const;
 
-/** Weight of one answer in the measured spread. A slow answer counts four times as much as a fast one. */
+/** Weight of one answer in the measured spread of delays. A slow answer counts four times as much as a fast one. */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/** Factor by which each other answer reduces the addition of a 429. Half of it remains after 35 answers. */
+/** Factor by which each answer other than 429 reduces the added margin. Half of it remains after 35 answers. */
 const cautionDecay = 0.98;
-/** Number of answers in a class, or in all, before the fastest one counts as not delayed. */
+/** Minimum number of answers from which the fastest one counts as not delayed, for a class or for all. */
 const youngAnswers = 8;
-/** The fastest answer is forgotten after one to two of these periods in ms, since paths change. */
+/** Period in ms after which the fastest answer is forgotten, after one to two periods, because network paths change. */
 const baselineWindowMs = 60_000;
 
 /** Group in which round trips are compared: requests of one class, or handshakes. */
@@ -52,12 +53,12 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Part of the margin that round trips explain. */
+  /** Part of the margin in ms that measured round trips explain. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Part of the margin that answers with 429 added, for delays that cannot be measured. */
+  /** Part of the margin in ms that answers with 429 have added, for delays that cannot be measured. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
@@ -76,26 +77,29 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Returns the excess of a round trip over the fastest one of its kind, and remembers the round trip. */
+  /** Returns the time in ms by which a round trip exceeds the fastest one of its kind, and stores the round trip. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns the same with current knowledge: if the path became faster, earlier round trips turn out to be slow. */
+  /**
+   * Returns the time in ms by which an earlier round trip exceeds the fastest one known now. If the path became faster, earlier round trips
+   * turn out to be slow.
+   */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
     return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
-  /** Fastest recent round trip of a kind. Undefined before the first. */
+  /** Fastest recent round trip of a kind in ms; undefined before the first. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
-  /** Records a 429: the server counted more requests than expected. */
+  /** Records an answer with 429: the service has counted more requests than this process expected. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
@@ -124,7 +128,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Zero while there are few answers. */
+  /** Fastest recent round trip of all kinds in ms; zero while there are few answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= youngAnswers) return 0;

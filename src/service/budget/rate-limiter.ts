@@ -20,34 +20,34 @@ import type { Path, RequestClass } from './request-slot.ts';
 /** One reserved or started request. Only `RateLimiter` reads and changes it. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Undefined for requests of a former leader, whose destination is unknown. */
+  /** Network path of the request; undefined for requests of a former leader, whose destination is unknown. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** Time from the start to the head of the answer in ms. Undefined until then. */
+  /** Time in ms from the start of the request to the head of its answer; undefined until then. */
   roundTripMs: number | undefined;
-  /** Excess of the round trip over the fastest one at that time. */
+  /** Time in ms by which the answer took longer than the fastest one known at that time. */
   lateMs: number;
-  /** Latest arrival according to other evidence, assuming the fastest path. Undefined without evidence. */
+  /** Latest time at which the request arrived, derived from other requests on the fastest path. Undefined if no other request shows it. */
   arrivedByMs: number | undefined;
-  /** Time in ms after the start at which a probe is useful, if there is no evidence by then. */
+  /** Time in ms after the start of the request from which a probe of its arrival is useful. */
   patienceMs: number;
-  /** Estimated delay of the path when the request was sent. */
+  /** Estimated maximum delay in ms of a request on this path when it was sent. */
   marginMs: number;
-  /** Margin that answers with 429 added. */
+  /** Part of the margin in ms that was added after answers with 429. */
   cautionMs: number;
 }
 
-/** Minimum of `patienceMs`. Faster classes are not probed earlier. */
+/** Minimum of `patienceMs`, so that fast requests are not probed too early. */
 const minDoubtMs = 20;
-/** `patienceMs` of a class without any answer. */
+/** `patienceMs` of a class of requests that has no answer yet. */
 const unknownDoubtMs = 250;
 
 export class RateLimiter {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
-  /** Time after which a request has certainly ended. */
+  /** Time in ms after which a request has certainly ended. */
   readonly #longestRequestMs: number;
-  /** Requests that still count, in order of reservation. */
+  /** Requests that still count against the rate, in order of reservation. */
   #live: Reservation[] = [];
 
   constructor(pace: RatePace, margin: PathMargin, longestRequestMs: number) {
@@ -104,39 +104,40 @@ export class RateLimiter {
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** Records the end of the connection. Nothing arrives afterwards. */
+  /** Records that the connection of a request ended, after which the request can no longer arrive. */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
 
   /**
-   * Records a handshake with the origin that began at `startedAtMs` and is complete. The server has read all that was sent before.
+   * Records a complete handshake with the origin, started at `startedAtMs`. It shows that the service has received all requests that were
+   * sent before.
    */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // The first message that the server itself must read is sent after half of the handshake.
+    // The service reads a message of the handshake that is sent after half of the handshake's duration.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
   }
 
-  /** Latest arrival of a sent request by current knowledge. The earliest bound applies. */
+  /** Latest time at which a sent request can have arrived, by current knowledge. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + this.#longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall the fastest answer is not a safe bound, so the answer itself is used.
+    // After a stall the fastest answer says nothing about the delay, so the round trip itself is the bound.
     const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Applies a margin that has grown after a 429 to requests already sent. */
+  /** Applies a larger margin after a 429 also to requests that were already sent. */
   widen(): void {
     for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
   }
 
-  /** Yields the requests whose arrival a probe could show and which may delay others until then. */
+  /** Yields the requests that may delay other requests because their arrival is unknown, and that a probe could show. */
   *doubtful(nowMs: number): IterableIterator<Reservation> {
     for (const reservation of this.#live) {
       if (doubtAtMs(reservation) <= nowMs) yield reservation;
@@ -158,7 +159,7 @@ export class RateLimiter {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** Bounds the arrival of requests to the origin that were sent long enough before this one. */
+  /** Uses the arrival of one request as evidence: requests to the same origin that were sent long enough before have arrived as well. */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -166,7 +167,7 @@ export class RateLimiter {
     }
   }
 
-  /** Time in ms without an answer that is normal for the class. 0 if the answer would come too late to be useful. */
+  /** Time in ms for which a missing answer is normal for this class of requests. It is 0 if the answer would come too late to be useful. */
   #patienceMs(requestClass: RequestClass): number {
     const quickestMs = this.#margin.quickestMs(requestClass);
     if (quickestMs === undefined) return unknownDoubtMs;
@@ -174,7 +175,7 @@ export class RateLimiter {
     return usualMs < this.#pace.whole.periodMs ? Math.max(minDoubtMs, usualMs) : 0;
   }
 
-  /** Time at which fewer requests count than the pace allows in a period. */
+  /** Time at which fewer requests count than a period allows. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -183,18 +184,18 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Time at which a request no longer counts. */
+  /** Time at which a request no longer counts against the rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + reservation.cautionMs + periodMs;
   }
 }
 
-/** Latest arrival of a request without a stall. Infinity before it is sent. */
+/** Latest arrival of a request if nothing stalls; infinite until it is sent. */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/** Time from which a probe could show the arrival. Infinity if it is known. */
+/** Time from which a probe could show that the request has arrived; infinite if the arrival is known. */
 function doubtAtMs(reservation: Reservation): number {
   const { sentAtMs, roundTripMs, arrivedByMs, patienceMs } = reservation;
   if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;

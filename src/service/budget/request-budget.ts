@@ -1,16 +1,16 @@
 /**
- * Request budget of one user of a service host (B): decides which request may be sent, and when.
+ * Request budget of one user of a service host: decides which waiting request may be sent, and when (B).
  *
- * The rate is counted per user and the concurrency per access key, so a `RequestBudget` has a `KeyBudget` for each key. All
- * requests of the user go through it.
+ * The service limits the request rate per user and the concurrency per access key. A `RequestBudget` therefore covers all requests of a
+ * user, and has a `KeyBudget` for each access key.
  *
  * Invariants:
- * - Each request asks for the right to send in the turn in which it is written (L1).
- * - The server never sees more requests per second than the share (`rate-limiter.ts`), nor more concurrent requests of a key than
- *   its share (`key-queue.ts`).
+ * - Each request checks the right to send in the turn of the event loop in which it is written (L1).
+ * - Within any second the service receives no more requests than this process's share of the rate (`rate-limiter.ts`). The concurrent
+ *   requests of a key never exceed this process's share either (`key-queue.ts`).
  * - Exactly one timer is set while a request waits, otherwise none.
  *
- * Deadlines, retries and the meaning of answers are handled by callers.
+ * Callers handle deadlines, retries and the meaning of answers.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -33,11 +33,17 @@ export interface BudgetSettings {
   readonly requestsPerSecond: number;
   /** This process's share of each key's concurrency (B7). The service allows 10 per key (8). */
   readonly maxConcurrentRequests: number;
-  /** Time in ms for which a cancelled request that has arrived keeps its slot (B2). */
+  /**
+   * Time in ms for which a cancelled request keeps its slot after it has reached the service, because the service may still work on it
+   * (B2).
+   */
   readonly abandonedHoldMs: number;
-  /** Time in ms for which a cancelled status request keeps its slot. Shorter, since it is little work and must not block keep-alives (B2, B4). */
+  /**
+   * Time in ms for which a cancelled status request keeps its slot. It is shorter than for other requests, because a status costs the
+   * service little work and its slot may be needed for keep-alives (B2, B4).
+   */
   readonly abandonedPollHoldMs: number;
-  /** Maximum duration of a request in ms, including those of former leaders (B6). */
+  /** Maximum duration of a request in ms, also for requests of former leaders (B6). */
   readonly longestRequestMs: number;
   /** Maximum number of waiting requests of all keys. */
   readonly maxWaiting: number;
@@ -54,15 +60,18 @@ export const defaultBudgetSettings: BudgetSettings = {
 
 export interface RequestBudgetOptions extends Partial<BudgetSettings> {
   readonly clock: Clock;
-  /** Right of this process to send requests (L1). */
+  /** Port that tells whether this process may send requests (L1). */
   readonly right: SendRight;
   readonly metrics?: Metrics;
 }
 
-/** Share of the rate for keep-alives; the other half is for work. A keep-alive that is due after 12 s may be 3 s late (B3, B4). */
+/**
+ * Ratio of the rate that is reserved for keep-alives; the other half is for other requests. A keep-alive that is due after 12 s may be sent
+ * up to 3 s late (B3, B4).
+ */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
-/** Wait in ms after a failed probe. */
+/** Wait in ms before the next probe of a connection after a failed one. */
 const probeRestMs = 1_000;
 
 /** Error for a request that was rejected because too many requests wait. */
@@ -75,7 +84,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** Next request of a class: the key whose turn it is, and the delay of the class. */
+/** First waiting request of a class, with its access key and its delay. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -92,18 +101,18 @@ export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
-  /** Queues by key. Weak, so that the queue of an unused key is freed. */
+  /** Queues of waiting requests by access key. The references are weak, so that the queue of an unused key is freed. */
   readonly #queues = new Map<string, WeakRef<KeyQueue>>();
-  /** Queues with waiting requests. */
+  /** Queues in which requests wait. */
   readonly #queued = new Set<KeyQueue>();
   #waiting = 0;
   #arrivals = 0;
   #turn = 0;
-  /** Term of the last granted requests. */
+  /** Term of leadership in which requests were last granted. */
   #term: Term | undefined;
-  /** Time until which keys have half of their concurrency (B6). */
+  /** Time until which each access key has only half of its concurrency, after a takeover by force (B6). */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins with a running or failed probe, with the time from which they may be probed again. */
+  /** Origins with a running or failed probe, and the time from which each may be probed again. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -123,7 +132,7 @@ export class RequestBudget {
     );
   }
 
-  /** Delay in ms that a request may have without exceeding the limit at the server. */
+  /** Delay in ms that a request may have on its way without exceeding the rate limit at the service. */
   get marginMs(): number {
     return this.#margin.currentMs;
   }
@@ -142,13 +151,13 @@ export class RequestBudget {
     };
   }
 
-  /** Changes the share of the rate (B7). Requests that were sent still count. */
+  /** Changes this process's share of the request rate (B7). Requests that were already sent still count. */
   setRequestsPerSecond(requestsPerSecond: number): void {
     this.#pace.requestsPerSecond = checkedRate(requestsPerSecond);
     this.#pump();
   }
 
-  /** Changes the share of a key's concurrency (B7). Requests in flight are not cancelled. */
+  /** Changes this process's share of a key's concurrency (B7). Requests in flight are not cancelled. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     this.#queue(accessKeyId).maxConcurrent = checkedConcurrency(maxConcurrent);
     this.#pump();
@@ -164,7 +173,10 @@ export class RequestBudget {
     return queue;
   }
 
-  /** Current term, or undefined while nothing may be sent. A new term counts the possible requests of the term before (B6). */
+  /**
+   * Current term of leadership, or undefined while no request may be sent. At the start of a new term, requests of the former term count as
+   * possibly in flight (B6).
+   */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
@@ -223,7 +235,7 @@ export class RequestBudget {
     this.#waiting--;
   }
 
-  /** Grants all requests that may be sent now, and sets the timer for the others. */
+  /** Grants slots to all requests that may be sent now, and sets the timer for the others. */
   #pump(): void {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queued) queue.expire(nowMs);
@@ -241,7 +253,7 @@ export class RequestBudget {
     this.#setTimer(nowMs);
   }
 
-  /** Rejects all waiting requests: another process leads now. */
+  /** Rejects all waiting requests, because another process is the leader now. */
   #refuseAll(): void {
     for (const queue of this.#queued) {
       for (const waiter of queue.all()) {
@@ -251,7 +263,10 @@ export class RequestBudget {
     }
   }
 
-  /** Probes the arrival of requests that delay others: one handshake for each origin at a time. */
+  /**
+   * Probes whether requests without an answer have reached the service, if they delay other requests. One handshake per origin runs at a
+   * time.
+   */
   #probeDoubtful(nowMs: number): void {
     if (this.#waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -266,13 +281,13 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A server that accepts no connections has shown nothing, and neither has a client that is being closed.
+      // A failed handshake does not show whether earlier requests have reached the service.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
   }
 
-  /** Path of any waiting request. */
+  /** Network path of any waiting request; undefined without one. */
   #anyPath(): Path | undefined {
     for (const queue of this.#queued) for (const { path } of queue.all()) if (path) return path;
     return undefined;
@@ -283,8 +298,8 @@ export class RequestBudget {
   }
 
   /**
-   * Next request of a class over all keys with a free slot: the keep-alive that is due first, or the key that was served longest
-   * ago.
+   * First waiting request of a class, over all keys with a free slot. For keep-alives, the one that is due first; for other classes, the
+   * one whose key was served longest ago.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -313,7 +328,7 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** Next time at which a request may be granted without an answer. Infinity if all wait for an answer. */
+  /** Next time at which a request may be granted without an answer; infinite if all requests wait for an answer. */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
@@ -354,7 +369,7 @@ export class RequestBudget {
     });
   }
 
-  /** Learns from an answer whether the rate or the number of jobs is too high. */
+  /** Learns from an answer whether the service received too many requests or has too many search jobs. */
   #answered(requestClass: RequestClass, reservation: Reservation, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     const sentAtMs = reservation.sentAtMs ?? nowMs;

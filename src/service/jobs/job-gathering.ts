@@ -1,12 +1,12 @@
 /**
- * Accumulated content of a job's statuses. The service returns each error, warning and bucket only once (2.3), so they are
- * collected here, in limited numbers. Also records whether a status was lost and with it possibly an error (E5).
+ * Collects the contents of a search job's statuses: errors, warnings and histogram buckets, in limited numbers. The service returns each of
+ * them only once (2.3). Also records whether the answer to a status request was lost, because an error may have been lost with it (E5).
  */
 
 import type { Answer } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Limits for the number of different texts and for the length of each. The first ones are kept. */
+/** Maximum number of different texts that are stored, and maximum length of each. The first texts are stored. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
 /** Matches a warning that the search was cut at the message limit (10.2). */
@@ -15,26 +15,26 @@ const limitReached = /max(?:imum)?\s+results\s+reached/i;
 /** Different texts, in order of arrival. */
 export interface GatheredTexts {
   readonly texts: readonly string[];
-  /** Whether there were more texts than are kept. */
+  /** True if there were more texts than are stored. */
   readonly isCut: boolean;
 }
 
-/** Known state of a job at one time. */
+/** State of a search job as far as it is known at one time. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Undefined if the service counts only messages. */
+  /** Number of records; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   readonly errors: GatheredTexts;
-  /** Includes warnings of the creation and of pages. */
+  /** Warnings of the search job, including those of its creation and its pages. */
   readonly warnings: GatheredTexts;
   /**
-   * Whether the service has reported that the message limit cut the search, by FORCE PAUSED or a warning. False proves nothing,
-   * since the service may not report it (10.2, E4).
+   * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning. False does not prove
+   * that the search is complete, because the service may not report the cut (10.2, E4).
    */
   readonly isLimitReached: boolean;
-  /** Whether the answer to a status request was lost, possibly with an error. The job then proves nothing (E5). */
+  /** True if the answer to a status request was lost, possibly with an error. The job then proves nothing about its rows (E5). */
   readonly isTainted: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
@@ -66,9 +66,9 @@ export class JobGathering {
   readonly #warnings = new Texts();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
-  /** Whether a warning reported that the message limit was reached. */
+  /** True if a warning has reported that the message limit was reached. */
   #isLimitWarned = false;
-  /** Sending time of the newest status request with an answer. */
+  /** Time at which the newest answered status request was sent. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
@@ -78,7 +78,7 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
   }
 
-  /** Sending time of the newest status request which showed that the search had not started. Undefined if there is none. */
+  /** Time at which the newest status request was sent whose answer showed that the search had not started; undefined if there is none. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
@@ -99,7 +99,7 @@ export class JobGathering {
   }
 
   /**
-   * Adds a status. A status that arrives after a newer one only adds its errors, warnings and buckets. Returns whether it is the
+   * Adds a status. If a newer status was added before, only its errors, warnings and buckets are added. Returns whether this status is the
    * newest.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
@@ -119,7 +119,7 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from another answer than a status. */
+  /** Adds a warning from an answer that is not a status, such as a page. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     this.#warnings.add(text);
@@ -145,7 +145,7 @@ export class JobGathering {
   }
 }
 
-/** Whether the search itself has not started. */
+/** Returns whether the search of the job has not started yet. */
 function isIdle(state: JobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }
@@ -158,14 +158,14 @@ function isIdle(state: JobState): boolean {
  * whose total equals it is correct. If each bucket occurred only once, both are the same. Neither is ever below its true value, so
  * equal totals mean equal buckets.
  */
-/** Maximum number of buckets. Further ones are dropped, and the histogram then does not add up. */
+/** Maximum number of buckets. Further buckets are dropped; the total of the histogram then differs from the job's count. */
 const maxBuckets = 20_000;
 
 export interface MessageHistogram {
   /** Ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /** Whether the total equals the job's message count. Otherwise buckets are missing or counted twice. */
+  /** True if the total of all buckets equals the job's message count. Otherwise buckets are missing or counted twice. */
   readonly addsUp: boolean;
 }
 
@@ -177,11 +177,11 @@ interface BucketTally {
 }
 
 export class JobHistogram {
-  /** Tallies by start and length, since the service may change the bucket size at any time. */
+  /** Counts by start and length of the bucket, because the service may change the length of buckets at any time. */
   readonly #tallies = new Map<string, BucketTally>();
   #reachedMs: number | undefined;
 
-  /** Start of the oldest bucket so far. A job works backwards from its end (2.3). */
+  /** Start of the oldest bucket so far, which shows how far the job has searched: it works backwards from the end of its range (2.3). */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }
@@ -190,7 +190,9 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /** Returns the interpretation whose total equals `messageCount`, or else the closer one. */
+  /**
+   * Returns the histogram by sums or by maxima of repeated buckets: the one whose total equals `messageCount`, otherwise the closer one.
+   */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

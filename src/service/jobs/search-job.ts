@@ -44,15 +44,18 @@ import type {
   RowReceiver,
 } from './search-service.ts';
 
-/** Time of silence in ms after which the service has cancelled a job (3.1). Until then it counts as active. */
+/**
+ * Time in ms without requests after which the service has certainly cancelled a search job (3.1). Until then the service may count the job
+ * as active.
+ */
 export const orphanLifeMs = 30_000;
-/** Time in ms without any answer after which a job counts as lost. */
+/** Time in ms without any answer after which a search job counts as lost. */
 const longestSilenceMs = 60_000;
-/** Number of attempts to delete a job before it is left to expire. */
+/** Maximum number of attempts to delete a search job. After that the job expires without requests. */
 const deletionTries = 3;
 /**
- * Number of attempts while replicas may not know the job yet (10.2). With the delays between them, the last attempt comes when all
- * replicas know it.
+ * Maximum number of attempts to delete a search job while some replicas of the service may not know the job yet (10.2). With the delays
+ * between attempts, all replicas know the job at the last one.
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
@@ -62,26 +65,26 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** `Answer.dateMs` of its creation. */
+  /** Service time of the answer that created the job, see `Answer.dateMs`. */
   readonly createdDateMs?: number | undefined;
-  /** See `OpenOptions`. */
+  /** Expected duration of the search in ms, see `OpenOptions`. */
   readonly expectedMs?: number | undefined;
   /** Called after each answered status. An error that it throws ends the job and rejects all its pending calls. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Rows to read. */
+/** Range of rows to read from a search job's results. */
 interface PageRange {
   /** First row, from 0. */
   readonly offset: number;
-  /** Number of rows, including those before `offset`. Default: the count of the last status. */
+  /** Number of rows to read, including those before `offset`. Default: the number in the latest status. */
   readonly total?: number | undefined;
   /** Maximum number of rows in a page. Default: a full page. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Messages to read, and their receiver. */
+/** Range of messages to read, and the receiver of their rows. */
 export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
   /** Called after each complete page, with the offset of its first row. */
@@ -94,7 +97,7 @@ export interface RecordReading extends Omit<PageRange, 'limit'> {
 }
 
 export class SearchJob {
-  /** Monotonic sending time of the creation. The service ends a job eight hours later (3.1, E13). */
+  /** Monotonic time at which the creation of the job was sent. The service ends a job eight hours later (3.1, E13). */
   readonly createdAtMs: number;
   readonly #job: OpenJob;
   readonly #order: JobOrder;
@@ -102,14 +105,14 @@ export class SearchJob {
   readonly #clock: Clock;
   readonly #onProgress: (progress: JobProgress) => void;
   readonly #gathering: JobGathering;
-  /** Aborted when the job is closed or has ended. */
+  /** Signal that is aborted when the job is closed or has ended. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Time at which the end of the search was first known. */
+  /** Time at which a status first showed that the search had ended. */
   #doneAtMs: number | undefined;
   #finished: JobProgress | undefined;
   #end: LogfleetError | undefined;
-  /** Error thrown by `onProgress`. */
+  /** Error that the caller's `onProgress` has thrown. */
   #thrown: { readonly value: unknown } | undefined;
   #closing: Promise<void> | undefined;
   #waiting: (() => void)[] = [];
@@ -136,22 +139,22 @@ export class SearchJob {
     return this.#job.id;
   }
 
-  /** Order of the job. */
+  /** Order with which the search job was created. */
   get order(): JobOrder {
     return this.#order;
   }
 
-  /** State according to the last answered status. */
+  /** State of the search job according to the latest answered status. */
   get progress(): JobProgress {
     return this.#gathering.progress();
   }
 
-  /** Error that ended the job. Undefined while the job is usable. */
+  /** Error that ended the search job; undefined while the job is usable. */
   get end(): LogfleetError | undefined {
     return this.#end;
   }
 
-  /** Histogram of the messages found so far. */
+  /** Histogram over time of the messages that the search job has found so far. */
   histogram(): MessageHistogram {
     return this.#gathering.histogram();
   }
@@ -240,7 +243,7 @@ export class SearchJob {
         this.#gathering.warn(value.warning);
         const taken = reading.take(value, query.offset) || undefined;
         taking = taken;
-        // The rejection is reported by the later wait for this promise.
+        // The error of this promise is reported when the promise is awaited later.
         taken?.then(
           () => {
             if (taking === taken) taking = undefined;
@@ -255,7 +258,7 @@ export class SearchJob {
     return end;
   }
 
-  /** Reads the fields of a page with `total` rows, at most one. */
+  /** Reads the descriptions of the fields from a page with `total` rows, at most one. */
   async #describe(
     total: number,
     signal: AbortSignal | undefined,
@@ -345,14 +348,15 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    // A rejected cookie may be temporary. The job has ended only after a long silence, until when the service counts it.
+    // An answer that rejects the cookie may be temporary. The job counts as ended only after a silence in which the service must have
+    // cancelled it.
     const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#ended(error);
     else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
     this.#finish();
   }
 
-  /** Finishes the job after all earlier status requests are answered, since they may contain errors (E5). */
+  /** Finishes the search after all earlier status requests are answered, because their answers may contain errors (E5). */
   #finish(): void {
     if (this.#finished || this.#end || this.#doneAtMs === undefined) return;
     if (this.#polls.oldestSentMs <= this.#doneAtMs) return;
@@ -375,7 +379,7 @@ export class SearchJob {
     if (this.#end) return;
     this.#end = error;
     this.#over();
-    // The service does not count an unknown job, nor a job that it goes on without. In all other cases it may still count the job.
+    // The permit ends immediately if the service does not know the job. In all other cases the service may still count the job as active.
     if (isMissing(error)) this.#permit.end();
     else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
     else this.#endPermitLater();

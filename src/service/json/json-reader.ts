@@ -19,7 +19,7 @@ import {
   whitespace,
 } from '../../base/json-bytes.ts';
 
-/** Result of `next`. `more`: the chunk is used up. */
+/** Result of `next`: the kind of the token. `more` means that the chunk has no further complete token. */
 export const token = {
   more: 0,
   name: 1,
@@ -38,7 +38,7 @@ export type Token = (typeof token)[keyof typeof token];
 /** Creates the error for a wrong byte. `offset` counts from the first byte of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Allowed tokens in the current state. */
+/** Sets of tokens that may come next in the JSON document. */
 const expecting = {
   value: 0,
   itemOrEnd: 1,
@@ -49,19 +49,22 @@ const expecting = {
   nothing: 6,
 } as const;
 
-/** Unfinished token. `digits + n`: n hexadecimal digits of an escape are missing. From `number` on: state of the number. */
+/**
+ * Kinds of an unfinished token at the end of a chunk. `digits + n` means that `n` hexadecimal digits of an escape are missing. Values from
+ * `number` on are states of a number.
+ */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /** Current or last token: indexes of its first byte and of the byte after it, in the current chunk. */
+  /** Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last byte. */
   tokenStart = 0;
   tokenEnd = 0;
-  /** Name of the last complete member. */
+  /** Index of the first byte of the last complete member name in the current chunk. */
   nameStart = 0;
   nameEnd = 0;
-  /** Whether the name or string contains a backslash. */
+  /** True if the last name or string contains a backslash. */
   escaped = false;
   /** Number of open objects and arrays. */
   depth = 0;
@@ -70,7 +73,7 @@ export class JsonReader {
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
-  /** For each open object or array, outermost first: 1 for an object. */
+  /** Kind of each open structure, outermost first: 1 for an object, 0 for an array. */
   readonly #isObject: Uint8Array;
   #bytes: Uint8Array = noBytes;
   #view: DataView = new DataView(noBytes.buffer);
@@ -88,8 +91,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with other bytes, from index `at` to `end`. `bytes[0]` has offset `base` in the document. No byte may be missing or
-   * repeated. Returns the difference that converts old indexes to new ones.
+   * Continues with another buffer, from index `at` to `end`. `bytes[0]` has the offset `base` in the document. No byte of the document may
+   * be missing or repeated. Returns the number to add to old indexes so that they refer to the new buffer.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -104,12 +107,12 @@ export class JsonReader {
     return moved;
   }
 
-  /** Whether the end of the chunk is inside a token. */
+  /** True if the chunk ends inside a token. */
   get insideToken(): boolean {
     return this.#within !== within.nothing;
   }
 
-  /** Whether one complete value was read, followed only by whitespace. */
+  /** True if one complete value was read, followed only by whitespace. */
   get isDone(): boolean {
     return this.#expecting === expecting.nothing;
   }
@@ -165,7 +168,7 @@ export class JsonReader {
     return true;
   }
 
-  /** Index of the quote that begins the next member of the open object, or -1 if no member can begin. */
+  /** Index of the quote with which the next member of the open object starts, or -1 if no member can start there. */
   #memberStart(): number {
     if (this.#within !== within.nothing) return -1;
     if (this.#expecting === expecting.nameOrEnd) return this.at < this.#end ? this.at : -1;
@@ -190,7 +193,7 @@ export class JsonReader {
     return token.more;
   }
 
-  /** Description of the expected continuation, for messages. */
+  /** Describes the tokens that may come next, for error messages. */
   expected(): string {
     if (this.#within === within.literal) return this.#literal;
     if (this.#within >= within.number) return 'the rest of a number';
@@ -256,7 +259,7 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /** `ifEmpty` is the expected state if the object or array is empty. */
+  /** Closes an object or array. `ifEmpty` is the expected state if the object or array is empty. */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||
@@ -432,7 +435,7 @@ export function continueNumber(state: number, byte: number): number {
   }
 }
 
-/** Whether a number can end in this state. */
+/** Returns whether a number can end in this state. */
 export function isWholeNumber(state: number): boolean {
   switch (state) {
     case numberState.zero:

@@ -1,9 +1,10 @@
 /**
- * Performs calls of the service. A call is one request and its answer, with connection, request slot, deadline, credentials,
- * cookies and redirects, repeated as the outcome table allows. The result is a complete successful answer, or a `ServiceError`. A body can be read as a stream
- * (`answer-stream.ts`); the slot is kept until its end.
+ * Performs calls of the service. A call is one operation: a request and its answer, repeated as the outcome table allows. This class
+ * handles its connection, request slot, deadline, credentials, cookies and redirects. The result is a complete successful answer, or a
+ * `ServiceError`. A body can be read as a stream (`answer-stream.ts`); the request then keeps its slot until the end of the body.
  *
- * Invariant: each write has its own slot, which starts in the same turn of the event loop (B1, L1), and each slot ends.
+ * Invariant: each request that is written has its own slot. The slot starts in the same turn of the event loop as the write (B1, L1), and
+ * each slot ends.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -37,7 +38,7 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
 /** Maximum number of redirects for one call. */
 const maxHops = 3;
 
-/** Settings for one set of credentials. */
+/** Settings of the service for one set of credentials. */
 export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
@@ -45,7 +46,7 @@ export interface ServiceSettings {
   /** Hosts that redirects may lead to: `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of these settings in messages. Default: keys of a Secret. */
+  /** Names of the settings as messages write them. Default: the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -53,7 +54,7 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** `logfleet/<version>`. */
+  /** Value of the `User-Agent` header: `logfleet/<version>`. */
   readonly userAgent: string;
 }
 
@@ -67,7 +68,7 @@ interface SentAnswer<T> {
   readonly stream: AnswerStream<T> | undefined;
 }
 
-/** Result of one write: an answer of any status, or the failure. */
+/** Result of sending one request: an answer of any status, or the failure. */
 type SendResult<T> = SentAnswer<T> | { readonly kind: 'failure'; readonly failure: Failure };
 
 export class Exchange {
@@ -76,7 +77,7 @@ export class Exchange {
   readonly #authorization: string;
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Address of the deployment: from the Secret, or from a permanent redirect. */
+  /** Address of the service, from the Secret or from a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
 
@@ -118,7 +119,7 @@ export class Exchange {
     }
   }
 
-  /** Sends one request, and follows its redirects. */
+  /** Sends one request and follows the redirects of its answer. */
   async #exchange<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
     this.#calls += 1;
     try {
@@ -131,7 +132,7 @@ export class Exchange {
   }
 
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Reply<T>> {
-    // A job keeps the address of its creation, even if the deployment moves.
+    // All requests of a search job go to the address at which the job was created, even if the service has moved since.
     const { address: home } = call.session ?? {};
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);
@@ -212,7 +213,7 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // A date in a header refers to the clock of the answer's `Date` header.
+    // A date in a header of an answer refers to the service's clock, which the `Date` header of the same answer shows.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
@@ -288,7 +289,7 @@ export class Exchange {
     assert(limits !== undefined, `${call.operation} is not read as it comes`);
     return new AnswerStream(this.#options.clock, limits, (head) => {
       slot.heard(head.headAtMs);
-      // The body may break off, so the cookies are stored first.
+      // The cookies are stored before the body is read, because reading the body may fail.
       call.session?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
@@ -331,8 +332,7 @@ export class Exchange {
   }
 
   /**
-   * Failure of a request that was not written. Errors other than those of the transport, a deadline or an abort belong to the
-   * caller.
+   * Failure of a request that was not written. Other errors than those of the transport, a deadline or an abort are thrown to the caller.
    */
   #unsent(call: Call, url: URL, error: unknown): Failure {
     const outcome = this.#outcomeOfUnsent(call, error);
@@ -349,7 +349,7 @@ export class Exchange {
   }
 }
 
-/** Properties of one write of a call. */
+/** Facts about one written request of a call. */
 interface Write {
   readonly signal: AbortSignal;
   readonly beforeWrite: () => Departure;
@@ -357,7 +357,7 @@ interface Write {
   readonly stream: BodyReceiver | undefined;
 }
 
-/** Whether no connection was possible: nothing was sent, and the cause is neither the caller nor the end of the client. */
+/** Returns whether the service was unreachable: no request was sent, and neither the caller nor the end of this client was the cause. */
 function isUnreachable({ sentAtMs, outcome }: Failure): boolean {
   return (
     sentAtMs === undefined &&
@@ -395,7 +395,7 @@ function decoded<T>(reading: Reading<T>, url: URL, { response, sentAtMs, stream 
   }
 }
 
-/** Problem of an answer with an encoded body, which no request asks for. Otherwise undefined. */
+/** Problem of an answer with an encoded body, which no request asks for; undefined for other answers. */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
@@ -404,8 +404,8 @@ function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | u
 }
 
 /**
- * Failure of a request without a complete answer. Errors other than those of the network, a limit or an abort come from the body's
- * sink and belong to the caller.
+ * Failure of a request without a complete answer. Errors that are not from the network, a limit or an abort come from the receiver of the
+ * body, and are thrown to the caller.
  */
 function unanswered(call: Call, url: URL, error: unknown, sentAtMs: number): Failure {
   const outcome = outcomeOfLost(call, error);
