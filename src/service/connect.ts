@@ -11,7 +11,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** PEM. Replaces the certificate authorities of the machine. */
+  /** Certificate authorities in PEM form, which replace those of the machine. */
   readonly caCertificates: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface GrantedSlotOptions {
   /** Time in ms for which a cancelled request that has arrived keeps the slot (B2). */
   readonly holdMs: number;
   readonly onAnswer: (answer: Answered) => void;
-  /** Called when other requests may have become free to start. */
+  /** Called when other requests may be able to start. */
   readonly onChange: () => void;
 }
 
@@ -53,7 +53,7 @@ export class GrantedSlot implements Slot {
   }
 
   finished(outcome: SlotOutcome): void {
-    // A request that has ended must have started. Now is the latest possible time.
+    // If the start of the request was not recorded, the current time is the latest possible start.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') this.#hold();
@@ -98,7 +98,7 @@ export class GrantedSlot implements Slot {
     }
   }
 
-  /** Learns from the head of the answer how late the path is. */
+  /** Learns from the arrival of the answer's head how long requests take on this path. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

@@ -1,14 +1,14 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5): as many as its request rate can keep alive, and fewer after the
- * service has rejected a job because of its own limit (8), which applies to the organisation and is unknown.
+ * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs that the user's request rate can keep
+ * alive. It is lowered when the service rejects a job because of its own limit (8), which applies to the whole organisation and is unknown.
  *
- * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of
- * arrival. The meaning of a rejection is decided in `refusals.ts`.
+ * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of arrival.
+ * `refusals.ts` decides what a rejection means.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** Time in ms after which the limit grows by one job after a rejection. */
+/** Time in ms after which the limit grows by one job, counted from a rejection. */
 const jobGrowthMs = 60_000;
 /** Interval in ms at which waiting jobs check the limit again, since the sustainable number can change at any time. */
 const recheckMs = 10_000;
@@ -30,7 +30,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit right after the last rejection. Infinity before the first. */
+  /** Limit right after the last rejected job; infinite if no job was rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -102,7 +102,7 @@ export class JobAdmission {
     };
   }
 
-  /** Admits waiting jobs, and sets the timer for the others. */
+  /** Admits waiting search jobs up to the limit, and sets the timer for the others. */
   #admitWaiting(): void {
     for (const admit of this.#waiting) {
       if (this.#active >= this.limit) break;

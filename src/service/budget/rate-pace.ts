@@ -11,7 +11,7 @@ const stepFactor = 0.25;
 /** Duration of a step in ms. */
 const paceStepMs = 10_000;
 
-/** At most `starts` requests in any `periodMs`. */
+/** Pace of requests: at most `starts` requests in any `periodMs`. */
 export interface RequestPace {
   readonly starts: number;
   readonly periodMs: number;
@@ -27,7 +27,7 @@ export function paceOf(requestsPerSecond: number): RequestPace {
 }
 
 export class RatePace {
-  /** Share of this process in requests per second, greater than 0. */
+  /** This process's share of the request rate in requests per second, greater than 0. */
   requestsPerSecond: number;
   #factor = 1;
   #slowedAtMs = Number.NEGATIVE_INFINITY;
@@ -36,7 +36,7 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** Pace of the whole share, without reductions. */
+  /** Pace of the whole share, without reductions after answers with 429. */
   get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
@@ -46,7 +46,7 @@ export class RatePace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
-  /** Halves the pace. A request that was sent before the last reduction is ignored. */
+  /** Halves the pace after an answer with 429. Has no effect if its request was sent before the last reduction. */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
@@ -54,7 +54,7 @@ export class RatePace {
     return true;
   }
 
-  /** Time of the next step. Infinity at full pace. */
+  /** Time at which the next step restores a part of the pace; infinite at full pace. */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;

@@ -1,14 +1,14 @@
 /**
- * Meaning of an answer with 429 (B5), and the effect of `Retry-After` (B4).
+ * Decides what an answer with 429 means, and how `Retry-After` delays requests (B4, B5).
  *
- * Too many requests and too many active search jobs have the same answer. For the creation of a job it means too many jobs,
- * provided that other calls succeed. Otherwise it means too many requests.
+ * The service gives the same answer for too many requests and for too many active search jobs. For the creation of a job the answer means
+ * too many jobs, provided that other calls succeed. Otherwise it means too many requests.
  */
 import type { RequestClass } from './request-slot.ts';
 
 /**
- * Time in ms for which a successful call counts as evidence about the rate: slightly more than the interval between two keep-alives
- * of a job.
+ * Time in ms for which a successful call shows that the request rate is not too high. It is slightly longer than the interval between two
+ * keep-alives of a job.
  */
 const evidenceMs = 15_000;
 /** Maximum wait in ms, regardless of `Retry-After`. */

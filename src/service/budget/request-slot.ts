@@ -15,7 +15,7 @@ export type RequestClass =
   | 'jobCreation'
   | 'jobCare';
 
-/** Path to one origin, as seen by the budget. */
+/** Network path to one origin, as the request budget sees it. */
 export interface Path {
   readonly origin: string;
   /**
@@ -31,7 +31,7 @@ export interface SlotRequest {
   readonly path?: Path | undefined;
   /** Monotonic time at which the request is due. Default: now. Within a class the earliest goes first. */
   readonly dueMs?: number | undefined;
-  /** Whether it is a status request of a job. After cancellation it keeps its slot for a shorter time (B2). */
+  /** True for a status request of a search job. Such a request keeps its slot for a shorter time after it is cancelled (B2). */
   readonly isPoll?: boolean | undefined;
   /**
    * Removes the request from the queue when aborted: `acquire` rejects with the signal's reason. No effect after the slot is

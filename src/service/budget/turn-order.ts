@@ -34,35 +34,35 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   listing: 3,
 };
 
-/** Delay in ms after which a class precedes classes of higher rank. */
+/** Delay in ms from which a class of requests precedes classes of higher rank. */
 export const patienceMs = 2_000;
 /**
- * Delay in ms after which a keep-alive precedes all others. It is due 12 s after the last one. Sent 3.5 s later, it leaves time for
- * a second attempt before the service's limit of 20 s (3.1).
+ * Delay in ms from which a keep-alive precedes all other requests. A keep-alive is due 12 s after the previous one. Sent 3.5 s later, it
+ * leaves time for a second attempt before the service's limit of 20 s (3.1).
  */
 const keepAliveSlackMs = 3_500;
 
 /**
- * Number of keep-alives that may precede the next page, for each page sent. If both always wait, 48 of 100 requests are
+ * Number of keep-alives that may precede the next page request, for each page request sent. If both always wait, 48 of 100 requests are
  * keep-alives.
  */
 const pollsForPage = 12 / 13;
 /** Maximum number of consecutive keep-alives before a page, if few keep-alives wait. */
 const mostPollsAhead = 3;
 
-/** Next request of a class. */
+/** First waiting request of a class. */
 export interface ClassHead {
   readonly class: RequestClass;
-  /** Time in ms since it was due. Negative if it is not due yet. */
+  /** Time in ms since the request was due; negative if the request is not due yet. */
   readonly lateMs: number;
 }
 
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests in order of rank since the last exception. */
+  /** Number of requests that were chosen by rank since a late class was last preferred. */
   #inRank = 0;
-  /** Number of keep-alives that may precede waiting pages. */
+  /** Number of keep-alives that may precede the waiting page requests. */
   #pollsAhead = mostPollsAhead;
 
   /** Chooses among the first requests of the classes, and counts the choice as started. Returns undefined if there are none. */
@@ -86,7 +86,7 @@ export class TurnOrder {
     return chosen;
   }
 
-  /** Request with the lowest weight. Among equals, the class that was served longest ago. */
+  /** Request with the lowest weight. Of several, the one whose class was served longest ago. */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

@@ -65,7 +65,10 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
   [6, 'progressing'],
 ]);
 
-/** Boundary between seconds and milliseconds: as seconds the year 5138, as milliseconds 1973. Smaller values are seconds. */
+/**
+ * Boundary between times in seconds and in milliseconds: smaller numbers are seconds. The boundary is the year 5138 in seconds, and 1973 in
+ * milliseconds.
+ */
 const secondsLimit = 100_000_000_000;
 
 function instantMs(timestamp: number | undefined): number | undefined {
@@ -100,8 +103,8 @@ export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string }
 }
 
 /**
- * Stores equal strings once: the versions, operating systems and time zones of 100,000 collectors are a few dozen different
- * strings. Cleared when it is full.
+ * Pool in which equal strings are stored once. The versions, operating systems and time zones of 100,000 collectors have only a few dozen
+ * different values. The pool is cleared when it is full.
  */
 const maxEntries = 4096;
 

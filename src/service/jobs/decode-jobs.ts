@@ -54,7 +54,7 @@ function decodeState(members: Members): JobState {
   return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** States without a message count: the search has not started, or its results are no longer readable. */
+/** States in which the service reports no message count: the search has not started, or its results can no longer be read. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /** In any other state the count is required, since a missing count could be mistaken for zero. */

@@ -22,22 +22,22 @@ export const keepAliveMs = 12_000;
 const soonestPollMs = 2_000;
 /** Default time of the first progress request in ms, if the duration of searches is unknown. */
 const usualPollMs = 2_500;
-/** Safety margins for an estimate: a share of the whole time, and a fixed time. */
+/** Safety margin that is added to an estimated duration, as a ratio of the whole time; a fixed margin is added as well. */
 const overshootShare = 0.1;
 const overshootMs = 250;
-/** Minimum wait before the next progress request, as a share of the elapsed time. */
+/** Minimum wait before the next progress request, as a ratio of the elapsed time. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/** Time after the creation at which a search of 10 s is over, including its start and network delays. */
+/** Time in ms after the creation at which a search of 10 s has ended, including its start and network delays. */
 const shortSearchMs = 10_500;
 
-/** Progress of a job at the time of a status. */
+/** Progress of a search job at the time of a status request. */
 export interface SearchProgress {
   /** Time from the sending of the creation to the sending of the status request. */
   readonly elapsedMs: number;
-  /** Time during which the search may have been running: since the last status that showed it as not started. */
+  /** Time in ms in which the search may have been running: the time since the last status that showed that the search had not started. */
   readonly searchingMs: number;
-  /** Completed share of the range, 0 to 1. Undefined if unknown. */
+  /** Ratio of the range that the search has completed, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
   /** Number of answered status requests, including this one. */
   readonly statuses: number;
@@ -57,7 +57,7 @@ export function nextPollMs(progress: SearchProgress): number {
   return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(progress))));
 }
 
-/** Estimated remaining time in ms. Infinity if unknown. */
+/** Estimated remaining time of the search in ms; infinite if unknown. */
 function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
   if (!doneShare) return Number.POSITIVE_INFINITY;
   return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;

@@ -1,6 +1,6 @@
 /**
- * Requests of one search job (4.2 to 4.5), with its cookies, and with the facts that explain why the service does not know the job.
- * It sends nothing on its own; `search-job.ts` keeps the job alive.
+ * Requests of one search job with its cookies (4.2 to 4.5). Also records the facts that explain why the service does not know the job. This
+ * class sends nothing on its own; `search-job.ts` keeps the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -25,13 +25,13 @@ import {
 } from './search-service.ts';
 
 export const jobsPath = '/v1/search/jobs';
-/** Error code for a job that does not exist after its deletion was requested. */
+/** Error code of a request for a job that is missing because its deletion was requested before. */
 const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 
 export interface JobClientOptions extends CreatedJob {
   readonly exchange: Exchange;
   readonly session: JobSession;
-  /** Monotonic sending time of the job's creation. */
+  /** Monotonic time at which the creation of the job was sent. */
   readonly createdAtMs: number;
 }
 
@@ -41,12 +41,12 @@ export class JobClient implements OpenJob {
   readonly #exchange: Exchange;
   readonly #session: JobSession;
   readonly #createdAtMs: number;
-  /** `warning` of the creation, as received. */
+  /** Text of `warning` in the answer that created the job, as received. */
   readonly #notice: string | undefined;
   readonly #path: string;
   #heardAtMs: number;
   #isHeard = false;
-  /** Number of deletions that may have been received. */
+  /** Number of deletions of the job that may have reached the service. */
   #deletionsSent = 0;
 
   constructor(options: JobClientOptions) {
@@ -112,7 +112,8 @@ export class JobClient implements OpenJob {
       if (!(error instanceof ServiceError)) throw error;
       if (error.code === notThere && error.sentAtMs !== undefined)
         return { value: undefined, sentAtMs: error.sentAtMs };
-      // Only if the creation had no effect for certain: an earlier write may have created the job, with its answer lost.
+      // The caller may assume that no job was created only if no request could have created one. The answer to an earlier request may be
+      // lost.
       if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
       throw error;
     }
@@ -179,7 +180,7 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
  * `cookie` is kept.
  */
 
-/** End of a sentence, including the whitespace after it. */
+/** Pattern for the end of a sentence, including the whitespace after it. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
 const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
@@ -193,7 +194,7 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/** Minimum length of a notice. Shorter texts could occur in other warnings by chance. */
+/** Minimum length of a notice that is removed from later warnings. A shorter text could be in other warnings by chance. */
 const shortestNotice = 16;
 
 /** Returns the part of a later warning that the creation's warning, `known`, does not contain. */

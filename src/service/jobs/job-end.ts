@@ -3,7 +3,7 @@ import { LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { ServiceError } from '../requests/service-error.ts';
 
-/** After these outcomes the job may still exist: a replica may not know it yet, or a cookie was missing. */
+/** Outcomes after which the search job may still exist: a replica may not know it yet, or a cookie was missing. */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
 const missing: ReadonlySet<string> = new Set(
   jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
@@ -12,12 +12,12 @@ export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome
 export const notKnownYetCode = `service.${'jobNotKnownYet' satisfies Outcome}`;
 const clientClosed = `service.${'closed' satisfies Outcome}`;
 
-/** Whether the error shows that the job does not exist any more. */
+/** Returns whether the error shows that the search job no longer exists. */
 export function isMissing(error: LogfleetError): boolean {
   return missing.has(error.code) || error.code === cancelledCode;
 }
 
-/** Whether further requests for the job are useless after this error. */
+/** Returns whether the error makes further requests for the search job useless. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || error.code === clientClosed || kind === 'stall' || kind === 'bug';

@@ -1,10 +1,10 @@
 /**
- * Status requests of one job: when the next one is sent, and the results of earlier ones (B4). The times are in `job-cadence.ts`.
+ * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4). `job-cadence.ts` defines the times.
  *
- * A request without a timely answer is repeated, but its answer is still awaited, since it may contain errors that no other answer
- * has (E5). So answers can arrive in another order than their requests. Each has its sending time.
+ * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that no other answer
+ * contains (E5). Answers can therefore arrive in another order than their requests, and each has the sending time of its request.
  *
- * Invariant: at most one request waits for a request slot. Another one is sent only after the one before has had its time. None is
+ * Invariant: at most one request waits for a request slot. Another one is sent only after the previous one has had its time. No request is
  * sent after `stop`.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -14,23 +14,23 @@ import { ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/** Delay in ms before a repeated request if a replica does not know the job, or the service is unreachable. */
+/** Delay in ms before a status request is repeated because a replica did not know the job, or the service was unreachable. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  /** Expected time from the creation to the end of the search, see `firstPollMs`. */
+  /** Expected time in ms from the creation of the job to the end of its search, see `firstPollMs`. */
   readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** One status request, from its place in the queue on. */
+/** One status request, from the moment when it enters the queue. */
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
-  /** Undefined while it waits for a request slot. */
+  /** Sending time of the request; undefined while it waits for a request slot. */
   sentAtMs: number | undefined;
 }
 
@@ -38,13 +38,13 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Last sent request, until its end. */
+  /** Status request that was sent last, until it ends. */
   #newest: Poll | undefined;
-  /** Number of requests since the last answer. */
+  /** Number of status requests since the last answer. */
   #tries = 0;
-  /** Time of the next request after a failure. */
+  /** Time of the next status request after a failure. */
   #againAtMs: number | undefined;
-  /** Time of the next progress request. Infinity if none is needed. */
+  /** Time of the next status request that checks the progress of the search; infinite if none is needed. */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -61,7 +61,7 @@ export class JobPolls {
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** Sets the time of the next progress request. Infinity: only keep-alives are sent. */
+  /** Sets the time of the next request that checks the progress of the search. If it is infinite, only keep-alives are sent. */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
@@ -91,7 +91,7 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A waiting progress request gives way when the job needs a keep-alive.
+    // A progress check that waits in the queue is replaced when the job needs a keep-alive.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -130,7 +130,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // An older request may be written again after a spurious 401, while another one waits.
+    // An older request may be sent again after a wrong 401 while another one waits.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -14,7 +14,7 @@ const silenceMs = 20_000;
 /** Maximum duration of a query: eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** Records of a job. All times are monotonic. */
+/** Facts that logfleet has recorded about a search job. All times are monotonic. */
 export interface JobFacts {
   /** Sending time of the creation. */
   readonly createdAtMs: number;
@@ -33,7 +33,7 @@ export interface JobFacts {
 export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: NoSuchJob): MissingJob {
   const ageMs = sentAtMs - facts.createdAtMs;
   const silentMs = sentAtMs - facts.heardAtMs;
-  // Checked first: an address that the job does not have cannot know it.
+  // Redirects are checked first: a service at another address cannot know the job.
   if (isAstray && facts.hadCookie && !hasCookie) {
     return { outcome: 'jobCookieMissing', detail: 'a redirect led to a host that does not get its cookies' };
   }

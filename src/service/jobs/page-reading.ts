@@ -1,10 +1,11 @@
 /**
- * Reads the results of a job page by page, from one row to the last. Each page continues after the rows received so far, even if
- * the page before had fewer than requested (10.3). A page that breaks off is continued after its last complete row. A page that its
- * sink pauses for too long is cancelled, and continued when the sink is ready (B3). An empty page before the end, or a failure
- * before the first row, is retried a limited number of times.
+ * Reads the results of a search job page by page.
  *
- * The caller handles the rows, keeps the job alive and compares the rows with the job's count.
+ * Each page continues after the rows received so far, even if the previous page had fewer rows than requested (10.3). A page that breaks
+ * off is continued after its last complete row. A page whose receiver pauses it for too long is cancelled, and continued when the receiver
+ * is ready (B3). An empty page before the end, or a failure before the first row, is retried a limited number of times.
+ *
+ * The caller handles the rows, keeps the job alive and compares the number of rows with the job's count.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -15,7 +16,7 @@ import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 
-/** Maximum number of consecutive attempts without progress. */
+/** Maximum number of consecutive attempts to read a page that return no row. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
@@ -24,7 +25,7 @@ const longestDelayMs = 30_000;
 export interface PageSource {
   /** Requests one page. Resolves to its number of rows. */
   readonly fetch: (query: PageQuery) => Promise<number>;
-  /** Number of rows of the current page that were passed on. Used after a failure. */
+  /** Number of rows of the current page that were passed on. It shows after a failure where to continue. */
   readonly given?: () => number;
   /** Promise while the sink accepts no more data, fulfilled when it does. */
   readonly drained?: () => Promise<void> | undefined;
@@ -72,7 +73,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-/** Whether a retry can help: network failures, load of the service, or a damaged answer. */
+/** Returns whether a retry can help: after a network failure, a busy service, or a damaged answer. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }

@@ -36,12 +36,12 @@ export interface OpenOptions {
   readonly expectedMs?: number | undefined;
 }
 
-/** Time in ms after the last job during which another one may follow, for example to count rows or after a failure. */
+/** Time in ms after the last search job during which another one may be opened, for example to count rows or after a failure. */
 const lingerMs = 10_000;
 
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
-  /** Number of jobs with a permit, and of those waiting for one. */
+  /** Number of search jobs that have a permit or wait for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -66,7 +66,8 @@ export class SearchJobs {
       throw error;
     }
     if (!signal?.aborted) return job;
-    // The job now owns the permit, which ends with the job. A job that cannot be deleted still counts for a while.
+    // The job owns the permit from here on, and the permit ends with the job. A job that cannot be deleted still counts as active for a
+    // while.
     await job.close();
     throw signal.reason;
   }

@@ -12,7 +12,7 @@ import type { Answer, CallOptions } from '../requests/call.ts';
 /** Order for a search job (4.1). Times are sent only in milliseconds (E12). */
 export interface JobOrder {
   readonly query: string;
-  /** Beginning of [from, to) in ms. The service may treat the end differently (10.2). */
+  /** Start of the time range [from, to) in ms. The service may treat the end of the range differently (10.2). */
   readonly fromMs: number;
   readonly toMs: number;
   /** Time zone for the query's functions on days and hours. Default: `UTC`. Always sent. */
@@ -70,7 +70,7 @@ export interface StatusOptions extends CallOptions {
   readonly beforeSend?: () => void;
 }
 
-/** Part of the results. `limit` is at most `maxPageRows`. */
+/** Range of rows to request from a search job's results. `limit` is at most `maxPageRows`. */
 export interface PageQuery {
   /** First row, from 0. */
   readonly offset: number;
@@ -109,9 +109,12 @@ export interface RecordPage {
 /** Created search job and its cookies (5.3). */
 export interface OpenJob {
   readonly id: string;
-  /** `warning` of its creation without the notice about cookies. */
+  /** Text of `warning` in the answer to the creation, without the notice about cookies. */
   readonly warning: string | undefined;
-  /** Sending time of the newest request that certainly kept the job alive, since its answer showed that the service knows the job. */
+  /**
+   * Time at which the newest request was sent whose answer showed that the service knows the job. This request certainly kept the job
+   * alive.
+   */
   readonly heardAtMs: number;
   /** Requests the status (4.2). Keeps the job alive. A lost answer may have contained errors: its `effect` is `unknown` (E5). */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;

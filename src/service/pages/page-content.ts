@@ -21,13 +21,13 @@ import { decodePageFields, type PageField } from './page-field.ts';
 import { nameLengths, RowFields, type RowSink } from './page-row.ts';
 
 export interface PageLimits {
-  /** Maximum size in bytes of a row, and of each other text that is read. */
+  /** Maximum size in bytes of a row, and of every other text in a page. */
   readonly maxRowBytes: number;
   /** Maximum depth of objects and arrays, including the page itself. */
   readonly maxDepth: number;
 }
 
-/** Position of the next token: inside a structure, or as the value of a member. */
+/** Position of the next token in the page: inside a structure, or as the value of a member. */
 type PagePosition =
   | 'start'
   | 'page'
@@ -42,7 +42,7 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/** Number of open objects and arrays directly inside each structure. */
+/** Depth of each structure: the number of open objects and arrays directly inside it. */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -55,9 +55,9 @@ export class PageContent {
   readonly #fieldsOfRow = new RowFields();
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  /** Index in `#bytes` of the beginning of the row, or of the value of `fields`. */
+  /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** Structure to return to after skipped content. */
+  /** Structure in which reading continues after a skipped value. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -73,17 +73,17 @@ export class PageContent {
     this.#reader = new JsonReader(limits.maxDepth, (offset, problem) => this.error(offset, problem));
   }
 
-  /** Number of rows passed on. */
+  /** Number of rows of the page that were passed on. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** Warning and fields of the page, as far as read. */
+  /** Warning and field descriptions of the page, as far as they have been read. */
   get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
     return { warning: this.#warning, fields: this.#fields };
   }
 
-  /** Index of the next byte in the current chunk. */
+  /** Index of the next byte in the current chunk of the page. */
   get at(): number {
     return this.#reader.at;
   }
@@ -94,7 +94,9 @@ export class PageContent {
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
-  /** Reads to the end of the chunk. With `whileHeld`, stops when the bytes no longer have to be contiguous. */
+  /**
+   * Reads to the end of the chunk. If `whileHeld` is true, reading stops when no incomplete row or text needs contiguous bytes any more.
+   */
   read(whileHeld: boolean): void {
     for (;;) {
       if (this.#place === 'row' && this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
@@ -319,7 +321,7 @@ export class PageContent {
     this.#rows++;
   }
 
-  /** Text of the last name or string. */
+  /** Text of the last name or string that was read. */
   #text(): string {
     const { tokenStart, tokenEnd } = this.#reader;
     this.checkLength(tokenStart, tokenEnd);
@@ -334,7 +336,7 @@ export class PageContent {
     return this.error(this.#reader.offsetOf(this.#reader.tokenStart), problem);
   }
 
-  /** Current position as a JSON path. */
+  /** Current position in the page as a JSON path. */
   #where(): string {
     switch (this.#place) {
       case 'start':
@@ -359,14 +361,14 @@ export class PageContent {
     }
   }
 
-  /** Path of the current element. Its row may have been passed on already. */
+  /** JSON path of the current element of `messages`. Its row may have been passed on already. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }
 }
 
 export class PageError extends DecodeError {
-  /** Offset of the wrong byte in the page. The length of the page if it is truncated. */
+  /** Offset in the page of the invalid byte; the length of the page if the page is truncated. */
   readonly offset: number;
 
   /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */

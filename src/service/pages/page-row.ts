@@ -1,8 +1,8 @@
 /**
- * One row of a page of messages (2.5), and its id and times, found in the bytes, which otherwise stay unchanged.
+ * One row of a page of messages (2.5). Its id and times are found in the bytes of the row, which otherwise stay unchanged.
  *
- * The case of field names differs between deployments, and all values are strings, even numbers. If a field occurs twice in a row,
- * the last one counts, as with JSON.parse. A row without a valid time or id is an error (E9).
+ * The service writes field names with different upper and lower case, depending on the deployment, and writes all values as strings, even
+ * numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a valid time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
@@ -28,11 +28,11 @@ export interface RowSink {
 /** Creates an error for a row. `at` is the index of the byte concerned. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Value of a field in a row: its position from the row's first byte, including quotes. */
+/** Position of a field's value in a row, counted from the row's first byte and including quotes. */
 class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** `more` until the field was found. */
+  /** Kind of the value's token; `more` until the field is found. */
   kind: Token = token.more;
   escaped = false;
   start = 0;
@@ -43,15 +43,15 @@ class FieldValue {
     this.expected = expected;
   }
 
-  /** Whether the field is absent, `null`, or `""`, which is how the service writes a missing value. */
+  /** True if the field is absent, `null`, or `""`. The service writes missing values as `""`. */
   get isAbsent(): boolean {
     const isEmpty = this.kind === token.string && this.end - this.start === 2;
     return isEmpty || this.kind === token.null || this.kind === token.more;
   }
 
   /**
-   * Returns the string or the digits of the number, otherwise undefined. Only ASCII is decoded correctly, which suffices for these
-   * fields.
+   * Returns the content of a string or the digits of a number; undefined for other values. Only ASCII is decoded correctly, which is enough
+   * for ids, times and sizes.
    */
   text(bytes: Buffer, row: number): string | undefined {
     const start = row + this.start;
@@ -98,7 +98,7 @@ export class RowFields {
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
   readonly #receiptTime = new FieldValue('_receipttime', 'milliseconds since the epoch');
   readonly #size = new FieldValue('_size', 'a number of bytes');
-  /** Field whose value comes next. Undefined if it is not needed. */
+  /** Field to which the next value belongs; undefined if the value is not needed. */
   #named: FieldValue | undefined;
 
   begin(): void {
@@ -141,7 +141,7 @@ export class RowFields {
     return read;
   }
 
-  /** Returns undefined if the id is invalid. */
+  /** Returns a row with its id, or undefined if the id is invalid. */
   #readId(map: Buffer, messageTimeMs: number): ReadRow | undefined {
     const { kind, escaped, start, end } = this.#messageId;
     if (kind === token.string && !escaped) {
@@ -173,11 +173,11 @@ const receiptTime = Buffer.from('_receipttime');
 const messageId = Buffer.from('_messageid');
 const size = Buffer.from('_size');
 
-/** 1 at each length of a known field name, including quotes, without escapes. */
+/** Table of name lengths: 1 at each length of a known field name, including quotes. */
 export const nameLengths: Uint8Array = new Uint8Array(64);
 for (const { length } of [messageTime, receiptTime, messageId, size]) nameLengths[length + 2] = 1;
 
-/** Whether the name occurs there, ignoring case. After its underscore a known name has only letters. */
+/** Returns whether the known field name occurs at this position, ignoring case. A known name has only letters after its underscore. */
 function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let place = 1; place < name.length; place++) {
     if (((bytes[start + place] as number) | 0x20) !== name[place]) return false;
@@ -201,13 +201,13 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
 }
 
-/** Returns undefined unless the value is an integer of at least 0. */
+/** Reads an integer of at least 0. Returns undefined for any other value. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readInstant(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Any integer of up to 15 digits is exact in a double. */
+/** Maximum number of digits that are read as a double, which is exact for up to 15 digits. */
 const maxDigits = 15;
 
 /** Returns the number if the bytes are only digits, otherwise -1. Creates no string, since every row has two such fields. */

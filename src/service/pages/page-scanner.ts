@@ -23,15 +23,15 @@ const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Byte order mark, which may precede the page and is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** Number of bytes of the next chunk that are appended first to an incomplete part. Usually enough, and quick to copy. */
+/** Number of bytes of the next chunk that are first appended to an incomplete row. They usually complete it and are quick to copy. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
   readonly #content: PageContent;
-  /** Incomplete part at the end of a chunk, and its length. */
+  /** Memory for the incomplete part at the end of a chunk, and the length of this part. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
-  /** Number of bytes in all chunks before the current one. */
+  /** Number of bytes of the page in all chunks before the current one. */
   #received = 0;
   /** Number of bytes of a byte order mark that have arrived. All of them if there is none. */
   #marked = 0;

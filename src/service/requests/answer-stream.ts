@@ -38,9 +38,9 @@ export class AnswerStream<T> implements BodyReceiver {
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time of the last chunk, or at which the sink last became ready. */
+  /** Time of the last chunk of the body, or the later time at which the receiver became ready. */
   #movedAtMs = 0;
-  /** Number of pending promises of the sink. */
+  /** Number of promises of the receiver that are pending. */
   #waits = 0;
   #ended = false;
 
@@ -51,7 +51,7 @@ export class AnswerStream<T> implements BodyReceiver {
     this.#begin = begin;
   }
 
-  /** Aborted when a time limit is exceeded. */
+  /** Signal that is aborted when a time limit for the body is exceeded. */
   get signal(): AbortSignal {
     return this.#giveUp.signal;
   }
@@ -79,7 +79,7 @@ export class AnswerStream<T> implements BodyReceiver {
     return drained && this.#holdUp(drained);
   }
 
-  /** Value of the body. Undefined if the answer was not successful. */
+  /** Value that the receiver made from the body; undefined if the answer was not successful. */
   end(): { readonly value: T } | undefined {
     return this.#sink && { value: this.#sink.end() };
   }

@@ -9,9 +9,9 @@ import type { Failure } from './service-failure.ts';
 
 export interface Call {
   readonly operation: Operation;
-  /** Path and query after the base path: `/v1/…`. */
+  /** Path and query of the request after the base path: `/v1/…`. */
   readonly path: string;
-  /** JSON text. */
+  /** Body of the request as JSON text. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
   /** Called before each write of the call, see `CreateTaskOptions.beforeSend`. */
@@ -61,18 +61,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Request that found no job. */
+/** Facts about a request that found no search job. */
 export interface NoSuchJob {
   /** Sending time, as in `Answer`. */
   readonly sentAtMs: number;
-  /** Whether the request had a cookie. */
+  /** True if the request sent a cookie. */
   readonly hasCookie: boolean;
-  /** Whether a redirect led the request to another address than the job's. */
+  /** True if a redirect led the request to another address than the job's. */
   readonly isAstray: boolean;
 }
 
 export interface MissingJob {
   readonly outcome: JobMissing;
-  /** Detail for the message. */
+  /** Detail about the missing job, for the message. */
   readonly detail: string;
 }

@@ -13,13 +13,15 @@ export class JobSession {
   readonly cookies: JobCookies;
   #address: ServiceAddress | undefined;
 
-  /** `address` is absent before the job's creation. */
+  /** Creates the session. `address` is absent before the search job is created. */
   constructor(clock: Clock, address?: ServiceAddress) {
     this.cookies = new JobCookies(clock);
     this.#address = address;
   }
 
-  /** Undefined until the creation is answered. Then the deployment's own address applies. */
+  /**
+   * Address to which all requests of the job go. Undefined until the creation is answered; the deployment's own address is used until then.
+   */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }
@@ -30,7 +32,7 @@ export class JobSession {
   }
 }
 
-/** Limits for the number and length of cookies, since all cookies are sent with every request. */
+/** Maximum number of cookies, and maximum length of each. The numbers are limited because all cookies are sent with every request. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Characters that are valid in a header (RFC 9110, 5.5). */
@@ -47,7 +49,7 @@ export class JobCookies {
     this.#clock = clock;
   }
 
-  /** Whether any cookie was ever requested for sending. */
+  /** True if a `Cookie` header was returned for at least one request. */
   get wereSent(): boolean {
     return this.#wereSent;
   }

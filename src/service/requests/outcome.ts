@@ -1,9 +1,11 @@
 /**
- * Outcome table: every way in which a request can end, and its result for the caller. For each operation and outcome, it contains
- * the reason for a condition, whether the service may have acted, the handling, and the number of immediate retries by the client.
+ * Outcome table: each way in which a request can end, and what it means for the caller. For each operation and outcome, the table contains
+ * the reason for a condition, whether the service may have acted, the handling of the error, and the number of immediate retries by the
+ * client.
  *
- * Invariant: a request with a possible effect is never repeated here, except for a deletion, which has the same effect twice. Reads
- * have no effect, except for a job's status: the service returns each pending error once (2.3), so a lost answer is a lost error.
+ * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which has the same effect twice. Reads
+ * have no effect, except for the status of a search job: the service returns each error of the job only once (2.3), so an error is lost
+ * with its answer.
  */
 import type { Handling } from '../../base/errors.ts';
 import type { TransportFailure } from '../transport/transport.ts';
@@ -21,13 +23,13 @@ import {
 import type { Effect } from './service-error.ts';
 
 export type Outcome =
-  // Not sent: no usable connection.
+  // No usable connection existed, so the request was not sent.
   | Exclude<TransportFailure, 'connectionLost' | 'answerTooLarge' | 'answerMalformed'>
   | 'connectTimeout'
   | 'withdrawn'
   | 'notLeading'
   | 'budgetFull'
-  // Sent, but without a complete answer.
+  // The request was sent, but no complete answer arrived.
   | 'connectionLost'
   | 'timeout'
   | 'abandoned'
@@ -35,10 +37,10 @@ export type Outcome =
   | 'answerTooLarge'
   | 'answerMalformed'
   | 'answerInvalid'
-  // Answers with another address.
+  // The answer redirects the request to another address.
   | 'redirectNotAllowed'
   | 'redirectInCircles'
-  // Answers that reject the request (7.1).
+  // The answer rejects the request (7.1).
   | 'badRequest'
   | 'unauthorized'
   | 'forbidden'
@@ -48,7 +50,7 @@ export type Outcome =
   | 'rateLimited'
   | 'clientError'
   | 'requestTimeout'
-  // Answers without a clear meaning.
+  // The answer has no clear meaning.
   | 'internalError'
   | 'unavailable'
   | 'serverError'
@@ -60,27 +62,27 @@ export type Outcome =
   | JobMissing;
 
 export const jobMissings = [
-  /** Just created, and not yet known to this replica (10.2). */
+  /** The search job was just created, and this replica of the service does not know it yet (10.2). */
   'jobNotKnownYet',
-  /** Deleted by logfleet. */
+  /** logfleet has deleted the search job. */
   'jobDeleted',
   /** The service set no cookie, or none that may be sent (5.3). */
   'jobCookieMissing',
-  /** Cancelled by the service because no request arrived for too long (3.1). */
+  /** The service has cancelled the search job because no request arrived for too long (3.1). */
   'jobSilenced',
-  /** Cancelled by the service after eight hours (3.1). */
+  /** The service has cancelled the search job after eight hours (3.1). */
   'jobTimedOut',
-  /** Any other cause: deleted by another client, or lost by the service. */
+  /** The search job is missing for any other reason: another client deleted it, or the service lost it. */
   'jobGone',
 ] as const;
 
 export type JobMissing = (typeof jobMissings)[number];
 
-/** In the table, `retryAfter` means: as `Retry-After` says, otherwise `backoff`. */
+/** Handling of an error as the table writes it. `retryAfter` means: wait as long as `Retry-After` says, otherwise `backoff`. */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
-  /** CamelCase reason of the condition. */
+  /** Reason of the condition in status, in CamelCase. */
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
@@ -94,7 +96,7 @@ type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Pa
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/** Treatment of a lost or unreadable answer. Harmless for most reads, but not for a creation (U3). */
+/** Treatment of a lost or unreadable answer. It is harmless for most reads, but the creation of a task may have had an effect (U3). */
 const unsure = {
   effect: 'none',
   handling: 'backoff',
@@ -128,7 +130,7 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
 
-  // Some rows of a page may have been passed on. The reader requests the others.
+  // Some rows of a page may have been passed on before the connection was lost. The reader requests the others.
   connectionLost: {
     ...unsure,
     again: 2,
@@ -146,7 +148,7 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   redirectInCircles: { ...needsPerson, reason: 'RedirectNotAllowed' },
 
   badRequest: { ...refused },
-  // Can be spurious when many clients log in at the same time (10.1).
+  // An answer with 401 can be wrong when many clients log in at the same time (10.1), so the request is repeated once.
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -177,7 +179,7 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   jobGone: { ...jobLost },
 };
 
-/** The same row for several outcomes. */
+/** Uses the same row of the table for several outcomes. */
 function rowsOf<O extends Outcome>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
@@ -202,7 +204,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/** Outcome of a request that was not written. No failure of its connection can have had an effect. */
+/** Outcome of a request that was not written, which therefore had no effect. */
 export function outcomeOfUnsent(failure: TransportFailure): Outcome {
   switch (failure) {
     case 'connectionLost':
@@ -227,7 +229,7 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
   listRecords: pageRefusals,
 };
 
-/** Statuses whose meaning does not depend on an error code. */
+/** HTTP statuses that have the same meaning with every error code. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /** Operations on an existing job. */

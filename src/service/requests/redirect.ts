@@ -29,7 +29,7 @@ export interface RedirectQuestion {
   readonly from: URL;
   /** Path and query after the base path: `/v1/…`. */
   readonly path: string;
-  /** Origin in the Secret. */
+  /** Origin of the address in the Secret. */
   readonly home: string;
   readonly allowedHosts: ReadonlySet<string>;
 }

@@ -10,7 +10,7 @@ import { ServiceError } from './service-error.ts';
 /** Facts about a failed request. */
 export interface Failure {
   readonly outcome: Outcome;
-  /** Address of the request, without its query. */
+  /** Address to which the request was sent, without its query. */
   readonly address: string;
   readonly status?: number | undefined;
   readonly serviceCode?: string | undefined;
@@ -30,7 +30,7 @@ type Advice = { readonly [O in Outcome]?: string };
 /** Remedies for people, by outcome and error code. Outcomes without a remedy have no entry. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // Both causes have the same answer (10.5).
+  // The service gives the same answer for too many requests and for too many search jobs (10.5).
   const orJobs =
     operation === 'createJob'
       ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
@@ -150,9 +150,9 @@ function answered(failure: Failure, status: number): string {
 }
 
 export interface SettingNames {
-  /** Base address. */
+  /** Name of the setting with the service's base address. */
   readonly address: string;
-  /** Access id and access key. */
+  /** Name of the settings with access id and access key. */
   readonly credentials: string;
   /** Instruction to trust a certificate authority, as in `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;

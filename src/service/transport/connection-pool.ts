@@ -25,7 +25,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Waiters for a returned connection. */
+  /** Callbacks of callers that wait for a returned connection. */
   #waiting: (() => void)[] = [];
 
   constructor(options: ConnectionPoolOptions) {
@@ -59,7 +59,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens one more connection. At the maximum it replaces the connection that was unused longest. */
+  /** Opens one more connection. If the pool is full, the new one replaces the connection that was unused longest. */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
     if (this.#connections.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
@@ -88,7 +88,7 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Waiters get the failure. Without waiters it is ignored.
+    // Callers that wait for a connection receive the failure. It is ignored if none waits.
     opening.catch(() => {});
   }
 

@@ -33,7 +33,7 @@ export class Connection {
       connect: this.#handOver,
       pipelining: 1,
       allowH2: false,
-      // Callers set deadlines, so these are disabled.
+      // Callers set the deadlines, so the time limits of undici are disabled.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleTimeoutMs,
@@ -77,7 +77,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // Called in a later turn, since undici has not finished its own bookkeeping.
+    // The callback comes in a later turn, because undici must finish its own bookkeeping first.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

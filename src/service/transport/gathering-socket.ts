@@ -17,7 +17,7 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/** Maximum number of bytes that can follow after reading was stopped: encrypted data that Node has already read. */
+/** Maximum number of bytes that can still arrive after reading was stopped. Node has already read them in encrypted form. */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
@@ -25,11 +25,11 @@ export class GatheringSocket extends Duplex {
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Range in `#filling` of gathered data that was not passed on. */
+  /** Start of the gathered data in `#filling` that was not passed on yet. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** Whether reading is stopped until the reader asks for more. */
+  /** True if reading is stopped until the reader asks for more data. */
   #isStopped = false;
   #hasEnded = false;
 

@@ -12,10 +12,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: TransportResponse) => void;
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Error that kept the request from being written. */
+  /** Error of `beforeWrite` that kept the request from being written. */
   #refusal: { readonly error: unknown } | undefined;
   #head: ResponseHead | undefined;
-  /** Whether the request's receiver reads the body. */
+  /** True if the request's receiver reads the body of this answer. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -71,7 +71,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#request;
-    // Copied, since undici reuses the memory.
+    // The chunk is copied, because undici reuses its memory.
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
     else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
   }

@@ -7,7 +7,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of lost connections before a request is written to one of them. */
+/** Maximum number of connections that may be lost one after the other before a request is written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -51,7 +51,7 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Pool of an origin. There are as many as the Secret has allowed hosts. */
+  /** Connection pool of an origin. The number of pools is limited by the allowed hosts in the Secret. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const known = this.#pools.get(origin);
