@@ -105,6 +105,8 @@ function toJsonSchema(schema: StructuralSchema): object {
   });
 }
 
+const timeRemedy = 'write date, time and offset, as in 2026-12-20T00:00:00Z';
+
 function findingOf(
   { instancePath, params, keyword, message }: ErrorObject,
   root: StructuralSchema,
@@ -123,12 +125,10 @@ function findingOf(
       const name = String(params['missingProperty']);
       return at('Required', 'is missing', whatToWrite(name, schema?.properties?.[name]), name);
     }
-    case 'type':
-      return at(
-        'WrongType',
-        `must be ${typeName(schema)}, not ${valueName(value)}`,
-        howToType(schema, value, path.at(-1)),
-      );
+    case 'type': {
+      const problem = `must be ${typeName(schema)}, not ${valueName(value)}`;
+      return at('WrongType', problem, howToType(schema, value, path.at(-1)));
+    }
     case 'enum':
       // A value of the wrong type was already reported, so its other errors are skipped.
       if (typeof value !== 'string') return [];
@@ -138,13 +138,8 @@ function findingOf(
     case 'maximum':
       return at('OutOfRange', `${value} is too large`, `write ${schema?.maximum} or less`);
     case 'format':
-      return typeof value === 'string'
-        ? at(
-            'Invalid',
-            `${JSON.stringify(value)} is not a valid time`,
-            'write date, time and offset, as in 2026-12-20T00:00:00Z',
-          )
-        : at('OutOfRange', `${value} is out of range`, 'write a smaller number');
+      if (typeof value !== 'string') return at('OutOfRange', `${value} is out of range`, 'write a smaller number');
+      return at('Invalid', `${JSON.stringify(value)} is not a valid time`, timeRemedy);
     case 'minLength':
       return at('Required', 'is empty', 'write a value or leave it out');
     case 'maxLength':

@@ -113,7 +113,7 @@ async function work(
   const decodedSecrets = decodeSources(secrets, namespace);
   const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
   const host = new MemoryHost({ resources: [resource], secrets: given });
-  const { stdout, stderr, signal } = context;
+  const { stderr } = context;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
   // A paused export sends no requests, so its credentials are not checked.
@@ -125,7 +125,17 @@ async function work(
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   await run(host, { places, wording: wordingOf(sink) }, options, context);
-  const ended = host.resources('SearchExport').get(resource.metadata) ?? resource;
+  return reportEnd(host.resources('SearchExport').get(resource.metadata) ?? resource, options, context, sink);
+}
+
+/** Prints how the export ended, and its rows if they go to standard output. Returns the exit status. */
+async function reportEnd(
+  ended: SearchExport,
+  options: ExportOptions,
+  context: CommandContext,
+  sink: ExportSink | undefined,
+): Promise<number> {
+  const { stdout, stderr, signal } = context;
   if (signal.aborted) {
     const nothing = 'interrupted; no row was printed';
     const flags = sink === undefined ? '' : fixedRangeFlags(options, ended);

@@ -130,23 +130,15 @@ async function follow(
     if (reportsIdle) await checkIdle();
     await Promise.all([
       ...(reportsIdle ? [repeat(checkIdle, clock, signal)] : []),
-      ...request.kinds.map(async (kind) => {
-        try {
-          await reader.follow(
-            kind,
-            namespace,
-            (resources) => {
-              byKind.set(kind, resources);
-              show();
-            },
-            signal,
-            // A failure to read one kind is reported for all kinds.
-            kind === request.kinds[0] ? (message) => presenter.trouble(message) : undefined,
-          );
-        } finally {
-          // When following one kind ends, by the signal or by an error, following the other kinds ends too.
-          failed.abort();
-        }
+      ...request.kinds.map((kind) => {
+        const onResources = (resources: readonly AnyResource[]) => {
+          byKind.set(kind, resources);
+          show();
+        };
+        // A failure to read one kind is reported for all kinds.
+        const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
+        // When following one kind ends, by the signal or by an error, following the other kinds ends too.
+        return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);
   } finally {

@@ -118,20 +118,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
       return { groups: groupsOf(upgrades), counts, underWay };
     },
   });
-  const said = stop
-    ? undefined
-    : forecast({
-        stages: stagesLeft.map(({ stage }) => stage),
-        maxInProgress,
-        requestsPerSecond,
-        upgradeMs: upgrade.ms,
-        isMeasured: upgrade.source === 'measured',
-        calendar: input.calendar,
-        startMs: wallMs,
-        listed: bound.listing.rows.size,
-        pageRows: bound.listing.pageRows(),
-        resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
-      });
+  const said = stop ? undefined : forecast(forecastInput(policy, seen, stagesLeft, maxInProgress, upgrade));
   return {
     rolloutId: decision.header.rolloutId,
     begins: seen.began,
@@ -146,6 +133,27 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
     upgrade,
     forecast: said,
     hindrances: hindrancesOf(policy, seen, decision),
+  };
+}
+
+function forecastInput(
+  policy: CollectorVersionPolicy,
+  { bound, input }: Ready,
+  stagesLeft: ReturnType<typeof stagesAhead>,
+  maxInProgress: number,
+  upgrade: ReturnType<typeof upgradeLength>,
+): Parameters<typeof forecast>[0] {
+  return {
+    stages: stagesLeft.map(({ stage }) => stage),
+    maxInProgress,
+    requestsPerSecond: bound.account.requestsPerSecond,
+    upgradeMs: upgrade.ms,
+    isMeasured: upgrade.source === 'measured',
+    calendar: input.calendar,
+    startMs: input.now.wallMs,
+    listed: bound.listing.rows.size,
+    pageRows: bound.listing.pageRows(),
+    resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
   };
 }
 
