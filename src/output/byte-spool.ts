@@ -9,14 +9,14 @@
 
 /** Length of a chunk in bytes: small enough for a processor cache, large enough that passing it on is cheap. */
 export const usualChunkBytes: number = 512 * 1024;
-/** Maximum number of returned chunks that are kept. */
+/** Maximum number of returned chunks that are kept for reuse. */
 const maxSpare = 4;
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
   /**
-   * Chunk that is being filled, up to `at`. Empty until the first byte, so that the end of a file allocates no memory. Code that
-   * writes into it directly must reserve space first and then move `at`.
+   * Chunk that is being filled, up to index `at`. Code that writes directly into the chunk must reserve space first and then advance `at`.
+   * The chunk is empty until the first byte, so that the end of a file allocates no memory.
    */
   buffer: Buffer = noBuffer;
   at = 0;
@@ -24,7 +24,7 @@ export class ByteSpool {
   readonly #waiting: Buffer[] = [];
   readonly #spare: Buffer[] = [];
   #waitingBytes = 0;
-  /** Number of bytes in all filled chunks. */
+  /** Number of bytes in all chunks that are full. */
   #filledBytes = 0;
 
   constructor(chunkBytes: number = usualChunkBytes) {
@@ -59,7 +59,7 @@ export class ByteSpool {
     this.buffer[this.at++] = byte;
   }
 
-  /** Reserves contiguous space after `at`. The chunk before may become shorter, and the new one longer. */
+  /** Reserves contiguous space after `at`. For this purpose the current chunk may end early, and the new chunk may be longer than usual. */
   reserve(bytes: number): void {
     if (bytes > this.buffer.length - this.at) this.#pass(Math.max(bytes, this.#chunkBytes));
   }

@@ -27,7 +27,7 @@ export interface ColumnSet {
   readonly columns: readonly Column[];
   /** Name of the column for members without their own column, as one JSON object. */
   readonly restName: string;
-  /** Whether members without a column are written. */
+  /** True if members without a column are written as well. */
   readonly keepsOthers: boolean;
 }
 
@@ -66,7 +66,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Fields with these names are times, although the service describes them as numbers. */
+/** Names of fields that are times, although the service describes them as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {

@@ -7,9 +7,9 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression =
   | { readonly kind: 'none' }
-  /** 1 is fastest, 9 is smallest. */
+  /** Compression by gzip with a level: 1 is the fastest, 9 gives the smallest files. */
   | { readonly kind: 'gzip'; readonly level: number }
-  /** From 1 to 19. */
+  /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
 /** Size of the output chunks in bytes. With the default of 16 KB, each chunk would cost a switch between threads. */

@@ -1,9 +1,11 @@
 /**
- * CSV encoder (RFC 4180): a header, one line per row, CR LF line ends, UTF-8 without a byte order mark. Cells contain strings
- * without JSON escapes, numbers and booleans as received, and objects and arrays as JSON. `null`, absent and `""` values are empty
- * cells. Members without a column are one JSON object in the last column, unless fields were chosen.
+ * CSV encoder (RFC 4180): a header, one line per row, CR LF line ends, UTF-8 without a byte order mark.
  *
- * Invalid UTF-8 becomes U+FFFD, since readers would otherwise reject the whole file.
+ * A cell contains a string without JSON escapes, a number or boolean as received, or an object or array as JSON. `null`, absent and `""`
+ * values are empty cells. Members of a row without a column are written as one JSON object in the last column, unless the user chose the
+ * fields.
+ *
+ * Invalid UTF-8 becomes U+FFFD, because readers would otherwise reject the whole file.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -13,7 +15,7 @@ import { RowColumns, restBytes, valueKind, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export interface CsvOptions {
-  /** Whether to write `'` before cells that a spreadsheet would treat as formulas. */
+  /** True if `'` is written before cells that a spreadsheet would treat as formulas. */
   readonly formulaGuard: boolean;
 }
 
@@ -44,7 +46,8 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // A byte becomes at most two. A cell also needs quotes, the apostrophe and a comma.
+    // Space for the longest possible line: a byte of the row becomes at most two, and each cell also needs quotes, an apostrophe and a
+    // comma.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -83,7 +86,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line. A single empty cell is quoted, since the line would be empty otherwise. */
+  /** Ends a line of the file. If its only cell is empty, the cell is quoted, because the line would be empty otherwise. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -115,7 +118,7 @@ export class CsvEncoder implements RowEncoder {
     }
   }
 
-  /** Writes a string without escapes, which contains no quotes and no line breaks. */
+  /** Writes the content of a string without escapes, which therefore contains no quotes and no line breaks. */
   #writePlain(at: number, start: number, end: number): number {
     const { buffer } = this.#spool;
     const { bytes } = this.#row;
@@ -128,7 +131,7 @@ export class CsvEncoder implements RowEncoder {
     return next;
   }
 
-  /** Writes any text. */
+  /** Writes any text as a cell, with quotes if necessary. */
   #writeCell(at: number, text: Buffer, start: number, end: number): number {
     const { buffer } = this.#spool;
     const isQuoted = needsQuotes(text.subarray(start, end));
@@ -157,12 +160,12 @@ function needsQuotes(text: Buffer): boolean {
   );
 }
 
-/** Length in bytes up to which a loop is faster than `indexOf`. */
+/** Maximum distance in bytes up to which a loop finds a byte faster than `indexOf`. */
 const maxSearchedByLoop = 32;
 
 function hasComma(bytes: Buffer, start: number, end: number): boolean {
   if (end - start > maxSearchedByLoop) {
-    // Members are separated by commas, so the next comma is near.
+    // A row separates its members with commas, so the next comma is near.
     const comma = bytes.indexOf(char.comma, start);
     return comma >= 0 && comma < end;
   }
@@ -200,10 +203,10 @@ export function isFormula(bytes: Uint8Array, start: number, end: number): boolea
   }
 }
 
-/** UTF-8 bytes of ＋ － ＝ ＠. */
+/** UTF-8 bytes of the full-width signs ＋ － ＝ ＠, with which a formula can start. */
 const fullWidth = { first: 0xef, second: 0xbc, third: [0x8b, 0x8d, 0x9d, 0xa0] as readonly number[] } as const;
 
-/** Whether the text after the sign is a number: digits with an optional fraction and exponent. */
+/** Returns whether the text after a sign is a number: digits with an optional fraction and exponent. */
 function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = digitsEnd(bytes, start, end);
   if (at === start) return false;

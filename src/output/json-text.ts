@@ -1,6 +1,6 @@
 /**
- * Functions on valid JSON text (RFC 8259): the end of a value, and the content of a string. They do not validate, since the text
- * was validated when it was read, and so they are faster than a parser.
+ * Functions on valid JSON text (RFC 8259) that find the end of a value or the content of a string. They are faster than a parser, because
+ * the text was validated when it was read.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
@@ -71,7 +71,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // The closing quote at `to` ends the search.
+    // The closing quote at `to` is part of the searched range, so that the search always ends.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     next = plain;
@@ -96,7 +96,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   return end;
 }
 
-/** Meaning of each escape, by the byte after the backslash. */
+/** Character that each escape stands for, by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);

@@ -15,7 +15,7 @@ export class NdjsonEncoder implements RowEncoder {
   readonly heldBytes = 0;
   readonly misfits = 0;
   readonly #spool: ByteSpool;
-  /** Start of the part of the spool's buffer that was not searched yet, and the line ends in it. */
+  /** Start of the part of the buffer that was not searched for line breaks yet. The ends of the lines in it are stored as well. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -67,7 +67,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
   readonly misfits = 0;
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
-  /** For each column: a comma, its name and a colon. */
+  /** Text before the value of each column: a comma, the column's name and a colon. */
   readonly #heads: readonly Buffer[];
   readonly #headsBytes: number;
 
@@ -92,7 +92,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The opening brace replaces the first comma.
+    // The opening brace replaces the comma before the first value.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

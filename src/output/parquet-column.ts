@@ -11,11 +11,11 @@ import { WordStore } from './word-store.ts';
 
 export interface ParquetColumn {
   readonly element: SchemaElement;
-  /** Bytes of memory that the rows use. */
+  /** Memory in bytes that the rows of the column use. */
   readonly bytes: number;
-  /** Adds the row's value for a column. Returns false if it does not have the column's type. */
+  /** Adds the row's value for this column. Returns false if the value does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
-  /** Writes the rows. The returned bounds are valid until `clear`. */
+  /** Writes the values of all rows. The returned bounds are valid until `clear`. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -35,7 +35,7 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
   }
 }
 
-/** Column of texts. Strings are stored without escapes, other values as JSON. */
+/** Column of texts. Strings are stored without JSON escapes, other values as JSON text. */
 export class TextColumn extends TextStore implements ParquetColumn {
   readonly element: SchemaElement;
 
@@ -56,7 +56,7 @@ export class TextColumn extends TextStore implements ParquetColumn {
   }
 }
 
-/** Column of values of eight bytes. */
+/** Column of values of eight bytes each. */
 abstract class WordColumn implements ParquetColumn {
   readonly element: SchemaElement;
   protected readonly store = new WordStore();
@@ -82,7 +82,7 @@ abstract class WordColumn implements ParquetColumn {
   }
 }
 
-/** Column of integers and times. Nearly all values have so few digits that their range needs no check. */
+/** Column of integers and times. Values with few digits, which are nearly all, need no check of their range. */
 class IntegerColumn extends WordColumn {
   readonly #read: (text: string) => TypedValue<bigint>;
   readonly #mostPlainDigits: number;
@@ -126,7 +126,7 @@ class DecimalColumn extends WordColumn {
   }
 }
 
-/** Bytes per value in an array. */
+/** Estimated memory per boolean in an array, in bytes. */
 const bytesPerBoolean = 8;
 
 class TruthColumn implements ParquetColumn {
@@ -167,7 +167,7 @@ function typedValue<T>(row: RowColumns, column: number, read: (text: string) => 
   return text === undefined ? { value: null, fits: false } : read(text);
 }
 
-/** Text of a value, '' if there is none. Undefined for objects and arrays. */
+/** Text of a row's value; empty if there is none. Undefined for objects and arrays. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;

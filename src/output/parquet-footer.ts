@@ -1,6 +1,6 @@
 /**
- * Footer of a Parquet file: its columns, and for each row group the positions and bounds of its columns. A file has hundreds of row
- * groups. The library's writer would keep a thousand objects for each, so they are stored here as encoded bytes.
+ * Footer of a Parquet file: its columns, and for each row group the positions and bounds of its columns. Row groups are stored as encoded
+ * bytes, because a file has hundreds of them and the library's writer would keep a thousand objects for each.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,25 +8,25 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Texts as bytes. */
+/** Bound of a column's values; texts are given as bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
-/** Minimum and maximum of a column's values, if there are any. */
+/** Minimum and maximum of the values of a column. */
 export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Only for doubles. */
+  /** Number of NaN values; only for columns of doubles. */
   readonly nans?: number;
 }
 
 export type Codec = 'UNCOMPRESSED' | 'GZIP' | 'ZSTD';
 export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 
-/** Column in a row group. */
+/** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Absent if they would not help readers. */
+  /** Minimum and maximum of the values; absent if they would not help readers. */
   readonly bounds: Bounds | undefined;
 }
 
@@ -52,7 +52,7 @@ export class ParquetFooter {
     this.#codec = codec;
   }
 
-  /** Size of the row groups in the footer. */
+  /** Size in bytes of the row groups in the footer. */
   get bytes(): number {
     return this.#groups.offset;
   }
@@ -81,7 +81,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker that was just written.
+    // The end marker that was just written is removed, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);

@@ -9,33 +9,33 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 
-/** Compresses a page. */
+/** Function that compresses a page. */
 export type PagePacker = (page: Uint8Array) => Uint8Array;
 
-/** Encodings, with their names in the format. */
+/** Encodings of the values in a page, with their names in the Parquet format. */
 export type PageEncoding = 'PLAIN' | 'RLE' | 'RLE_DICTIONARY';
 
-/** Values of consecutive rows. */
+/** Values of consecutive rows of a column, which are written as one page. */
 export interface DataPage {
   readonly encoding: PageEncoding;
-  /** For each row: 1 if it has a value, else 0. */
+  /** Flag for each row of the page: 1 if the row has a value, otherwise 0. */
   readonly present: Uint8Array;
   readonly nulls: number;
   /** Values that are present, in their encoding. */
   readonly values: Uint8Array;
 }
 
-/** Approximate size of a page in bytes. Shorter pages compress worse, since repetitions are farther apart. */
+/** Approximate size of a page in bytes. Shorter pages compress worse, because they contain fewer repetitions. */
 export const usualPageBytes: number = 1024 * 1024;
 
 /** Totals of the pages of a column. */
 export interface PageTotals {
   readonly start: number;
-  /** Offset of the dictionary page, if there is one. It comes first. */
+  /** Offset in the file of the column's dictionary page, which comes before the other pages; undefined without a dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Sizes in the file and before compression, both with headers. */
+  /** Size of the pages in the file in bytes; the size before compression follows. Both include headers. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -45,7 +45,7 @@ export interface PageTotals {
 export class PageWriter {
   readonly #out: ByteWriter;
   readonly #pack: PagePacker;
-  /** Reused for each page. */
+  /** Buffer for the flags of a page, reused for each page. */
   readonly #levels = new ByteWriter();
   readonly #values = new ByteWriter();
   #memory = Buffer.alloc(0);
@@ -62,7 +62,7 @@ export class PageWriter {
     this.#pack = pack;
   }
 
-  /** Begins the pages of another column. */
+  /** Starts the pages of another column. */
   begin(): void {
     this.#start = this.#out.offset;
     this.#dictionaryAt = undefined;
@@ -72,7 +72,7 @@ export class PageWriter {
     this.#dataPages = 0;
   }
 
-  /** Totals since `begin`. */
+  /** Totals of all pages since `begin`. */
   get totals(): PageTotals {
     return {
       start: this.#start,
@@ -86,7 +86,7 @@ export class PageWriter {
     };
   }
 
-  /** Memory for the values of a page, valid until the next page. */
+  /** Returns memory for the values of a page. The memory is valid until the next page. */
   memory(bytes: number): Buffer {
     if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#memory.length));
     return this.#memory;
@@ -173,7 +173,7 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides rows into pages with the same number of rows. Yields for each page its rows and the range of its values. */
+/** Divides the rows of a column into pages with equal numbers of rows. Yields the rows of each page and the range of its values. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

@@ -12,7 +12,7 @@ export class PartSeries {
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   #current: PartWriter | undefined;
-  /** Pending while the last ended part is being written. */
+  /** Promise of the last ended part, pending while that part is being written. */
   #finishing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -25,7 +25,10 @@ export class PartSeries {
     this.#open().row(row);
   }
 
-  /** Same as `PartWriter.drained`. Also waits if the next row would open a third part. */
+  /**
+   * Returns a promise while the caller should wait before the next row, like `PartWriter.drained`. The caller also waits if the next row
+   * would open a third part.
+   */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return this.#current?.drained() ?? (this.#current?.isFull ? this.#finishing : undefined);

@@ -1,11 +1,11 @@
 /**
- * Writes one part, that is, one file of an interval: rows → encoder → compressor → sink. Rows are accepted immediately, while
- * compression and writing run in parallel. `drained` tells callers when to wait.
+ * Writes one part of an interval, which is one file. The rows pass through an encoder and a compressor to a sink, such as an upload. Rows
+ * are accepted immediately, while compression and writing run in parallel; `drained` tells callers when to wait.
  *
- * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure
- * nothing more is written, and all calls report that error.
+ * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure nothing
+ * more is written, and all calls report the error.
  *
- * Callers decide names and places of parts, and which rows belong together.
+ * Callers choose the names and places of parts, and the rows of each part.
  */
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
@@ -17,16 +17,16 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export interface PartSink {
   /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Called after the last byte. Afterwards the part is durable. */
+  /** Ends the file after its last byte. The file is durable when the promise resolves. */
   finish(): Promise<void>;
-  /** Removes everything that was written. */
+  /** Removes everything that was written to the file. */
   abort(): Promise<void>;
 }
 
 export interface PartOptions {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   readonly compression: Compression;
-  /** Called once, when the first bytes are available. */
+  /** Opens the sink of the part. Called once, when the first bytes are available. */
   readonly open: () => Promise<PartSink>;
   /** Size in bytes at which a part is full. */
   readonly maxPartBytes: number;
@@ -34,9 +34,9 @@ export interface PartOptions {
 
 export interface PartSummary {
   readonly rows: number;
-  /** Size of the file in bytes. */
+  /** Size of the finished file in bytes. */
   readonly bytes: number;
-  /** Size before compression. */
+  /** Size of the file in bytes before compression. */
   readonly encodedBytes: number;
   /** SHA-256 of the file, in hexadecimal digits. */
   readonly sha256: string;
@@ -44,9 +44,9 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Number of waiting bytes at which no more rows are accepted. */
+/** Number of bytes waiting to be written from which no more rows should be passed. */
 const maxWaitingBytes = 512 * 1024;
-/** Minimum length of a chunk. A part that is smaller than a usual chunk uses shorter chunks. */
+/** Minimum length in bytes of a chunk. A part that is smaller than a usual chunk uses shorter chunks. */
 const minChunkBytes = 4 * 1024;
 
 export class PartWriter {
@@ -57,12 +57,12 @@ export class PartWriter {
   readonly #written: Promise<void>;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of bytes taken from the encoder, and number of bytes that the sink received. */
+  /** Number of bytes that the compressor has taken from the encoder. */
   #takenBytes = 0;
   #bytes = 0;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Ends the wait for a chunk. Undefined if nothing waits. */
+  /** Callback that ends the wait for the next chunk; undefined if nothing waits. */
   #endWait: (() => void) | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -78,7 +78,7 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file so far. Bytes that are held back or not yet compressed count with the compression ratio so far. */
+  /** Estimated size of the file in bytes. Rows that are not compressed yet count with the compression ratio so far. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + this.#encoder.heldBytes;
     const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
@@ -86,7 +86,7 @@ export class PartWriter {
     return (isPacked ? this.#bytes : this.#takenBytes) + unpackedBytes * ratio;
   }
 
-  /** Whether the next row should go into another part. */
+  /** True if the part has reached its maximum size, so that the next row belongs in another part. */
   get isFull(): boolean {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
@@ -107,7 +107,7 @@ export class PartWriter {
     return this.#drained.promise;
   }
 
-  /** Writes the remaining data and finishes the file. Rejects with the error of writing, and then aborts the sink. */
+  /** Writes the remaining rows and finishes the file. If writing fails, aborts the sink and rejects with the error. */
   async end(): Promise<PartSummary> {
     if (!this.#failure) {
       this.#encoder.end();
@@ -125,7 +125,10 @@ export class PartWriter {
     };
   }
 
-  /** Aborts the part. Resolves when the sink has removed its data. Data that it cannot remove is left to a later start (E15). */
+  /**
+   * Aborts the part. Resolves when the sink has removed its data. Data that the sink cannot remove is removed by a later start of logfleet
+   * (E15).
+   */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The part was given up.', 'AbortError'));
     await this.#written.catch(() => {});
@@ -158,7 +161,7 @@ export class PartWriter {
     return this.#sink;
   }
 
-  /** Yields the chunks of the encoder. Each request for a chunk means that the one before has been consumed. */
+  /** Yields the chunks of the encoder. When the next chunk is requested, the previous one has been consumed. */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (this.#failure) throw this.#failure.error;
@@ -184,10 +187,11 @@ export class PartWriter {
     this.#drained = undefined;
   }
 
-  /** Called when a chunk may be available or all chunks are done. */
+  /** Ends the wait for a chunk. Called when a chunk may be available or all chunks are done. */
   #wake(): void {
     const endWait = this.#endWait;
-    // Hundreds of thousands of rows arrive per second, and resolving a promise again costs more than a row.
+    // The callback is cleared, so that it is called once for each wait. Hundreds of thousands of rows arrive per second, and resolving a
+    // promise again costs more than handling a row.
     this.#endWait = undefined;
     endWait?.();
   }

@@ -14,44 +14,44 @@ export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4,
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 
-/** Name of a member in earlier rows. */
+/** Member name that occurred in earlier rows. */
 interface KnownName {
-  /** The name as in the row, with quotes. */
+  /** The name as written in the row, with quotes. */
   readonly bytes: Uint8Array;
-  /** Index of its column, or -1. */
+  /** Index of the column with this name; -1 if there is none. */
   readonly column: number;
 }
 
-/** Maximum number of remembered names. Rows can have unlimited different names, for example ids. */
+/** Maximum number of member names that are remembered. Rows can have any number of different names, for example ids. */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory of the row. All indexes refer to it. */
+  /** Memory that contains the current row. All indexes refer to this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** For each column: kind and range of its value, including quotes. */
+  /** Kind of the value for each column. The range of the value, including quotes, is in the arrays below. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** For each column: range of its name, including quotes. */
+  /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
   readonly nameEnds: Int32Array;
-  /** Ranges of the members without a column, from name to end of value: start, end, start, end… */
+  /** Ranges of the members without a column. The list contains start and end of each member, from its name to the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
-  /** Names of the row before, in order. */
+  /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** For each column: the name that has filled it. */
+  /** Name of the member that has supplied the value, for each column. */
   readonly #filledBy: KnownName[];
-  /** Kind of the last skipped value. */
+  /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last and take precedence.
+    // Names with the exact case are added last, so that they take precedence.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -124,7 +124,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Skips the value that begins at `start`, and sets its kind. Returns the index after it. */
+  /** Skips the value that starts at `start` and stores its kind. Returns the index after the value. */
   #passValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {

@@ -1,21 +1,21 @@
 /**
- * Texts of one column for the rows of a row group, in the layout of Parquet: each text follows its length in four bytes. So the
- * memory is a valid page or dictionary.
+ * Stores the texts of one column for the rows of a row group of a Parquet file. The memory has the layout of the format, each text after
+ * its length in four bytes, and can therefore be written as a page or dictionary.
  *
- * Most log columns have few different texts, which are stored once. If most rows of a column have new texts, all texts are stored
- * in order.
+ * Most columns of logs have few different texts, so equal texts are stored once. If most rows of a column have new texts, all texts are
+ * stored in order.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which it is known whether a column repeats texts. */
+/** Number of texts after which it is decided whether a column repeats its texts. */
 const textsOnTrial = 1_000;
-/** Maximum length of texts that are shared. */
+/** Maximum length in bytes of texts that are compared with earlier ones and stored once. */
 const maxSharedLength = 256;
-/** Initial size of the table. All sizes are powers of two. */
+/** Initial number of places in the hash table. All its sizes are powers of two. */
 const initialPlaces = 1_024;
-/** Initial memory in bytes. There may be hundreds of columns with hardly any values. */
+/** Initial memory in bytes per column. It is small, because there may be hundreds of columns with hardly any values. */
 const initialBytes = 4 * 1024;
 const leastRows = 256;
 const lengthBytes = 4;
@@ -23,23 +23,23 @@ const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
-  /** End of each stored text in `#bytes`, where the length of the next one begins. */
+  /** End of each stored text in `#bytes`, at which the length of the next text starts. */
   #ends = new Int32Array(leastRows);
   #kept = 0;
-  /** For each row with a text, the index of its text. */
+  /** Index of the stored text for each row that has a text. */
   #texts = new Int32Array(leastRows);
   #textRows = 0;
-  /** For each row: 1 if it has a text. */
+  /** Flag for each row of the row group: 1 if the row has a text. */
   #present = new Uint8Array(leastRows);
   #rows = 0;
-  /** Size of the texts of all rows, including their lengths. */
+  /** Size in bytes of the texts of all rows, including their lengths and without sharing equal texts. */
   #plainBytes = 0;
-  /** Hash table of texts that may be shared, each as its index plus 1. 0 is free. */
+  /** Hash table of the texts that may be shared. It contains the index of each text plus 1; 0 is a free place. */
   #places = new Int32Array(initialPlaces);
   #placed = 0;
   #shares = true;
 
-  /** Bytes of memory that the rows use. */
+  /** Memory in bytes that the rows of the column use. */
   get bytes(): number {
     return this.#end + indexBytes * (this.#kept + this.#textRows) + this.#rows;
   }
@@ -50,7 +50,7 @@ export class TextStore {
     this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }
 
-  /** Adds the content of a JSON string, whose range excludes the quotes. */
+  /** Adds the content of a JSON string with escapes. The given range excludes the quotes. */
   addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, writeText(this.#bytes, at, bytes, view, start, end));
@@ -61,7 +61,10 @@ export class TextStore {
     this.#present[this.#rows++] = 0;
   }
 
-  /** Writes the rows. There are no bounds for texts that hardly repeat, such as whole messages, since they would not help readers. */
+  /**
+   * Writes the texts of all rows. Returns no bounds for texts that hardly repeat, such as whole messages, because these bounds would not
+   * help readers.
+   */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -87,17 +90,17 @@ export class TextStore {
     this.#shares = true;
   }
 
-  /** End of the stored texts. */
+  /** End of the stored texts in memory. */
   get #end(): number {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** Whether texts repeat. A row group of long texts may have fewer rows than the trial. */
+  /** True if the texts of the column repeat. A row group of long texts may have fewer rows than `textsOnTrial`. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** Whether a dictionary halves the uncompressed size. */
+  /** True if a dictionary would halve the uncompressed size of the column. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
@@ -106,7 +109,8 @@ export class TextStore {
   #writePlain(pages: PageWriter, present: Uint8Array): void {
     // If each row has its own text, the texts are in the order of rows.
     const isInOrder = this.#kept === this.#textRows;
-    // The number of pages that comes closest to the usual size, all of the same size, since a short last page compresses worse.
+    // Size of the pages, all of which have the same size: a short last page would compress worse. The number of pages is chosen so that
+    // their size is closest to the usual one.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -162,12 +166,12 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Offset of a text's length. */
+  /** Index in `#bytes` at which the length of a text starts. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
 
-  /** Size of a text, including its length. */
+  /** Size of a text in bytes, including its length. */
   #length(text: number): number {
     return (this.#ends[text] as number) - this.#start(text);
   }
@@ -179,7 +183,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** Index of the last text in memory, or of an equal earlier text. */
+  /** Index of the text that was added last, or of an equal earlier text. */
   #shared(start: number, end: number): number {
     const mask = this.#places.length - 1;
     let place = this.#hash(start, end) & mask;
@@ -215,7 +219,7 @@ export class TextStore {
     }
   }
 
-  /** FNV-1a, with the high bits mixed into the low bits. */
+  /** Hash of a text by FNV-1a. The high bits are mixed into the low bits, which select the place in the table. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);

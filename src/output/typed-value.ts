@@ -5,7 +5,10 @@
  * Invariant: a value is exactly the number in the text. Otherwise the text is a misfit, which is stored in the column for the rest.
  */
 
-/** A misfit may also have a value: the nearest one. */
+/**
+ * Parsed value of a text, with a flag for misfits: texts that are not exactly a value of the column's type. A misfit may also have a value,
+ * the nearest one.
+ */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -26,7 +29,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A fraction that a double rounds away would turn a non-integer into an integer.
+  // A text with too many digits is no integer, because a double may round its fraction away.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
@@ -41,7 +44,7 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Number of digits that every double keeps. */
+/** Maximum number of significant digits that every double keeps. */
 const exactDigits = 15;
 /** Maximum number of digits in the text of a double. A longer text was not written from a double. */
 const maxDoubleDigits = 17;
@@ -66,14 +69,14 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Whether the double has all digits of the text. */
+/** Returns whether the double keeps all digits of the text. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';
   return digits.length <= maxDoubleDigits && digitsOf(value.toExponential(digits.length - 1)) === digits;
 }
 
-/** Significant digits. */
+/** Significant digits of a number's text. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
   return mantissa.replace('.', '').replace(/^-?0*/, '').replace(/0+$/, '');

@@ -1,7 +1,7 @@
 /**
- * 64-bit values of one column for the rows of a row group, in the layout of Parquet: integers and doubles with 8 bytes each.
- * BigInts would take four times the memory, and creating them takes longer than reading. So digits are accumulated in two 32-bit
- * halves.
+ * Stores the 64-bit values of one column for the rows of a row group of a Parquet file. Integers and doubles have 8 bytes each, as in the
+ * format. Digits are accumulated in two 32-bit halves, because BigInts would take four times the memory, and creating them takes longer
+ * than reading the rows.
  */
 import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -15,17 +15,17 @@ const minus = 0x2d;
 const leastRows = 256;
 
 export class WordStore {
-  /** Values of the rows that have one. */
+  /** Values of the rows that have a value. */
   #integers = new BigInt64Array(leastRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The low half comes first. */
+  /** The same values as two 32-bit halves each, the low half first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
-  /** For each row: 1 if it has a value. */
+  /** Flag for each row of the row group: 1 if the row has a value. */
   #present = new Uint8Array(leastRows);
   #rows = 0;
 
-  /** Bytes of memory that the rows use. */
+  /** Memory in bytes that the rows of the column use. */
   get bytes(): number {
     return BigInt64Array.BYTES_PER_ELEMENT * this.#words + this.#rows;
   }
@@ -44,7 +44,7 @@ export class WordStore {
     this.#doubles[word] = value;
   }
 
-  /** Adds the integer whose digits are in this range, with an optional minus. Returns false and adds nothing for any other text. */
+  /** Adds the integer with the digits in this range, with an optional minus. Returns false for any other text and adds nothing. */
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
@@ -83,7 +83,7 @@ export class WordStore {
     }
   }
 
-  /** Bounds of integers. */
+  /** Minimum and maximum of the stored integers. */
   get integerBounds(): Bounds {
     const nulls = this.#rows - this.#words;
     if (this.#words === 0) return { nulls };
@@ -95,7 +95,10 @@ export class WordStore {
     return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
   }
 
-  /** Bounds of doubles. As the format requires, a zero bound has the outer sign, and bounds are never NaN. */
+  /**
+   * Minimum and maximum of the stored doubles. As the format requires, they are never NaN, and a zero has a negative sign as minimum and a
+   * positive sign as maximum.
+   */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
     const nulls = this.#rows - this.#words;
@@ -154,15 +157,17 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
  * so that a row group allocates no memory.
  */
 export class WordDictionary {
-  /** The `size` different values, each as two 32-bit halves. */
+  /** The different values in order of their first occurrence; `size` is their number. Each value takes two 32-bit halves. */
   words = new Int32Array(0);
-  /** For each value, its index in `words`. */
+  /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of values, each as its index plus 1. 0 is free. */
+  /** Hash table of the different values. It contains the index of each value plus 1; 0 is a free place. */
   #places = new Int32Array(0);
 
-  /** Builds the dictionary. Returns false if it would not halve the size of the values. The dictionary is then unusable. */
+  /**
+   * Builds the dictionary of the values of a column. Returns false if the dictionary would not halve their size; it cannot be used then.
+   */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
     const mostWords = count >> 1;
@@ -213,7 +218,7 @@ function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }
 
-/** Separates values that differ only in their high half or by a power of two. */
+/** Hash of a value. It differs for values that differ only in their high half or by a power of two. */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
