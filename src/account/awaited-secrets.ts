@@ -17,7 +17,7 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/** Time in ms for which a read serves later callers, and interval between the reads of an awaited Secret. */
+/** Time in ms for which one read of a Secret serves later callers. A Secret for whose change resources wait is read at this interval. */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -115,7 +115,7 @@ export class AwaitedSecrets {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends all waits, for example when this process stops leading: only the leader reads Secrets. */
+  /** Ends all waits for changes of Secrets, for example when this process stops leading, because only the leader reads Secrets. */
   leaveAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -2,8 +2,8 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
 /**
- * Reasons for problems that are found in the spec and the Secrets before the service is asked. A process with or without
- * leadership finds the same ones.
+ * Reasons for problems in the spec and the Secrets, which are found before the service is asked. Every kind of process reports these
+ * problems with the same reasons.
  */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,

@@ -2,7 +2,7 @@
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Time in whole seconds, as Kubernetes writes it. */
+/** Formats a wall time in whole seconds, in the form that Kubernetes uses. */
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

@@ -123,7 +123,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key after a failure. The delay grows exponentially with consecutive failures and is shortened by up to half at random,
+   * Adds a key to the queue again after its processing failed. The delay grows exponentially with consecutive failures and is shortened by up to half at random,
    * so that keys that failed together are not retried together. It is never shorter than `atLeastMs`. Returns the delay.
    */
   addBackoff(key: string, atLeastMs = 0): number {
@@ -136,7 +136,7 @@ export class WorkQueue {
     return waitMs;
   }
 
-  /** Resets the consecutive failures of a key. */
+  /** Resets the number of consecutive failures of a key to zero. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

@@ -11,7 +11,7 @@
 import { Multimap } from '../base/multimap.ts';
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
-/** Field of a collector that selectors can compare. */
+/** Name of a collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * State machine of one upgrade attempt: from an entry and new evidence to the next entry. Pure.
+ * State machine of one upgrade attempt. Pure functions compute the collector's next ledger entry from its entry and new evidence.
  *
  *               ┌─ not sent ──────────────► (withdrawn: no trace is left)
  *   intended ───┼─ 202 ───────────────────► accepted ─── task status, listing, 35 min ──► ended
@@ -50,7 +50,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** Converts wall time to monotonic time. Exact while neither clock has been adjusted. */
+/** Converts wall time to monotonic time, both in ms. The result is exact while neither clock has been adjusted. */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {

@@ -15,7 +15,7 @@ export interface DurationSample {
 /** Ratios by which one observed upgrade moves the estimate: small for a shorter upgrade, larger for a longer one. */
 const downShare = 0.02;
 const upShare = 0.1;
-/** Upgrades time out after 30 minutes (section 8). */
+/** Maximum duration of an upgrade in ms: the service ends an upgrade after 30 minutes (section 8). */
 const longestMs = 30 * 60_000;
 
 export class UpgradeDuration {

@@ -35,7 +35,7 @@ import { placesOf, type StageAhead, stagesAhead, stagesOfPlan } from './rollout-
 
 export interface RolloutPlan {
   readonly rolloutId: string;
-  /** Whether the rollout has not begun yet. */
+  /** Whether the rollout of the plan has not begun yet. */
   readonly begins: boolean;
   /** Whether the rollout was completed before. The remaining collectors are then late joiners. */
   readonly isComplete: boolean;
