@@ -7,7 +7,7 @@ import type { Why } from './journal.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * How an answer is delivered:
+ * How an answer of the simulated service is delivered to the client:
  * - `whole`: completely.
  * - `reset`: not at all; the connection is reset.
  * - `stall`: never; the client has to give up.
@@ -24,24 +24,24 @@ export interface Answer {
   /** Values of the `Set-Cookie` headers. */
   readonly cookies?: readonly string[];
   readonly body: Body;
-  /** Error identifier of chapter 7, for an error. */
+  /** Error identifier of an error answer (chapter 7). */
   readonly code: string | undefined;
   readonly why?: Why | undefined;
 }
 
-/** An error of chapter 7, or an error of a proxy in front of the service. */
+/** An error answer: an error of the service (chapter 7), or of a proxy in front of it. */
 export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the code belongs to search jobs. These codes have a prefix of their own. */
+  /** True if the error code belongs to search jobs. Such codes have a prefix of their own. */
   readonly ofSearch?: boolean;
   /** The detailed reason, for the journal only. The client does not get it. */
   readonly why?: Why;
 }
 
-/** The answer 429 (7.1), for each kind of limit. `retryAfter` is in seconds. */
+/** Returns the answer 429 for an exceeded request limit (7.1). `retryAfter` is in seconds. */
 export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,

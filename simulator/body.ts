@@ -1,6 +1,6 @@
 /**
- * The body of an answer: a text, or *pieces* (chunks of bytes) that are made while they are sent. So a page of 100 MB is never in
- * memory as a whole.
+ * Body of an answer: a text, or *pieces* (chunks of bytes) that are created while they are sent. So a page of 100 MB is
+ * never in memory as a whole.
  *
  * Invariant: a body can be iterated repeatedly, and always yields `bytes` bytes.
  */
@@ -8,9 +8,12 @@ import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
-  /** Total length of the pieces. */
+  /** Total length of all pieces of the body in bytes. */
   readonly bytes: number;
-  /** Yields the pieces. With `memory`, a piece is valid until the caller returns it to `memory`. Without, it stays valid. */
+  /**
+   * Yields the pieces of the body. With `memory`, a piece is valid until the caller returns it to `memory`. Without
+   * `memory`, it stays valid.
+   */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 
@@ -43,7 +46,7 @@ export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Genera
   }
 }
 
-/** Divides pieces into pieces of at most `pieceBytes`, with the same bytes. */
+/** Splits the pieces of a body into pieces of at most `pieceBytes`, with the same bytes in total. */
 export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
   for (const piece of pieces) {
     for (let offset = 0; offset < piece.length; offset += pieceBytes) {

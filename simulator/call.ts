@@ -1,4 +1,6 @@
-/** A request as the model handles it, and its outcome. Each request belongs to one of two APIs: upgrades or searches. */
+/**
+ * A request to the simulated service, and its outcome. Each request belongs to one of two APIs: upgrades or searches.
+ */
 import type { Answer, Refusal } from './answer.ts';
 import type { Operation } from './scenario.ts';
 import type { AccessKey, Fault, Settings } from './settings.ts';
@@ -6,16 +8,16 @@ import type { Collector } from './upgrades/collector.ts';
 
 export interface ServiceRequest {
   readonly method: string;
-  /** Path and query string. */
+  /** Path and query string of the request. */
   readonly path: string;
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
-  /** True if the body was dropped because it exceeded the maximum length. */
+  /** True if the request body was dropped because it exceeded the maximum length. */
   readonly isTooLong?: boolean;
 }
 
-/** A request that passed credentials and limits. */
+/** A request with valid credentials that exceeds no limit. */
 export interface Call {
   readonly key: AccessKey;
   readonly settings: Settings;
@@ -25,7 +27,8 @@ export interface Call {
   /** Base path of the request's URL. */
   readonly basePath: string;
   /**
-   * The fault that applies to the request. An API itself handles only the faults of single operations, such as an outdated list.
+   * Fault of the scenario that applies to the request. An API itself handles only the faults of single operations, such
+   * as an outdated list.
    */
   readonly fault: Fault | undefined;
 }
@@ -44,13 +47,13 @@ export interface Refused {
   readonly refusal: Refusal;
 }
 
-/** An answer, or the reason why it is refused. */
+/** Outcome of a request: its answer, or the reason why it is refused. */
 export type Outcome = Done | Refused;
 
-/** A request whose path and body have been read. It has no effect before `act` is called. */
+/** A request whose path and body have been read. It has no effect on the simulated service before `act` is called. */
 export interface PreparedCall {
   readonly operation: Operation;
-  /** Collector of the task that is created or read. */
+  /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: Collector | undefined;
   /** Collector id in the body of a request that creates a task. The collector need not exist. */
   readonly collectorId?: string | undefined;
@@ -61,7 +64,7 @@ export interface PreparedCall {
   act(call: Call): Outcome;
 }
 
-/** Operations of a path, by method. Never empty. */
+/** Operations of a path, by HTTP method. Never empty. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /**

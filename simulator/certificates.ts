@@ -1,6 +1,6 @@
 /**
- * Certificates of the server and of the authority that signed it, as files. Existing files are kept. They are valid for localhost
- * only, and the private key of the authority is not stored.
+ * Creates certificates for the server and for the authority that signs them, as files. Existing files are kept. The
+ * certificates are valid for localhost only, and the private key of the authority is not stored.
  */
 import { X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,10 @@ export interface Certificates {
 const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
-/** Returns the files of `dir`, and makes them if none exists. Throws if only some exist, and overwrites nothing. */
+/**
+ * Returns the certificate files of `dir`, and creates them if none exists. Throws if only some exist, and overwrites
+ * nothing.
+ */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
   const file = (name: string) => path.join(dir, name);
@@ -54,7 +57,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // This import is dynamic, because the library is large and certificates are rarely made.
+  // The library is imported only here, because it is large and certificates are rarely created.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

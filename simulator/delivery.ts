@@ -1,4 +1,6 @@
-/** Sends an answer over a connection, with the faults of delivery: late, slow, truncated, reset or never. */
+/**
+ * Sends an answer over a connection, with the delivery faults of the scenario: late, slow, truncated, reset or never.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
@@ -11,13 +13,16 @@ export interface Wire {
   readonly clock: Clock;
   /** The TCP connection below TLS, which can be reset. */
   readonly socket: Socket | undefined;
-  /** Memory for the pieces that are being sent. */
+  /** Memory for the pieces of the body that are being sent. */
   readonly memory: PieceMemory;
-  /** Called when the request is over. `answered` is true if the client received the whole answer. */
+  /** Called when the request has ended. `answered` is true if the client received the whole answer. */
   readonly done: (answered: boolean) => void;
 }
 
-/** Maximum length of a body that is sent with one write. Such a request is over as soon as the write is handed to the system. */
+/**
+ * Maximum length in bytes of a body that is sent with one write. The request ends as soon as the write is handed to the
+ * operating system.
+ */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
@@ -68,8 +73,8 @@ function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void
 }
 
 /**
- * Writes pieces as fast as the connection accepts them. A piece is made when the one before it is sent. `onSent` receives each sent
- * piece.
+ * Sends the pieces of a body as fast as the connection accepts them. A piece is created after the one before it was
+ * sent. `onSent` receives each sent piece.
  */
 function writeAll(
   pieces: Iterable<Uint8Array>,
@@ -86,7 +91,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // A broken connection may still use the piece.
+        // After the connection breaks, its last write may still use the memory of the piece.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {
@@ -130,7 +135,7 @@ function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, d
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes status and headers. Returns the length of the body. */
+/** Writes status and headers of the answer. Returns the length of the body in bytes. */
 function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};

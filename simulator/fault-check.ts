@@ -1,6 +1,7 @@
 /**
- * Checks of faults that a schema cannot express: each fault must be able to apply to some request. Otherwise a typing error would
- * make a test without effect. Patterns of collectors and queries are not checked, because matching ones may be created later.
+ * Checks of a scenario's faults that a schema cannot express. Each fault must be able to apply to some request;
+ * otherwise a typing error would make a test without effect. Patterns for collectors and queries are not checked,
+ * because matching ones may be created later.
  */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
@@ -8,7 +9,7 @@ import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-/** Operations that concern a collector, and operations that concern a query. */
+/** Operations that concern one collector, and operations that concern a query. */
 const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 
@@ -50,7 +51,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** A fault with patterns of collectors applies only to requests that concern a collector. The same holds for queries. */
+/** A fault that selects collectors applies only to requests that concern a collector. The same holds for queries. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {
@@ -89,7 +90,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** A redirect to the base path of the request itself would never apply. */
+/** Reports a redirect to the base path of the request itself, which would never apply. */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

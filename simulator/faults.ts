@@ -20,10 +20,10 @@ export interface FaultSubject {
   readonly user: string;
   /** Collector of the task that is created or read. */
   readonly collector: Collector | undefined;
-  /** Query of the search job that the request creates or asks for. */
+  /** Query of the search job that the request creates or reads. */
   readonly searchText: string | undefined;
   readonly basePath: string;
-  /** Time since the start of the service. */
+  /** Time in ms since the start of the service. */
   readonly elapsedMs: number;
 }
 
@@ -49,7 +49,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which a kind of fault is limited. Other kinds apply to every operation. */
+/** Operations to which a kind of fault is limited. Kinds without an entry apply to every operation. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -106,7 +106,7 @@ function matches(fault: Fault, subject: FaultSubject): boolean {
   if (onlyFor[fault.kind]?.includes(subject.operation) === false) return false;
   if (fault.users && !fault.users.includes(subject.user)) return false;
   if (subject.elapsedMs < fault.fromMs || subject.elapsedMs >= fault.untilMs) return false;
-  // The client has already followed the redirect.
+  // The client has already followed the redirect, so the fault no longer applies.
   if (fault.kind === 'redirect' && fault.to === subject.basePath) return false;
   if (fault.queries && !matchesQuery(fault.queries, subject.searchText)) return false;
   if (!fault.collectors) return true;
@@ -123,11 +123,11 @@ export interface FaultyAnswer {
 }
 
 export interface FaultContext {
-  /** The answer without the fault. Undefined if the request took no effect. */
+  /** Answer that the request would get without the fault. Undefined if the request took no effect. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Returns the URL of a redirect. The argument replaces the base path. */
+  /** Returns the URL of a redirect, in which `to` replaces the base path of the request. */
   readonly locationAt: (to: string) => string;
 }
 
@@ -195,7 +195,10 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
   }
 }
 
-/** Replaces each value by one of another type. A list stays a list, so that the client has to check its elements. */
+/**
+ * Replaces each value in a JSON answer by one of another type. A list stays a list, so that the client has to check its
+ * elements.
+ */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

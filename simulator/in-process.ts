@@ -1,6 +1,6 @@
 /**
- * The service on a virtual clock, without sockets. Requests and answers take time on their way, and answers can be late, stalled or
- * reset.
+ * Simulated service on a virtual clock, without sockets. Requests and answers take time on their way, and answers can
+ * be late, stalled or reset.
  */
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
@@ -9,34 +9,34 @@ import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Latency of one direction. */
+  /** Latency of requests and of answers, in ms each. */
   readonly latencyMs?: number;
-  /** Maximum extra latency, drawn at random for each direction. */
+  /** Maximum extra latency in ms, drawn at random for each request and each answer. */
   readonly jitterMs?: number;
-  /** Required with `jitterMs`. */
+  /** Source of random numbers, required with `jitterMs`. */
   readonly random?: Random;
 }
 
 export interface InProcessRequest {
   readonly method: string;
-  /** Path and query string. */
+  /** Path and query string of the request. */
   readonly path: string;
-  /** Headers. The case of the names does not matter. */
+  /** Headers of the request. The case of their names does not matter. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Aborts the request. `request` then rejects with the reason of the signal. The service does not learn of the abort: it
-   * continues, and counts the request as in flight until it is finished. Only a stalled request ends early, one latency after the
-   * abort.
+   * Signal that aborts the request. `request` then rejects with the reason of the signal. The service does not learn of
+   * the abort: it continues, and counts the request as in flight until it is finished. Only a stalled request ends
+   * early, one latency after the abort.
    */
   readonly signal?: AbortSignal;
 }
 
 export interface InProcessAnswer {
   readonly status: number;
-  /** Headers by lower-case name. */
+  /** Headers of the answer, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of `Set-Cookie`. They are not in `headers`. */
+  /** Values of the `Set-Cookie` headers, which `headers` does not contain. */
   readonly cookies: readonly string[];
   readonly body: string;
 }
@@ -45,7 +45,7 @@ export interface InProcessAnswer {
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** The received part of the body. */
+  /** Part of the answer that arrived before the connection was reset. */
   readonly begun: BegunAnswer | undefined;
 
   constructor(begun?: BegunAnswer) {
@@ -63,7 +63,7 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Difference between the model's time and the monotonic time of the clock. */
+  /** Difference in ms between the model's time and the monotonic time of the clock. */
   readonly #offsetMs: number;
 
   /** Creates the service. The model's time starts now. It equals the wall time of the clock if the model has the same `startMs`. */
@@ -74,7 +74,7 @@ export class InProcessService {
     this.#offsetMs = model.startMs - clock.monotonic();
   }
 
-  /** Returns the model's time. */
+  /** Returns the current time of the model in ms. */
   nowMs(): number {
     return this.#clock.monotonic() + this.#offsetMs;
   }
@@ -142,19 +142,19 @@ class Exchange {
     this.#answer = answer;
   }
 
-  /** Ends the request at the service. Does nothing if it has ended or never arrived. */
+  /** Ends the request at the simulated service. Does nothing if it has ended or never arrived. */
   leave(model: ServiceModel, atMs: number, answered = false): void {
     if (!this.#answer) return;
     model.finish(this.#answer.token, atMs, answered && !this.ended);
     this.#answer = undefined;
   }
 
-  /** Tells the service that the client has aborted. Only a stalled request ends early. */
+  /** Tells the simulated service that the client has aborted the request. Only a stalled request ends early. */
   hangUp(model: ServiceModel, atMs: number): void {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }
 
-  /** Ends the request at the client. */
+  /** Ends the request at the client by settling its promise. */
   end(settle: () => void): void {
     if (this.ended) return;
     this.ended = true;

@@ -1,6 +1,6 @@
 /**
- * Writes the journal as an NDJSON file. Each line is written before the next request is handled, so that tests can read the file
- * during the run.
+ * Writes the journal (one entry for each request) as an NDJSON file. Each line is written before the next request is
+ * handled, so that tests can read the file during the run.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { JournalEntry } from './journal.ts';
@@ -10,7 +10,7 @@ export interface JournalFile {
   close(): void;
 }
 
-/** Truncates the file. */
+/** Creates the journal file, or empties an existing one. */
 export function openJournal(file: string): JournalFile {
   const descriptor = openSync(file, 'w');
   return {

@@ -1,4 +1,4 @@
-/** The journal: one entry for each request, written when the request is over. */
+/** Journal of the simulated service: one entry for each request, written when the request has ended. */
 import type { JobEnd } from './search/search-job.ts';
 
 /**
@@ -21,30 +21,30 @@ export type Why =
   | 'ended';
 
 export interface JournalEntry {
-  /** Times of arrival and end, in fractional ms since the epoch. */
+  /** Times at which the request arrived and ended, in fractional ms since the epoch. */
   readonly at: number;
   readonly end: number;
-  /** Null without valid credentials. */
+  /** User of the request; null without valid credentials. */
   readonly user: string | null;
   readonly method: string;
   readonly path: string;
-  /** HTTP status; 0 if the client did not receive the whole answer. */
+  /** HTTP status of the answer; 0 if the client did not receive the whole answer. */
   readonly status: number;
-  /** Error identifier of the answer. */
+  /** Error identifier of the answer; null if the answer is no error. */
   readonly code: string | null;
-  /** Null if status and code say enough, or if a fault made the error. */
+  /** Detailed reason of an error. Null if status and code say enough, or if a fault caused the error. */
   readonly why: Why | null;
-  /** Number of unanswered requests of the access key when this one arrived, including this one. */
+  /** Number of unanswered requests with the same access key when this request arrived, including this one. */
   readonly inFlight: number;
-  /** Number of requests of the user that arrived within the second before this one, including this one. */
+  /** Number of requests by the same user that arrived within the second before this one, including this one. */
   readonly perSecond: number;
   readonly operation: string | null;
-  /** Name of the fault that was applied. */
+  /** Name of the scenario's fault that was applied to the request. */
   readonly fault: string | null;
-  /** Decimal digits; only for the creation of a task. */
+  /** Collector id in decimal digits; only for requests that create an upgrade task. */
   readonly collectorId: string | null;
   /** Id (decimal digits) of the upgrade task that the request created, even if the answer was lost. */
   readonly taskId: string | null;
-  /** Id of the search job that the request created or asked for. The job need not exist. */
+  /** Id of the search job that the request created or named. The job need not exist. */
   readonly jobId: string | null;
 }

@@ -8,7 +8,7 @@ import type { AccessKey, Settings } from './settings.ts';
 
 const secondMs = 1_000;
 
-/** Times of the arrivals within the last second. Older times are dropped. */
+/** Times of the requests that arrived within the last second. Older times are dropped. */
 class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
@@ -29,11 +29,11 @@ class ArrivalCounter {
 }
 
 export interface Arrival {
-  /** The first limit that the request exceeds, or undefined if it is admitted. */
+  /** First limit that the request exceeds, or undefined if the request is admitted. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Number of unanswered requests of the access key, including this one. */
+  /** Number of unanswered requests with the same access key, including this one. */
   readonly inFlight: number;
-  /** Number of requests of the user within the last second, including this one. */
+  /** Number of requests by the same user within the last second, including this one. */
   readonly perSecond: number;
 }
 
@@ -44,7 +44,7 @@ export class Limits {
   maxInFlight = 0;
   maxPerSecond = 0;
 
-  /** Counts an arrival. The caller has to call `leave` when the request is over. */
+  /** Counts a request that arrives. The caller must call `leave` when the request has ended. */
   arrive(key: AccessKey, limits: Settings['limits'], atMs: number): Arrival {
     const arrivals = counterOf(this.#arrivals, key.user);
     const counted = counterOf(this.#counted, key.user);

@@ -1,4 +1,4 @@
-/** Chooses the log data of a run from flags and scenario, and reads NDJSON files. */
+/** Chooses the log data of a simulator run from flags and scenario, and reads NDJSON files. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';

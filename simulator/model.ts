@@ -29,10 +29,10 @@ import { Timeline } from './timeline.ts';
 import { UpgradeApi } from './upgrades/upgrade-api.ts';
 
 export interface ServedAnswer extends Answer {
-  /** Time before the answer begins. */
+  /** Time in ms before the answer begins. */
   readonly delayMs: number;
   readonly delivery: Delivery;
-  /** Argument for `finish`. */
+  /** Token of the request, which the caller passes to `finish`. */
   readonly token: RequestToken;
 }
 
@@ -46,7 +46,7 @@ export interface ModelOptions {
   /** Wall time at the start, in ms since the epoch. All times of the model are on this scale. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** Messages to search if the scenario has no log data. */
+  /** Log messages that searches read if the scenario has no log data. */
   readonly logData?: LogData;
 }
 
@@ -124,7 +124,10 @@ export class ServiceModel {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }
 
-  /** Executes everything that is due by `atMs`. An earlier time than in the last call counts as the time of that call. */
+  /**
+   * Executes all events that are due by `atMs`, such as the end of an upgrade. A time before that of the last call is
+   * replaced by the time of that call.
+   */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     this.#timeline.advance(this.#nowMs);
@@ -132,8 +135,8 @@ export class ServiceModel {
   }
 
   /**
-   * Applies a merge patch (RFC 7396) to the scenario. Only what the patch changes takes effect. Throws ScenarioError for an invalid
-   * scenario, and then changes nothing.
+   * Applies a merge patch (RFC 7396) to the scenario. Only the patched members take effect. Throws ScenarioError for an
+   * invalid scenario, and then changes nothing.
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
@@ -209,7 +212,10 @@ export class ServiceModel {
     };
   }
 
-  /** Returns the state at `atMs`, for tests and people. Takes time in proportion to the size of the fleet. */
+  /**
+   * Returns the state of the simulated service at `atMs`, for tests and people. Takes time in proportion to the number
+   * of collectors.
+   */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
     this.#effort.renew();
@@ -357,7 +363,7 @@ function isJson(contentType: string | undefined): boolean {
   return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** A missing header accepts every type. */
+/** A request without the header `Accept` accepts every type. */
 function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());

@@ -1,8 +1,9 @@
 /**
- * Reusable memory for pieces (chunks) of bodies. New memory costs more time than writing to it.
+ * Reusable memory for pieces (chunks) of answer bodies. It saves time, because allocating new memory takes longer than
+ * writing to it.
  *
- * Invariant: lent memory is not lent again before it is returned. Memory that is never returned, for example after a broken
- * connection, is garbage collected.
+ * Invariant: lent memory is not lent again before it is returned. Memory that is never returned, for example after a
+ * broken connection, is garbage collected.
  */
 import { Buffer } from 'node:buffer';
 
@@ -14,24 +15,24 @@ export interface Piece {
 
 /** Length of a piece in bytes. Long pieces have less overhead, and short pieces let many pages be sent with little memory. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of free pieces. */
+/** Maximum number of unused pieces that are kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {
   readonly #free: Piece[] = [];
-  /** Lent pieces by their buffer. */
+  /** Pieces that are lent to callers, by their buffer. */
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
   /** Lends a piece of at least `bytes` bytes, with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
-    // The last returned piece is most likely in the processor's cache.
+    // The piece that was returned last is most likely in the processor's cache.
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
     this.#lent.set(piece.bytes.buffer, piece);
     return piece;
   }
 
-  /** Takes memory back. `bytes` may be a part of a piece. Memory from elsewhere is ignored. */
+  /** Takes lent memory back. `bytes` may be a part of a piece. Memory that was not lent is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -68,7 +68,10 @@ export interface UserScenario {
 }
 
 export interface OrganisationScenario {
-  /** Maximum number of active search jobs of the organisation. Default: `limits.activeJobs`. The frequent tier has 20. */
+  /**
+   * Maximum number of active search jobs of the organisation. Default: `limits.activeJobs`. The service tier "frequent"
+   * has 20.
+   */
   readonly activeJobs?: number;
 }
 
@@ -171,7 +174,7 @@ export interface ListScenario {
   readonly maxLimit?: number;
   readonly aboveMaxLimit?: 'cut' | 'refuse';
   readonly order?: 'id' | 'name' | 'version' | 'shuffled';
-  /** Age of the state that the list shows. */
+  /** Age of the fleet's state that the list of collectors shows. */
   readonly lag?: string;
 }
 
@@ -182,21 +185,21 @@ export interface TaskScenario {
 }
 
 export interface LimitScenario {
-  /** Limit for a user; 0 for none. */
+  /** Maximum number of requests per second of a user; 0 for no limit. */
   readonly requestsPerSecond?: number;
-  /** Limit for an access key; 0 for none. */
+  /** Maximum number of concurrent requests of an access key; 0 for no limit. */
   readonly concurrentRequests?: number;
-  /** Maximum number of search jobs of an organisation that are neither deleted nor cancelled; 0 for none. */
+  /** Maximum number of search jobs of an organisation that are neither deleted nor cancelled; 0 for no limit. */
   readonly activeJobs?: number;
-  /** Seconds of `Retry-After`. No header if absent. */
+  /** Value of the `Retry-After` header in seconds. The header is missing if this value is absent. */
   readonly retryAfter?: number;
-  /** Whether refused requests count towards the rate. */
+  /** True if refused requests count towards the limit of requests per second. */
   readonly countRefused?: boolean;
 }
 
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
-  /** Prefix of each code. */
+  /** Prefix of each error code. */
   readonly codePrefix?: string;
   /** Prefix of the codes of search jobs (7.2 to 7.4), in place of `codePrefix`. */
   readonly searchCodePrefix?: string;
@@ -224,7 +227,7 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultScenario {
   readonly kind: FaultKind;
-  /** Whether the request takes effect although its answer is faulty. */
+  /** True if the request takes effect although its answer is faulty. */
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
@@ -242,22 +245,22 @@ export interface FaultScenario {
   readonly until?: string;
   /** Delay before the answer, with every kind. */
   readonly delay?: DurationRange;
-  /** For `drip`. */
+  /** Speed of the answer for faults of kind `drip`. */
   readonly bytesPerSecond?: number;
-  /** For `status`. */
+  /** HTTP status for faults of kind `status`. */
   readonly status?: number;
   readonly code?: string;
   readonly message?: string;
   readonly body?: 'error' | 'html' | 'empty';
-  /** Seconds or an HTTP date. */
+  /** Value of the `Retry-After` header: seconds or an HTTP date. */
   readonly retryAfter?: number | string;
   /** For `redirect`: the new path on this host, or an address, in place of the base path. */
   readonly to?: string;
   /** For `lag`: the age of the list of collectors, or the age below which a search job is unknown. */
   readonly lag?: string;
-  /** For `unknownState`. */
+  /** State that the answer shows, for faults of kind `unknownState`. */
   readonly state?: string;
-  /** For `shortPage`: the maximum number of rows. */
+  /** Maximum number of rows on the page, for faults of kind `shortPage`. */
   readonly rows?: number;
 }
 

@@ -1,17 +1,23 @@
 /**
- * A search through log data. It goes from the end of its range to the beginning, until it reaches a time, a number of matches, or
- * the end of its effort (`effort.ts`). Its *finder* finds the matches, either message by message (`row-finder.ts`) or by whole
- * blocks of messages (`template-finder.ts`).
+ * A search through log data, from the end of its time range to the beginning. It continues until it reaches a time or a
+ * number of matches, or until its effort (`effort.ts`, computed work) is spent. A *finder* finds the matches, either
+ * message by message (`row-finder.ts`) or by whole blocks of messages (`template-finder.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds matches by time, latest first. The members have the meaning of those of `Search`. */
+/** Finds matching messages by time, latest first. Its members have the meaning of those of `Search`. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Searches some messages towards `targetMs`, and stops after `maxMatches` matches. The caller repeats the call. */
+  /**
+   * Searches some messages back to `targetMs` at most, and stops after `maxMatches` matches. The caller repeats the
+   * call to continue.
+   */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
-  /** Calls `take` with the rank of each match, newest first, until `take` returns false. Skips the first `skip` matches. */
+  /**
+   * Calls `take` with the rank (index from the newest message) of each match, newest first, until `take` returns false.
+   * Skips the first `skip` matches.
+   */
   each(skip: number, take: (rank: number) => boolean): void;
 }
 

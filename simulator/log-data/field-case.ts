@@ -1,4 +1,4 @@
-/** Spellings of message fields (2.5) in pages. Real services differ in upper and lower case (10.3). */
+/** Upper and lower case in the names of message fields (2.5). Real services differ in it (10.3). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 

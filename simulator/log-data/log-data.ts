@@ -9,7 +9,7 @@ import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
 import type { Effort } from './effort.ts';
 
 export interface SearchRange {
-  /** The range [from, to) of the message time or receipt time, in ms since the epoch. */
+  /** Time range [from, to) of a search, by message time or receipt time, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly byReceiptTime: boolean;
@@ -20,18 +20,18 @@ export interface SearchRange {
  */
 export interface MatchListener {
   /**
-   * Called for every new match. `times` is 1, unless `reads` allows more. By message time, the newest match comes first. By receipt
-   * time, the order is not defined.
+   * Called for every new match. `times` is the number of equal matches, 1 unless `reads` allows more. By message time,
+   * the newest match comes first. By receipt time, the order is not defined.
    */
   each(row: Row, times: number): void;
   /**
-   * Lower-case names of the fields that `each` reads. Matches that are equal in all of them may be reported together, with their
-   * number as `times`, in any order.
+   * Lower-case names of the message fields that `each` reads. Matches with equal values in all these fields may be
+   * reported together, in any order, with their number as `times`.
    */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Set if `each` reads of the message time only the slice that it is in: length of the slices, counted from the epoch. Matches
-   * that are reported together are then in one slice, and `messageTimeMs` is some time in it.
+   * Length of time slices in ms, counted from the epoch. Set if `each` reads of the message time only in which slice it
+   * is. Matches that are reported together are then in one slice, and `messageTimeMs` is some time in that slice.
    */
   readonly sliceMs?: number | undefined;
   /** Approximate cost of calling `each`, in the unit of `Filter.cost`. */
@@ -50,13 +50,13 @@ export interface Search {
    * in total, or the effort is spent. `downToMs` is a message time or a receipt time.
    */
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
-  /** Number of matches so far. It never exceeds the `maxMatches` of any call. */
+  /** Number of matches found so far. It never exceeds the `maxMatches` of any call. */
   readonly found: number;
   /** Start of the part of the range that is completely searched. At first, the end of the range. */
   readonly reachedMs: number;
   /** True if the search has given up: it has examined its maximum number of single messages. This depends on the data alone. */
   readonly isGivenUp: boolean;
-  /** Bytes of all searched messages, matching or not. */
+  /** Bytes of all messages searched so far, matching or not. */
   readonly scannedBytes: number;
   /**
    * Returns a page with the matches from `offset` to `offset + limit`. It ends earlier at `maxBytes` of JSON, but has at least one
@@ -69,11 +69,11 @@ export interface Search {
 export interface MessagePage {
   /** Number of messages on the page, known before the first piece is made. */
   readonly rows: number;
-  /** Total length of the pieces. */
+  /** Total length of the page's pieces in bytes. */
   readonly bytes: number;
   /**
-   * Yields `{"map":{…}},{"map":{…}}`, with commas only between messages. With `memory`, a piece is valid until the caller returns
-   * it to `memory`. Without, it stays valid.
+   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, with commas only between messages. With `memory`, a piece
+   * is valid until the caller returns it to `memory`. Without `memory`, it stays valid.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
@@ -81,7 +81,7 @@ export interface MessagePage {
 export interface LogData {
   /** Fields of the messages, in the order of pages (2.5). */
   readonly fields: readonly FieldDescriptor[];
-  /** Maximum delay between message time and receipt time. Unlimited if absent. */
+  /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;
   /** Begins a search. `maxExamined` is the maximum number of messages that it examines one by one. */
   search(range: SearchRange, filter: Filter, maxExamined?: number): Search;

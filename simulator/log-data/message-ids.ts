@@ -6,7 +6,7 @@
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First and last nine digits of the number that was shuffled last. */
+  /** First nine digits (`high`) and last nine digits (`low`) of the number that was shuffled last. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];

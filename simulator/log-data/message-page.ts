@@ -9,9 +9,9 @@ import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-m
 import type { MessagePage } from './log-data.ts';
 
 export interface RowWriter {
-  /** Returns the length of a row as `{"map":{…}},`, with the comma. */
+  /** Returns the length in bytes of a message as `{"map":{…}},`, with the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes the row at `offset`. Returns the offset after it, or -1 if the piece is too short. */
+  /** Writes the JSON of a message at `offset`. Returns the offset after it, or -1 if the piece is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 
@@ -21,7 +21,7 @@ export class PagePlan {
   readonly #limit: number;
   readonly #maxBytes: number;
   readonly #withRaw: boolean;
-  /** Length of the rows with a comma after each. */
+  /** Length of the page in bytes, with a comma after each message. */
   #bytes = 0;
 
   constructor(writer: RowWriter, limit: number, maxBytes: number, withRaw: boolean) {
@@ -31,7 +31,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a row if it fits. Returns false if the page is full, with or without the row. */
+  /** Adds a message if it fits on the page. Returns false if the page is full, with or without this message. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);
@@ -55,7 +55,7 @@ function* pieces(
   withRaw: boolean,
   memory: PieceMemory | undefined,
 ): Generator<Uint8Array> {
-  // Includes the last comma, which no page has.
+  // The stored length includes a comma after the last message, which no page has.
   let leftBytes = totalBytes + 1;
   let next = 0;
   while (next < ranks.length) {

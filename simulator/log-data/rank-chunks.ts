@@ -1,15 +1,18 @@
 /**
- * A set of ranks, added in any order and read in ascending order. A chunk with few ranks takes two bytes a rank, and a chunk with many
- * ranks takes one bit for each possible rank.
+ * A set of message ranks (indices from the newest message), added in any order and read in ascending order. The ranks
+ * are stored in chunks. A chunk with few ranks takes two bytes for each rank. A chunk with many ranks takes one bit for
+ * each possible rank.
  */
 
 const chunkRanks = 65_536;
-/** Maximum length of a list. Above it, one bit for each possible rank takes less memory. */
+/**
+ * Maximum number of ranks that a chunk stores as a list. Above it, one bit for each possible rank takes less memory.
+ */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
   readonly #chunks = new Map<number, Chunk>();
-  /** Numbers of the chunks, ascending if `#isSorted`. */
+  /** Numbers of the chunks, in ascending order if `#isSorted` is true. */
   #order: number[] = [];
   #isSorted = true;
   #size = 0;
@@ -52,7 +55,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** The first `size` entries, ascending. */
+  /** Ranks of the chunk as a list. Only the first `size` entries are used, in ascending order. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 

@@ -15,7 +15,7 @@ export interface SearchedRows {
   row(rank: number): Row;
 }
 
-/** Returns the rank of the next message in the order of the range's time, latest first, or -1 after the last message. */
+/** Returns the rank of the next message, latest first by the time of the range. Returns -1 after the last message. */
 export type NextRank = (effort: Effort) => number;
 
 export class RowFinder implements Finder {
@@ -28,7 +28,7 @@ export class RowFinder implements Finder {
   readonly #filter: Filter;
   readonly #matches = new RankChunks();
   #looksLeft: number;
-  /** Message of the next step. Undefined before the first step and after the last message. */
+  /** Message that the next step examines. Undefined before the first step and after the last message. */
   #row: Row | undefined;
   #rank: number | undefined;
 

@@ -1,7 +1,9 @@
 /**
- * Aggregate functions, computed value by value. They store only what the result needs. Only `count_distinct` stores the values.
+ * Aggregate functions of queries, such as `sum` and `count`, computed value by value. They store only what the result
+ * needs. Only `count_distinct` stores the values.
  *
- * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
+ * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is
+ * `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
@@ -17,9 +19,9 @@ export interface Accumulators {
 export interface AggregateFunction {
   /** Creates a column. It reports to `keep` the memory that it needs beyond `groupBytes` for each group. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
-  /** Approximate memory of a group in bytes. */
+  /** Approximate memory in bytes that the column needs for each group. */
   readonly groupBytes: number;
-  /** Type of the result, from the type of the field. */
+  /** Returns the type of the result for a field of this type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
@@ -36,7 +38,7 @@ export type FunctionName = keyof typeof aggregateFunctions;
 
 export const functionNames = Object.keys(aggregateFunctions) as readonly FunctionName[];
 
-/** Sums of whole numbers are whole. */
+/** Returns the type of a sum: sums of whole numbers are whole. */
 function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'] {
   return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
 }
@@ -77,7 +79,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Minimum for the sign -1, maximum for 1. */
+/** Minimum of a column for the sign -1, maximum for 1. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];
@@ -126,9 +128,9 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** A sum. Exact as long as only integers were added. */
+/** Sum of numbers. Exact as long as only integers were added. */
 class Total {
-  /** A safe integer. Larger sums are in `#large`. */
+  /** Sum as a safe integer. Larger sums are in `#large`. */
   #whole = 0;
   #large = 0n;
   #inexact = 0;

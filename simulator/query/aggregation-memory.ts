@@ -6,11 +6,14 @@
  */
 import type { RecordTable } from './aggregation.ts';
 
-/** Default maximum in million bytes, enough for a hundred thousand groups with one key and two functions. */
+/**
+ * Default memory limit of all aggregations in million bytes, enough for a hundred thousand groups with one key and two
+ * functions.
+ */
 export const defaultMb = 20;
 
 export class AggregationMemory {
-  /** Maximum in million bytes for later requests. */
+  /** Memory limit in million bytes, which applies to later requests. */
   maxMb: number;
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;
@@ -29,13 +32,16 @@ export class AggregationMemory {
     this.#bytes -= bytes;
   }
 
-  /** Returns the table of `owner`, from the cache or made by `make`. Only the last table is cached. */
+  /**
+   * Returns the result table of the aggregation `owner`, from the cache or computed by `make`. Only the last table is
+   * cached.
+   */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;
   }
 
-  /** Invalidates the cached table of `owner`. */
+  /** Drops the cached result table of the aggregation `owner`. */
   forgetTable(owner: object): void {
     if (this.#table?.owner === owner) this.#table = undefined;
   }

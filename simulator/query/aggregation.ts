@@ -5,7 +5,10 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Aggregation {
   /** Adds a row. `times` is the number of rows that are equal in everything that the query reads. */
   add(row: Row, times?: number): void;
-  /** Set when the aggregation has exceeded its memory: an explanation for people. From then on, there are no records. */
+  /**
+   * Explanation for people when the aggregation has exceeded its memory. From then on, it returns no records. Undefined
+   * otherwise.
+   */
   readonly failure: string | undefined;
   /** Number of records of `table`. Mostly computed without making the table. */
   readonly recordCount: number;
@@ -22,6 +25,6 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /** Returns the number of records after the step. Absent if it depends on the records. */
+  /** Returns the number of records after this operator. Absent if the number depends on the records. */
   countAfter?(count: number): number;
 }

@@ -10,7 +10,7 @@ import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** Whether two operands side by side mean `and`. */
+  /** True if two operands side by side mean `and`. */
   readonly sideBySide: boolean;
 }
 
@@ -45,7 +45,7 @@ function parseNegation(cursor: Cursor, primary: Primary, depth: number): Predica
   return negated ? not(operand) : operand;
 }
 
-/** Takes `!`, but not the start of `!=`. */
+/** Reads a `!`, but not the start of `!=`. */
 function takeBang(cursor: Cursor): boolean {
   return !cursor.startsWith('!=') && cursor.take('!');
 }

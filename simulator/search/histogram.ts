@@ -7,7 +7,7 @@
 
 export interface Bucket {
   readonly startTimestamp: number;
-  /** Width in ms. */
+  /** Width of the bucket in ms. */
   readonly length: number;
   readonly count: number;
 }
@@ -23,9 +23,9 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class Histogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start of the current bucket. It is a multiple of the width. */
+  /** Start of the current bucket in ms. It is a multiple of the width. */
   #startMs: number;
-  /** Number of messages in all complete buckets. */
+  /** Number of messages in all complete buckets together. */
   #counted = 0;
   readonly #buckets: Bucket[] = [];
   #told = 0;

@@ -5,11 +5,11 @@
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 
-/** Documented in 2.2 and 10.2. */
+/** Notice about cookies in the status of a search job (2.2, 10.2). */
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
-/** Renders a status. `state` replaces the state of the job. */
+/** Renders the status of a search job. `state` replaces the real state of the job. */
 export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);

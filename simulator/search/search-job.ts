@@ -38,7 +38,7 @@ export interface NewJob {
   readonly createdMs: number;
   /** Time in ms without requests after which the job is cancelled. */
   readonly silenceMs: number;
-  /** Undefined for a broken query. */
+  /** Results of the search so far. Undefined for a query with an error. */
   readonly results: SearchResults | undefined;
 }
 
@@ -53,20 +53,20 @@ export class SearchJob {
   readonly silenceMs: number;
   readonly errors = new Notices();
   readonly warnings = new Notices();
-  /** Time of the last request. */
+  /** Time in ms of the last request for the job. */
   heardMs: number;
-  /** Undefined while the job exists. */
+  /** Reason and time of the job's end. Undefined while the job is active. */
   end: { readonly why: JobEnd; readonly atMs: number } | undefined;
-  /** Counts at the last evaluation. */
+  /** Number of messages found at the last evaluation. */
   messageCount = 0;
   recordCount = 0;
   scannedBytes = 0;
-  /** Whether the warning about the message limit was reported. */
+  /** True if the warning about the message limit was already reported. */
   #warned = false;
-  /** Whether the error of the aggregation was reported. */
+  /** True if the error of the aggregation was already reported. */
   #failed = false;
   #results: SearchResults | undefined;
-  /** Whether all due work is done. */
+  /** True if the job has done all work that was due. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -111,7 +111,7 @@ export class SearchJob {
     return results;
   }
 
-  /** Returns whether the job finds nothing more. */
+  /** Returns whether the search has ended, so that the job finds nothing more. */
   isThrough(atMs: number): boolean {
     if (this.end || !this.resultsAt(atMs)) return true;
     return this.#isUpToDate && atMs >= this.schedule.doneMs;

@@ -44,7 +44,7 @@ export class SearchJobs {
     return this.#jobs.get(id);
   }
 
-  /** Returns whether the job ever existed. */
+  /** Returns whether a search job with this id ever existed. */
   hasBeen(id: string): boolean {
     const number = jobNumberOf(id, this.#seed);
     return number !== undefined && number < this.created;
@@ -74,7 +74,10 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /** Advances each job to the state that is due, until the effort is spent. Returns whether all jobs are there. */
+  /**
+   * Advances each search job to the state that is due, until the effort (computed work) is spent. Returns whether all
+   * jobs are up to date.
+   */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;

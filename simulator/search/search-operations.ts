@@ -69,7 +69,7 @@ export class SearchOperations {
     };
   }
 
-  /** 4.2. */
+  /** Returns the status of a search job (4.2). */
   status(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'status');
     if ('refusal' in job) return job;
@@ -80,7 +80,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
   }
 
-  /** 4.3. */
+  /** Returns a page of messages that a search job has found (4.3). */
   messages(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -102,7 +102,7 @@ export class SearchOperations {
     return jsonAnswer(200, messageBody(page ?? nothing));
   }
 
-  /** 4.4. */
+  /** Returns a page of records of a search job (4.4). */
   records(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -123,7 +123,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderRecords(results.table(), page));
   }
 
-  /** 4.5. */
+  /** Deletes a search job (4.5). */
   delete(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;
@@ -167,7 +167,7 @@ export class SearchOperations {
     return job;
   }
 
-  /** Finds a job for the caller, and keeps it alive. */
+  /** Finds the search job that a request names. The request also keeps the job alive. */
   #find(id: string, { key, settings, atMs, request, fault }: Call, asking: Asking): SearchJob | Refused {
     const { pages, cookies, lagMs, cancelledForMs } = settings.search;
     const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
@@ -187,7 +187,7 @@ export class SearchOperations {
   }
 }
 
-/** Messages of a job without results. */
+/** Page of messages for a search job without results. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
 const cookieTrouble: Refused = {

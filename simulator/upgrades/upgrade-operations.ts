@@ -28,7 +28,7 @@ export class UpgradeOperations {
     this.#listing = listing;
   }
 
-  /** 4.6. */
+  /** Lists the collectors that can be upgraded (4.6). */
   listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
     const offset = wholeNumber(query.get('offset'), 0);
     if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
@@ -45,12 +45,12 @@ export class UpgradeOperations {
     return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
-  /** 4.7. */
+  /** Lists the builds that the service offers (4.7). */
   listBuilds({ settings }: Call): Outcome {
     return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
   }
 
-  /** 4.8. */
+  /** Returns an upgrade task (4.8). */
   getTask(taskId: string, { key, settings, atMs }: Call): Outcome {
     const task = this.#upgrades.get(taskId);
     if (!task || !maySee(key, task.collector)) {

@@ -24,7 +24,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Starts an upgrade by another tool. It always succeeds, after this or the usual duration. */
+  /** Set for an upgrade by another tool, which always succeeds. `durationMs` replaces the usual duration. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -48,7 +48,7 @@ export class Upgrades {
     return this.#tasks.values();
   }
 
-  /** Returns whether the service answers `collector.in.upgrading`. */
+  /** Returns whether the service refuses another task for the collector with `collector.in.upgrading`. */
   isLocked(collector: Collector, atMs: number): boolean {
     return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
   }
@@ -122,7 +122,10 @@ function release(task: UpgradeTask): void {
   if (index >= 0) activeTasks.splice(index, 1);
 }
 
-/** Returns the settings for a collector. Its own come before those of its group, and those before the scenario's. */
+/**
+ * Returns the upgrade settings for a collector. Settings of the collector itself take precedence over those of its
+ * group, and those over the settings of the scenario.
+ */
 export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;
   return own ? upgradeSettings(own, common) : common;

@@ -44,13 +44,13 @@ const loneSurrogates = ['\ud800', 'half\udc00way', '\ude00\ud83d'] as const;
 
 export interface BodyOptions {
   readonly origin: Origin;
-  /** Approximate length in bytes of UTF-8. */
+  /** Approximate length of the text in bytes of UTF-8. */
   readonly bytes: number;
   readonly isOdd: boolean;
   readonly hasLoneSurrogate: boolean;
 }
 
-/** Generates a text that fits the origin of a message. */
+/** Generates the text of a message that fits its origin. */
 export function body(options: BodyOptions, random: Random): string {
   const level = drawnLevel(random);
   const status = pick(level.statuses, random);
@@ -122,7 +122,7 @@ function systemLine({ origin, bytes, level, remark }: Facts, random: Random): st
   return text + filler(bytes - text.length, random);
 }
 
-/** Generates words of about `bytes` bytes in total. Empty if `bytes` is not above 0. */
+/** Generates filler words of about `bytes` bytes in total. Empty if `bytes` is not above 0. */
 function filler(bytes: number, random: Random): string {
   const parts: string[] = [];
   for (let length = 0; length < bytes; ) {

@@ -2,7 +2,7 @@
 
 const zero = 0x30;
 
-/** The four digits of each number up to 9,999, with the first digit in the lowest byte. */
+/** Table of the four digits of each number up to 9,999, with the first digit in the lowest byte. */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );

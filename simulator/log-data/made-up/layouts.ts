@@ -1,9 +1,10 @@
 /**
- * Layouts. A *block* is a group of consecutive generated messages, and its *layout* says where in the block each message is, how
- * late it is received, and which template it has. Few layouts exist, and the number of a block selects one. So figures of a layout
- * are computed once for millions of blocks.
+ * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* says where in the block
+ * each message is, how late it is received, and which template (text) it has. Few layouts exist, and the number of a
+ * block selects one of them. So figures of a layout are computed once for millions of blocks.
  *
- * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are made on first use, and kept.
+ * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are created on first
+ * use, and kept.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -19,7 +20,7 @@ export interface Layout {
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
-  /** Template of each message. */
+  /** Index of the template (text) of each message in the block. */
   readonly templates: Uint16Array;
   /** Indices of the messages with a long delay (`lateMs`), ascending. */
   readonly late: Uint16Array;
@@ -27,7 +28,7 @@ export interface Layout {
   readonly rawBytes: number;
 }
 
-/** Effort of making one entry of a layout. */
+/** Effort (computed work) of creating one entry of a layout. */
 const unitsPerEntry = 0.3;
 
 /** Number of layouts, a power of two. */
@@ -53,7 +54,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Makes missing layouts until the effort is spent. Returns whether all layouts exist. */
+  /** Creates missing layouts until the effort is spent. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;
@@ -83,7 +84,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // The square favours short delays.
+      // Squaring the random number makes short delays more frequent.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

@@ -17,7 +17,7 @@ import { dependsOnTemplateOnly, TemplateMatches } from './matches.ts';
 import { ranksByReceipt } from './receipt-order.ts';
 import { TemplateFinder } from './template-finder.ts';
 
-/** Returns the log data. `settingsProblems` must have found no problem in the settings. */
+/** Returns generated log data. The settings must be valid: `settingsProblems` reports no problem for them. */
 export function madeUpData(settings: MadeUpSettings): LogData {
   const problems = settingsProblems(settings).map(({ member, text }) => `${member} ${text}`);
   assert(problems.length === 0, `made-up messages cannot be what their settings say: ${problems.join(', ')}`);
@@ -35,8 +35,8 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the ranks of the messages in a range, in the order of the range's time. A rank counts messages by message time, from the
- * newest.
+ * Returns the ranks of the messages in a range, in the order of the range's time (message time or receipt time). A rank
+ * is an index by message time, from the newest message.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);

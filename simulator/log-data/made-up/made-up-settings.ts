@@ -10,7 +10,7 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Dense milliseconds: each has exactly the given number of messages. */
+  /** Dense milliseconds: times for which the exact number of messages is given. */
   readonly dense: readonly DensePoint[];
   /** Groups of messages with the same millisecond, at random times. */
   readonly crowds: Crowds;
@@ -27,7 +27,10 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages. With `perSecond`, those of `dense` are added. With `messages`, they are included. */
+/**
+ * Number of messages, per second or in total. With `perSecond`, the messages of `dense` are added. With `messages`,
+ * they are included.
+ */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
@@ -37,24 +40,24 @@ export interface DensePoint {
 
 export interface Crowds {
   readonly share: number;
-  /** Number of messages in a shared millisecond. */
+  /** Number of messages that share a millisecond. */
   readonly count: number;
 }
 
 export interface ReceiptSettings {
-  /** Maximum time between a message and its receipt, for most messages. */
+  /** Maximum time in ms between a message and its receipt, for most messages. */
   readonly promptMs: number;
-  /** Share of messages with a longer delay, of at most `lateMs`. */
+  /** Fraction of messages whose delay is longer, up to `lateMs`. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
 
-/** Bytes of the JSON of a message (2.5). */
+/** Size of a generated message as JSON in bytes (2.5). */
 export interface SizeSettings {
   /** Mean size of the messages that are not large. */
   readonly typicalBytes: number;
   readonly largeShare: number;
-  /** Maximum size of a large message. */
+  /** Maximum size of a large message in bytes. */
   readonly largestBytes: number;
 }
 
@@ -89,13 +92,13 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
-/** Keeps the work of one millisecond small. */
+/** Maximum number of messages in one millisecond. It keeps the work for the millisecond small. */
 const maxPerMs = 1_000_000;
 /** Maximum number of messages. It keeps message numbers safe integers, and block numbers within their digits. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
-/** Minimum of `largestBytes`. */
+/** Minimum value of the setting `largestBytes`. */
 export const smallestLargeBytes = 16 * 1024;
 const maxDensePoints = 10_000;
 
@@ -108,7 +111,7 @@ export type SettingsMember =
 
 export interface SettingsProblem {
   readonly member: SettingsMember;
-  /** The problem and its remedy. */
+  /** Text with the problem of the setting and its remedy. */
   readonly text: string;
 }
 

@@ -1,30 +1,31 @@
 /**
- * Finds the rank of the n-th match in a range of ranks. The range can grow at its older end.
+ * Finds the n-th match in a range of message ranks. (The rank is the index of a message, from the newest.) The range
+ * can grow at its older end.
  *
- * Invariant: for at most a thousand ranks (*marks*), the index stores the number of matches before them. When more marks are
- * needed, every second mark is dropped. Between two marks, matches are counted again.
+ * Invariant: for at most a thousand ranks (*marks*), the index stores the number of matches before them. When more
+ * marks are needed, every second mark is dropped. Between two marks, matches are counted again.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Distance between two marks at first. */
+/** Initial distance between two marks (ranks with a stored count of matches), in blocks of messages. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
-  /** Start of the range [start, end). */
+  /** First rank of the range [start, end). */
   readonly start: number;
   readonly #rows: MadeUpRows;
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
   /**
-   * Ranks of the marks. `#counts[i]` is the number of matches before the rank `#ranks[i]`. The first mark is the start of the
-   * range.
+   * Ranks of the marks. `#counts[i]` is the number of matches before the rank `#ranks[i]`. The first mark is the start
+   * of the range.
    */
   #ranks: number[];
   #counts: number[] = [0];
-  /** Distance between two marks. */
+  /** Current distance between two marks, in blocks of messages. */
   #strideBlocks = minStrideBlocks;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, start: number) {

@@ -15,11 +15,11 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each template, identified by the index of the first template of the kind. */
+  /** Kind of each template. A kind is identified by the index of its first template. */
   readonly #kinds: Uint32Array;
-  /** Number of matches of each kind. */
+  /** Number of matching messages of each kind. */
   readonly #times: Float64Array;
-  /** Kinds with matches. */
+  /** Kinds that have at least one match. */
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
@@ -30,7 +30,7 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of kinds. */
+  /** Number of kinds, which are groups of templates with equal values in the fields that are read. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }

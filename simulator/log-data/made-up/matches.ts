@@ -1,6 +1,6 @@
 /**
- * Matches of a filter that reads only fields of templates. The filter is called once for each template, and matches in whole blocks
- * are counted by layout.
+ * Finds generated messages that match a filter, if the filter reads only fields that are equal in all messages of a
+ * template. The filter is called once for each template, and matches in whole blocks are counted by layout.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -17,11 +17,11 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** 1 for each template that matches. */
+  /** Table with 1 for each template whose messages match. */
   readonly #templates: Uint8Array;
-  /** Number of templates for which the filter has been called. */
+  /** Number of templates for which the filter has been called so far. */
   #asked = 0;
-  /** Number of matches in each layout; -1 if not counted yet. */
+  /** Number of matches in each layout of a block; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -30,7 +30,7 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Returns all messages as matches, prepared. */
+  /** Returns an object for which all messages match. No filter has to be called. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());
@@ -101,7 +101,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches in [from, to) to a tally. */
+  /** Adds the matches in the ranks [from, to) to a count by kind. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -146,7 +146,7 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the index in the layout of match `index`, counted from the entry `first`. */
+  /** Returns the index of a match in the layout of its block. Matches are counted from the entry `first`. */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);
     let left = index;

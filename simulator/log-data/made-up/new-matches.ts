@@ -8,16 +8,16 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches of one search, step by step. */
+/** Reports the matches that a search newly found, step by step. */
 export interface NewMatches {
   /** Approximate number of messages that are examined one by one for each match, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
-  /** Adds a single match. */
+  /** Reports a single match. */
   at(rank: number): void;
-  /** Adds all matches in [from, to). */
+  /** Reports all matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Ends the step. */
+  /** Ends a step of the search: everything it found is reported. */
   end(): void;
 }
 
@@ -67,7 +67,7 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /** Start of the current slice. Undefined before the first match, and without slices. */
+  /** Start of the current time slice in ms. Undefined before the first match, and without slices. */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
@@ -108,7 +108,7 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Makes the slice of a rank the current one, and returns its start. */
+  /** Changes to the time slice of a message, and returns the start of that slice. */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -1,10 +1,11 @@
 /**
- * Matches in a *period*, a range of message time or receipt time. Ranks are ordered by message time, and a message is received at
- * most `lateMs` after its own time. So a message that is received in a period has its own time in the period, or up to `lateMs`
- * before it.
+ * Finds matches in a *period*, a range of message time or receipt time. Ranks (indices of messages) are ordered by
+ * message time, and a message is received at most `lateMs` after its own time. So a message that is received in a
+ * period has its own time in the period, or up to `lateMs` before it.
  *
- * In the middle of these ranks, every message is in the period. Near both ends, messages are checked one by one, where possible
- * only those that are received late. By message time no message is late, and every rank of the period is in it.
+ * In the middle of these ranks, every message is in the period. Near both ends, messages are checked one by one, where
+ * possible only those that are received late. By message time no message is late, and every rank of the period is in
+ * it.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -14,7 +15,7 @@ import type { TemplateMatches } from './matches.ts';
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Last rank of the millisecond `fromMs - 1` that is in the period; -1 if there is none. */
+  /** Last rank in the millisecond `fromMs - 1` that belongs to the period; -1 if there is none. */
   readonly partRank: number;
 }
 
@@ -27,7 +28,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delays of promptly received messages and of late ones. By message time both are 0. */
+  /** Maximum delays in ms of promptly received messages and of late ones. By message time both are 0. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -78,8 +79,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for these matches, newest first, until `take` returns false. Skips the first `skip` matches. Returns whether
-   * `take` never returned false.
+   * Calls `take` for each match with a rank in [from, to) and in the period, newest first, until `take` returns false.
+   * Skips the first `skip` matches. Returns whether `take` never returned false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;

@@ -11,7 +11,9 @@ const batchRows = 5_000;
 /** Effort of skipping a message whose receipt may belong to another batch of the order. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks of a range, latest receipt first. Messages of one millisecond are ordered by rank. */
+/**
+ * Returns the ranks of the messages in a range, latest receipt first. Messages of one millisecond are ordered by rank.
+ */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

@@ -13,8 +13,8 @@ import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
 /**
- * Effort of a whole block by receipt time, as a multiple of the effort by message time. Near the ends of a period, messages are
- * checked one by one.
+ * Effort (computed work) of a whole block by receipt time, as a multiple of the effort by message time. It is higher
+ * because messages near the ends of a period are checked one by one.
  */
 const receiptFactor = 4;
 /** Effort of looking up the receipt time of a late message. */
@@ -23,8 +23,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Minimum length of a repeated step, as a share of the step that had too many matches. Messages may be dense at the end of that
- * step.
+ * Minimum length of a repeated search step, as a fraction of the step that found too many matches. Messages may be
+ * dense at the end of that step.
  */
 const minShare = 1 / 16;
 
@@ -36,15 +36,15 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches that stay in the period wherever it starts. It is extended when pages need it. */
+  /** Index of the matches that stay in the period wherever the period starts. It is extended when pages need it. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the period, without those of its partial millisecond. */
+  /** Number of matches in the period, without those of its partly included millisecond. */
   #full = 0;
-  /** Number of matches in the partial millisecond. */
+  /** Number of matches in the partly included millisecond at the start of the period. */
   #part = 0;
 
   /** Creates a finder. It gives up when `listener` would need more than `maxExamined` single messages. */
@@ -79,7 +79,7 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // Frees the memory of its layouts.
+    // Drop the matches, which frees the memory of their layouts.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
@@ -101,7 +101,7 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the first rank whose own time is not searched yet. */
+  /** Returns the first rank whose message time has not been searched yet. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
@@ -164,7 +164,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches that are new in the period. */
+  /** Reports the matches that the last step added to the period. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

@@ -28,16 +28,16 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Values of the common fields, by lower-case name. */
+  /** Values of the fields that all messages of the template share, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** First characters of every id: an optional minus sign, and a digit. */
+  /** First characters of every message id of the template: an optional minus sign, and a digit. */
   readonly idStart: string;
   readonly rawBytes: number;
   readonly whole: Rendering;
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of templates with a large text. They take most of the memory. */
+/** Maximum number of templates with a large text. Large templates take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -60,7 +60,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Returns a template's number for a random number in [0, 1). */
+  /** Selects a template at random. `draw` is a random number in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);
@@ -81,8 +81,8 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
 }
 
 /**
- * Makes a template. `wanted` receives the size of the JSON without `_raw` and returns the wanted size with it. The size never
- * exceeds `maxBytes`.
+ * Creates a template. `wanted` receives the size of the message's JSON without `_raw` and returns the size that it
+ * should have with `_raw`. The size never exceeds `maxBytes`.
  */
 function template(
   settings: MadeUpSettings,
@@ -105,7 +105,7 @@ function template(
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
   const madeOf = (rawBytes: number) =>
     made(body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed)));
-  // Escapes make the JSON longer than the text. The first attempt shows by how much.
+  // Escapes make the JSON longer than the text. The first attempt shows how much longer.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (madeOf(rawBytes).whole.bytes.length - aroundBytes);
   for (;;) {
@@ -187,7 +187,7 @@ function varyingForm(name: string, idStart: string): { readonly start: string; r
   }
 }
 
-/** Returns equal JSON with as many escapes as possible: slashes, and all characters outside ASCII. */
+/** Returns equal JSON with as many escapes as possible: for slashes, and for all characters outside ASCII. */
 function escapedAll(json: string): string {
   return json
     .replaceAll('/', '\\/')

@@ -12,16 +12,16 @@ import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
 
 interface Span {
   readonly toMs: number;
-  /** Length in whole milliseconds, at least 1. */
+  /** Length of the span in whole milliseconds, at least 1. */
   readonly lengthMs: number;
   readonly firstRank: number;
   readonly rows: number;
   readonly firstBlock: number;
-  /** Width of a full block. */
+  /** Width of a full block in ms. */
   readonly blockMs: number;
 }
 
-/** Several whole consecutive blocks, or a part of one block. */
+/** A group of consecutive messages: several whole blocks, or a part of one block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -44,16 +44,19 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
   return Math.max(1, Math.min(maxRowsPerBlock, largest));
 }
 
-/** One block, or the part of it within its span. */
+/** One block of messages, or the part of it within its span. */
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** Range [firstRank, endRank) of its ranks. */
+  /** Ranks [firstRank, endRank) of the block's messages. */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the positions in the layout: below 1 for a block that is not full and so has less width. */
+  /**
+   * Factor for the positions of messages in the layout. It is below 1 for a block that is not full and so has less
+   * width.
+   */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -78,14 +81,14 @@ export class Block {
 }
 
 export class Timeline {
-  /** Spans with messages, newest first. */
+  /** Spans that contain messages, newest first. */
   readonly #spans: readonly Span[];
   /** Mean number of messages in a millisecond. */
   readonly rowsPerMs: number;
   /** Number of messages of all spans. */
   readonly rows: number;
   readonly #layouts: Layouts;
-  /** The block of the last call. Callers mostly go through the ranks in order. */
+  /** Block of the last call, cached because callers mostly go through the ranks in order. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -96,7 +99,7 @@ export class Timeline {
     this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
-  /** Returns the block of a rank. */
+  /** Returns the block that contains a rank. */
   block(rank: number): Block {
     const last = this.#lastBlock;
     if (last && rank >= last.firstRank && rank < last.endRank) return last;
@@ -130,13 +133,13 @@ export class Timeline {
     return this.rows;
   }
 
-  /** Returns the number of messages of a span of `timeMs` or later. */
+  /** Returns the number of messages in a span with a time of `timeMs` or later. */
   #rowsSince(span: Span, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Rounding may have led to the block before or after the right one.
+    // Rounding may have led to the block before or after the right one, so its neighbours are checked.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -149,7 +152,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Returns the stretches that the ranks [from, to) consist of, newest first. */
+  /** Returns the whole blocks and parts of blocks that the ranks [from, to) consist of, newest first. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];
