@@ -50,7 +50,7 @@ export class ExportReconciler implements Reconciler {
   /** Unfinished uploads, which outlive the credentials that began them. */
   readonly #left = new LeftUploads();
   readonly #runtimes = new Map<string, ExportRuntime>();
-  /** Ends of dropped runtimes that still have work in flight. */
+  /** Promises of dropped runtimes that are still ending their work. */
   readonly #endings = new Set<Promise<void>>();
   readonly #metrics: ExportMetrics;
   readonly #unsubscribe: readonly (() => void)[];
@@ -96,7 +96,7 @@ export class ExportReconciler implements Reconciler {
     }
   }
 
-  /** Starts nothing more, and ends running work. */
+  /** Prevents new work, and ends the running work. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
@@ -117,7 +117,10 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /** Drops everything when the term changes: knowledge of an earlier term is stale, and another leader may work on the same exports. */
+  /**
+   * Drops all runtimes when the term of leadership changes. Their knowledge is outdated, because another leader may have worked on the same
+   * exports.
+   */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

@@ -20,7 +20,7 @@ export type SliceCounts =
       /** Length in ms of the longest slices. */
       readonly lengthMs: number;
     }
-  /** `reason` is for users. */
+  /** No count is available. `reason` is a text for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
 type CountedSlices = Extract<SliceCounts, { kind: 'counted' }>;
@@ -90,7 +90,7 @@ export function slicesOf(
   return slices.sort((left, right) => left.startMs - right.startMs);
 }
 
-/** Consecutive slices that each reach the limit. */
+/** Consecutive slices that each have as many rows as the message limit or more. */
 export interface DenseRun extends Interval {
   readonly rows: number;
 }

@@ -16,7 +16,7 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows may have been repeated unnoticed. Pages are then read again with `AnyOrder`. */
+  /** False if a repeated row may have been missed. The pages are then read again with `AnyOrder`. */
   readonly isSure: boolean;
   /** Takes one row. Returns true if it was received before. */
   comesAgain(row: KnownRow): boolean;
@@ -96,7 +96,7 @@ export class AnyOrder implements Duplicates {
   readonly isSure = true;
   readonly #digests = new Set<string>();
 
-  /** The bytes contain the id. */
+  /** The digest covers all bytes of a row, which contain its id. */
   comesAgain({ bytes }: KnownRow): boolean {
     const before = this.#digests.size;
     return this.#digests.add(digestOf(bytes)).size === before;

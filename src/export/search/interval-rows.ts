@@ -10,7 +10,7 @@ import type { IntervalFiles } from './interval-files.ts';
 import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
 
-/** Maximum number of bytes held. */
+/** Maximum number of bytes of rows that are held in memory. */
 const maxHeldBytes = 4 * 1_024 * 1_024;
 const firstBytes = 16 * 1_024;
 
@@ -20,9 +20,9 @@ export class IntervalRows implements PageReceiver {
   readonly #maxHeldBytes: number;
   #held = Buffer.allocUnsafe(firstBytes);
   #used = 0;
-  /** End offsets of the held rows. */
+  /** End of each held row in the buffer. */
   readonly #ends: number[] = [];
-  /** True if rows of the held millisecond are already written. */
+  /** True if rows of the millisecond that should be held are already written. */
   #isSpilled = false;
 
   constructor(tally: RunTally, files: IntervalFiles, maxBytes = maxHeldBytes) {
@@ -31,27 +31,29 @@ export class IntervalRows implements PageReceiver {
     this.#maxHeldBytes = maxBytes;
   }
 
-  /** Oldest time of the rows inside the interval; undefined before the first. */
+  /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
   get oldestMs(): number | undefined {
     return this.#tally.oldestMs;
   }
 
-  /** True if rows of the oldest millisecond that should be held are written. The millisecond can no longer be left. */
+  /**
+   * True if rows of the oldest millisecond are written although they should be held. They can then no longer be left to the next search.
+   */
   get isSpilled(): boolean {
     return this.#isSpilled;
   }
 
-  /** See `RunTally.beginPage`. */
+  /** Begins a page of rows, see `RunTally.beginPage`. */
   beginPage(): void {
     this.#tally.beginPage();
   }
 
-  /** See `RunTally.repeatedAtStart`. */
+  /** Number of repeated rows at the start of the page, see `RunTally.repeatedAtStart`. */
   get repeatedAtStart(): number {
     return this.#tally.repeatedAtStart;
   }
 
-  /** See `RunTally.overlaps`. */
+  /** Reports that the previous page lacked rows, see `RunTally.overlaps`. */
   overlaps(): void {
     this.#tally.overlaps();
   }
@@ -77,18 +79,18 @@ export class IntervalRows implements PageReceiver {
     return this.files.drained();
   }
 
-  /** See `RunTally.leaveBefore`. */
+  /** Leaves all rows before a time to the next search, see `RunTally.leaveBefore`. */
   leaveBefore(beforeMs: number): void {
     this.#tally.leaveBefore(beforeMs);
     this.#release();
   }
 
-  /** See `RunTally.figures`. */
+  /** Figures of all rows of the search, see `RunTally.figures`. */
   figures(heldAreWritten: boolean): RunFigures {
     return this.#tally.figures(heldAreWritten);
   }
 
-  /** Writes the held rows, after the last row. */
+  /** Writes the rows that are held in memory. Call it after the last row of the search. */
   writeHeld(): void {
     this.#release();
   }

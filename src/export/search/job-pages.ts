@@ -20,7 +20,7 @@ export interface JobPagesOptions {
 export interface PageReceiver extends RowReceiver {
   /** Called before the first row of each page. */
   beginPage(): void;
-  /** Number of rows at the start of the page that were received before. */
+  /** Number of rows at the start of the current page that were received before. */
   readonly repeatedAtStart: number;
   /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
   overlaps(): void;
@@ -30,21 +30,21 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Number of rows in the first page of the first reading. */
+  /** Number of rows in the first page of the first reading; undefined until it is read. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if that page had fewer rows than requested. */
+  /** Last row of the previous page if that page had fewer rows than requested; undefined otherwise. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
     this.#options = options;
   }
 
-  /** Index of the next row. */
+  /** Index of the next row to read. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Starts another reading. */
+  /** Starts another reading of all rows. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
@@ -107,7 +107,7 @@ class LastRow {
     };
   }
 
-  /** Empty before the first row. */
+  /** Bytes of the last row; empty until the first row arrives. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }

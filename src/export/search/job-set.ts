@@ -1,4 +1,4 @@
-/** The search jobs of one user of jobs, from creation to closing: their views and scanned bytes. Not for jobs with several users. */
+/** The search jobs that belong to one owner, such as a search, from creation to closing: their views and scanned bytes. */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -12,13 +12,13 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Aborts jobs that are being created or wait for their turn. */
+  /** Signal that ends the creation of jobs, also while they wait for their turn. */
   readonly signal: AbortSignal;
   readonly onNews: () => void;
 }
 
 export interface OpenWishes {
-  /** Maximum wait in ms for the turn; unlimited if absent. */
+  /** Maximum time in ms to wait until another job may be created; unlimited if absent. */
   readonly turnMs?: number | undefined;
   /** Expected duration in ms from creation; that of earlier jobs with the same purpose if absent. */
   readonly expectedMs?: number | undefined;
@@ -27,7 +27,7 @@ export interface OpenWishes {
 export class JobSet {
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
-  /** Bytes scanned by closed jobs. */
+  /** Bytes scanned by the closed search jobs. */
   #scannedBytes = 0;
 
   constructor(options: JobSetOptions) {
@@ -74,7 +74,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records the duration of a finished count as the expectation for the next count. */
+  /** Records the duration of a finished count, from which the duration of the next count is expected. */
   counted(job: SearchJob): void {
     const { quirks, clock } = this.#options;
     quirks.countMs = clock.monotonic() - job.createdAtMs;

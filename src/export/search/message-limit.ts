@@ -5,23 +5,23 @@
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
-/** Sign of a cut search, the most certain first. */
+/** Sign that the service cut a search at its message limit, the most certain first. */
 export type CutSign =
-  /** The service reports the cut. */
+  /** The service reports that it cut the search. */
   | 'forcePaused'
   | 'warning'
   /** The search was ended shortly before the maximum duration of a query (E13). */
   | 'timeOver'
-  /** The search continued before the start of its interval. Earlier rows belong to other searches. */
+  /** The job has searched time before the start of its interval. Rows of that time belong to other searches. */
   | 'beyondInterval'
-  /** The search found at least as many rows as an observed limit. */
+  /** The search found at least as many rows as an earlier search that the service cut. */
   | 'smallestLimit'
   /** The number of rows is a multiple of 1,000, as limits usually are. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** Limits are multiples of `roundStep`, from `leastRound` on (10.2). */
+/** Step between possible message limits. Limits are multiples of `roundStep`, from `leastRound` on (10.2). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
@@ -38,7 +38,7 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
 }
 
-/** Returns whether a number of rows looks like a limit. Such a search counts as cut, regardless of what the service reports. */
+/** Returns whether a number of rows looks like a message limit. A search with this number counts as cut, whatever the service reports. */
 export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
@@ -52,7 +52,7 @@ export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | unde
 
 export interface Interval {
   readonly fromMs: number;
-  /** Exclusive end. */
+  /** End of the interval, which is not part of it. */
   readonly toMs: number;
 }
 
@@ -64,11 +64,11 @@ export interface RowOrder {
   readonly isDisordered: boolean;
 }
 
-/** How a cut interval continues. */
+/** How an interval continues after the service cut its search. */
 export type Cut =
-  /** `[atMs, toMs)` is complete; `[fromMs, atMs)` is searched again. */
+  /** The part `[atMs, toMs)` of the interval is complete; `[fromMs, atMs)` is searched again. */
   | { readonly kind: 'at'; readonly atMs: number }
-  /** No part is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
+  /** No part of the interval is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
   | { readonly kind: 'bisect'; readonly atMs: number }
   /** The millisecond `[atMs, toMs)` alone reaches the limit. */
   | { readonly kind: 'dense'; readonly atMs: number };
@@ -76,7 +76,7 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Pages are ordered by message time, so rows cut by receipt time may be missing anywhere.
+  // Pages are ordered by message time. If the service cuts by receipt time, rows may be missing anywhere.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };

@@ -4,13 +4,13 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import type { CutSign } from './message-limit.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Findings of a reading, for the verdict. */
+/** Facts that a reading of a job's rows has found, for the verdict. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
 export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
-/** Count of an interval by another source than the job. */
+/** Number of rows of an interval by another source than the search job. */
 export type IndependentCount = NonNullable<SearchFacts['counted']>;
 
 /** State of a search that is finished or was ended early. */
@@ -25,7 +25,7 @@ export interface ResultReader {
   readonly found: Findings;
   /** Returns whether a whole page can be read while the search runs. */
   mayReadEarly(progress: JobProgress): boolean;
-  /** Reads that page. */
+  /** Reads one whole page while the search runs. */
   readEarly(): Promise<void>;
   /** Reads what the verdict requires, after the search. */
   read(reading: ReadingOrder, end: SearchEnd): Promise<void>;

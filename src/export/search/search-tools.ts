@@ -1,4 +1,4 @@
-/** Tools and outcomes of an export's searches. */
+/** Tools that the searches of an export use, and the outcomes that they return. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
 
-/** Range to search: `[fromMs, toMs)` of a segment. The next record of the segment ends at `toMs`. */
+/** Interval of a segment to be searched: `[fromMs, toMs)`. The segment's next commit record ends at `toMs`. */
 export interface SearchOrder {
   readonly segment: number;
   readonly fromMs: number;
@@ -23,9 +23,9 @@ export interface SearchOrder {
 
 /** A search whose job will be created, runs, or is read. */
 export interface RunningSearch extends SearchOrder {
-  /** Monotonic time of the job's creation; undefined before. */
+  /** Monotonic time at which the search job was created; undefined while there is no job. */
   readonly createdAtMs: number | undefined;
-  /** True while the job may find and scan more. */
+  /** True while the search job may find and scan more. */
   readonly isSearching: boolean;
   readonly messageCount: number;
   readonly scannedBytes: number;
@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** Only for a search without a job. Searches with a job are read to the end. */
+  /** The export is paused. Ends only a search without a job; searches with a job are read to the end. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';
@@ -47,7 +47,7 @@ export interface SearchTools {
   readonly task: ExportTask;
   /** Fields from the plan, so that all files have the same columns. Unused for NDJSON and records. */
   readonly describedFields: readonly DescribedField[];
-  /** Receives the fields of each page with rows. */
+  /** Receives the field descriptions of each page that has rows. */
   readonly chosenFields: ChosenFields;
   readonly quirks: ServiceQuirks;
   readonly writer: Writer;
@@ -57,16 +57,16 @@ export interface SearchTools {
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: () => number;
-  /** Returns whether the limit of scanned bytes is reached. */
+  /** Returns whether the limit of scanned bytes is reached, so that no further search may start. */
   readonly isScannedOut: () => boolean;
-  /** Maximum number of concurrent jobs of one search, so that the export respects `parallelism`. */
+  /** Maximum number of search jobs that one search may run concurrently, so that the export keeps to `parallelism`. */
   readonly searchesAtOnce: () => number;
 }
 
-/** An open search job whose range ends with the order's interval and starts at or before it. */
+/** Search job that is already open. Its range ends with the interval to be searched, and starts at or before it. */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows in the order's interval according to an aggregation (E6); undefined if not counted. */
+  /** Number of rows in the interval to be searched, counted by an aggregation (E6); undefined if not counted. */
   readonly countedRows: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface OpenedJob {
 export interface SearchStart {
   /** Number of earlier searches of this interval that proved nothing. A user's request may reset it during the search. */
   readonly failedBefore: number;
-  /** An open job. The search closes it. */
+  /** Search job that is already open, if any. The search closes it. */
   readonly opened?: OpenedJob;
   /** Called when the view of a search job may have changed. */
   readonly onNews: () => void;
@@ -96,18 +96,21 @@ export interface JobView {
 
 export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
-  /** Another process committed first, and its record counts. */
+  /** Another process has committed a record for this interval first, and that record counts. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** Search this range first. */
+  /** A smaller part of the interval must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** Search the same interval with a new job immediately. `isFailure`: counts in `failedBefore`. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** Another search gives nothing new. With `incompletePolicy: Keep`, usable rows are committed with a flag. */
+  /**
+   * The interval stays unproven, because another search would give the same result. With `incompletePolicy: Keep`, usable rows are
+   * committed with a flag.
+   */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
       readonly message: string;
-      /** Received and expected rows; undefined if unknown. */
+      /** Numbers of received and expected rows; undefined if unknown. */
       readonly figures: { readonly received: number; readonly expected: number } | undefined;
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }

@@ -5,26 +5,32 @@
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
-/** Factor for the next expected duration if a search was done at its first status, since its true duration is then unknown. */
+/**
+ * Factor for the expected duration of the next search if a search was already done at its first status. Its true duration is shorter by an
+ * unknown time.
+ */
 const soonerRatio = 0.99;
 
-/** Allowance in ms for `Date`, which has whole seconds and is received with an answer. */
+/** Allowance in ms for the rounding of the `Date` header, which has whole seconds. */
 export const dateRoundingMs = 1_500;
 
-/** A starting search and its expected end. */
+/** A search that is starting, and the time at which its end is expected. */
 export interface BegunSearch {
   /** Expected duration in ms; undefined if no search has shown it. */
   readonly expectedMs: number | undefined;
-  /** Resolves when another search has shown the duration or has failed. Absent if nothing is awaited. */
+  /**
+   * Promise to await before polling. It resolves when another search has shown the usual duration or has failed; absent if nothing is
+   * awaited.
+   */
   readonly shown?: Promise<void>;
-  /** Reports the end of this search to concurrent searches. */
+  /** Reports the end of this search to searches that wait for the usual duration. */
   readonly ends: () => void;
 }
 
 export class ServiceQuirks {
-  /** True after a row was found at the exact end of a search. `to − 1` is sent from then on (E10). */
+  /** True after a search returned a row at its exact end, which should be excluded. Searches send `to − 1` from then on (E10). */
   isEndInclusive = false;
-  /** False after pages that were read early had to be read again (E7). */
+  /** False after pages that were read from a running search had to be read again (E7). */
   readsEarly = true;
   /** Duration in ms of the latest count, from creation until it was observed as done; undefined before the first. */
   countMs: number | undefined;
@@ -32,10 +38,10 @@ export class ServiceQuirks {
   #clockBehindMs = 0;
   #isDateKnown = false;
   #searchMs: number | undefined;
-  /** Promise of the first search's end; undefined while no first search runs. */
+  /** Promise that resolves when the first search ends; undefined while no first search runs. */
   #first: PromiseWithResolvers<void> | undefined;
 
-  /** Smallest observed message limit (E4); undefined before the first. */
+  /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
   get smallestLimit(): number | undefined {
     return this.#smallestLimit;
   }
@@ -45,7 +51,7 @@ export class ServiceQuirks {
     return this.#clockBehindMs;
   }
 
-  /** Usual maximum duration of a search in ms, from creation; undefined before the first. */
+  /** Usual maximum duration of a search in ms, from the creation of its job; undefined until a search has ended. */
   get searchMs(): number | undefined {
     return this.#searchMs;
   }
@@ -66,12 +72,12 @@ export class ServiceQuirks {
     return { expectedMs: undefined, ends };
   }
 
-  /** Records a finished or ended search. */
+  /** Learns from the progress of a search that is finished or was ended. */
   searched(progress: JobProgress): void {
     this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
   }
 
-  /** Records the duration of a finished search, which its status number `statuses` showed. */
+  /** Records how long a finished search took. `statuses` is the number of status requests until it was seen as finished. */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.#searchMs !== undefined && statuses <= 1;
     this.#searchMs = isAsExpected ? soonerRatio * (this.#searchMs ?? searchMs) : searchMs;

@@ -1,12 +1,12 @@
 /** Pace of an export: rates over the last minute, and the remaining time by the pace of the last ten minutes. */
 
 export interface PaceSample {
-  /** Monotonic time. */
+  /** Monotonic time of the sample. */
   readonly atMs: number;
-  /** Covered share of the range, 0 to 1. */
+  /** Ratio of the range that commit records cover, 0 to 1. */
   readonly coveredRatio: number;
   readonly rows: number;
-  /** Bytes of rows before compression. */
+  /** Size in bytes of the written rows before compression. */
   readonly bytes: number;
 }
 
@@ -27,7 +27,10 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Samples with more rows are dropped, because another process changed the destination. */
+  /**
+   * Adds a sample. Earlier samples with more rows are dropped: the number of rows only decreases when another process changes the
+   * destination.
+   */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);

@@ -31,7 +31,7 @@ export interface ExportStatusInput {
   readonly before: SearchExportStatus | undefined;
   readonly health: ExportHealth;
   readonly startedAtMs: number;
-  /** Undefined while the task is unknown. */
+  /** Task of the export; undefined while it is unknown. */
   readonly task: ExportTask | undefined;
   readonly view: WorkView | undefined;
   readonly wallMs: number;
@@ -51,7 +51,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // A manifest in status may be gone, or belong to the export's former spec.
+  // The manifest in status does not count until the destination is read: it may be gone, or belong to a former spec of the export.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {

@@ -57,11 +57,11 @@ export class PlanningStep {
     this.#abort.abort();
   }
 
-  /** To be called once. */
+  /** Runs the planning. It must be called only once. */
   async run(plan: Plan, tools: SearchTools, onProgress: () => void): Promise<PlannedExport> {
     const onNews = (view: PlanningView) => {
       this.#view = view;
-      // Test searches keep no results.
+      // A running test search does not count, because its results are not used.
       this.#hasSearched = view.settlesAtMs === undefined && (this.#hasSearched || view.jobs.length > 0);
       onProgress();
     };
@@ -85,7 +85,7 @@ export interface UnplannedFacts extends PlanningFacts {
   readonly clockBehindMs: number;
   /** True if the destination has been read. */
   readonly isLoaded: boolean;
-  /** True after a failure without a later success. */
+  /** True if the export has failed and nothing has succeeded since. */
   readonly hasFailed: boolean;
   /** Wall time until which the current planning waits. */
   readonly settlesAtMs: number | undefined;

@@ -1,4 +1,4 @@
-/** The port between the work on an export and its user: limits of the work, and its view. */
+/** Types shared by the work on an export and its caller: the limits of the work, and the view of its state. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { type Manifest, totalsOf } from '../../destination/manifest.ts';
@@ -14,14 +14,14 @@ export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
 }
 
 export type WorkStage =
-  /** The destination is being read. */
+  /** The state of the export is being read from the destination. */
   | 'loading'
   /** The first segments are being determined. */
   | 'planning'
   | 'exporting'
-  /** Everything is searched; an aggregation of the service is compared with the rows. */
+  /** All intervals are searched. The written rows are compared with an aggregation by the service. */
   | 'proving'
-  /** Everything is covered; the manifest is written next. */
+  /** Commit records cover the whole export. The manifest is written next. */
   | 'finishing'
   | 'complete';
 
@@ -38,7 +38,7 @@ export interface WorkView {
   readonly stage: WorkStage;
   /** URL of the export's folder; undefined before the destination is opened. */
   readonly location: string | undefined;
-  /** Undefined until the destination has been read. */
+  /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
   /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
@@ -49,13 +49,13 @@ export interface WorkView {
   /** Number of running searches that have waited for a job longer than its creation usually takes. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Why nothing starts although work is left. */
+  /** Reason why no search starts although work is left. */
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind ours, as far as known; at least 0. */
   readonly clockBehindMs: number;
-  /** Failure that currently delays everything. */
+  /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
-  /** Last failure, if nothing has succeeded since. */
+  /** Last failure of the export; undefined if something has succeeded since. */
   readonly lastError: LogfleetError | undefined;
   /** True if too many failures in a row make it unlikely that the problem passes. */
   readonly isTroubleLasting: boolean;
@@ -64,9 +64,9 @@ export interface WorkView {
   readonly messages: readonly string[];
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
-  /** Fields of `output.fields` that no page described so far. Empty if other processes have read a part. */
+  /** Selected fields (`output.fields`) that no page has described so far. Empty if other processes have read a part of the rows. */
   readonly undescribedFields: readonly string[];
-  /** Manifest of a complete export. */
+  /** Manifest of a complete export; undefined while the export is not complete. */
   readonly manifest: StoredManifest | undefined;
   /** Time in ms after which time alone may change the view; infinite if never. */
   readonly requeueAfterMs: number;
