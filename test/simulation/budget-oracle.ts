@@ -1,4 +1,4 @@
-/** Oracle for the request budget, measured at the server (B1). */
+/** Oracle for the request budget of upgrades, measured at the server (B1). */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
@@ -9,7 +9,7 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // A request that stalls when its process is killed stays open for ever, and no later process knows of it (B6).
+  // A request that stalls when its process is killed stays open at the server for ever, and no later process knows of the request (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);

@@ -1,4 +1,4 @@
-/** Random choices of a history. All come from one generator, so a seed determines the history. */
+/** Random choices of a simulated history. All come from one generator, so a seed determines the history. */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 
 export class Chance {
@@ -6,7 +6,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // The first draws of neighbouring seeds are similar.
+    // Neighbouring seeds give similar first numbers, so the first draws are thrown away.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 
@@ -27,7 +27,7 @@ export class Chance {
     return choices[this.whole(0, choices.length - 1)] as T;
   }
 
-  /** A random selection in the given order. Each choice is taken with this probability. */
+  /** A random selection of the choices, in the given order. Each choice is taken with this probability. */
   some<T>(choices: readonly T[], probability: number): T[] {
     return choices.filter(() => this.happens(probability));
   }

@@ -1,10 +1,13 @@
-/** Directed histories. Some kill a process at each boundary of an upgrade attempt (U15). */
+/**
+ * Directed histories, each of which leads to situations that one rule governs. Some of them kill a process at each step of an upgrade
+ * attempt (U15).
+ */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
 import { upgradeProgram, violationsTold } from './replay.ts';
 
-/** Number of histories of a kind. The kinds with kills need one history for each request of a small rollout. */
+/** Number of histories of each kind. The kinds that kill a process need one history for each request of a small rollout. */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
   killedLagging: 80,

@@ -1,4 +1,4 @@
-/** Oracle for evidence (U3, U6, U8): a collector is posted again only after the listings that the rules require. */
+/** Oracle for evidence (U3, U6, U8): the operator upgrades a collector again only after the listings that the rules require. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/settings.ts';
@@ -6,7 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Tolerance in ms: listings and POSTs have the time of their sending, tasks have the time of the service. */
+/** Tolerance in ms for comparisons of times. Listings and POSTs have the time of their sending, and tasks have the time of the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -24,10 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // A restored backup knows nothing of later attempts.
+  // An operator that runs with a restored backup does not know later attempts.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // A changed policy may have begun another rollout.
+  // A user may have changed the policy and so begun another rollout.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -46,7 +46,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // For another policy, a collector that other tools changed is new.
+  // A collector that another tool changed may belong to another policy, for which it is new.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -55,7 +55,10 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
     : undefined;
 }
 
-/** Drift needs two listings ten minutes apart that show another version. The first is sent at least G after the upgrade. */
+/**
+ * Finds an upgrade after drift (a collector that left the target) without the required evidence: two listings ten minutes apart that show
+ * another version. The first of them is sent at least a grace period after the upgrade.
+ */
 function driftUnconfirmed(
   { plan }: HistoryRecord,
   away: readonly Sighting[],
@@ -72,7 +75,7 @@ function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
   return sightings.some(({ sentAtMs }) => sentAtMs >= sinceMs);
 }
 
-/** The task that an accepted POST created. */
+/** Upgrade task that an accepted POST created. */
 function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
   return state.tasks.find(
     (task) =>

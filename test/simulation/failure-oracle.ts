@@ -1,6 +1,7 @@
 /**
- * Oracle for failures (R5). A stage and the rollout each have one tally. When a process knows that a tally exceeds `maxFailures`, it
- * sends no further POST. Only attempts in flight and deaths in a soak can fail after that.
+ * Oracle for failures of upgrades (R5). Each stage and each rollout has a tally of ended and failed attempts. When a process knows that a
+ * tally exceeds `maxFailures`, it sends no further POST. After that, only attempts in flight and collectors that go offline in a soak can
+ * fail.
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -10,7 +11,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // A process does not believe a status of another task, so the received outcomes say nothing.
+  // When the service answers with the status of another task, a process rejects the answer. Received outcomes then do not show what the
+  // process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -20,8 +22,9 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * No attempt counts twice: a tally has at most the attempts of the ledger or the POSTs to its target, and the collectors that can die or
- * be changed. Some attempts are never sent. Upgrades that a restored ledger takes from status have no number of an attempt.
+ * Checks that no attempt counts twice. A tally counts at most the attempts of the ledger, or the POSTs to its target if there are more of
+ * them, and the collectors that can go offline or be changed by others. The ledger also has attempts that are never sent. It lacks attempts
+ * that a restore takes from the status.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -34,7 +37,7 @@ function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutI
   return wrong ? [`${words} at ${wrong.atMs}: ${JSON.stringify([wrong.tally, wrong.stages])}`] : [];
 }
 
-/** Number of events that take collectors offline. */
+/** Number of events of the fleet that take collectors offline. */
 function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Command that runs histories. It prints how to replay each history that broke a rule. A single seed is a replay, and `--trace` prints
- * its steps.
+ * Command that runs simulated histories. For each history that broke a rule, it prints how to replay the history. With a single seed it
+ * replays that history, and `--trace` prints the steps.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -8,11 +8,11 @@ import { countFrom, HistoryPool } from './history-pool.ts';
 import { violationsTold } from './replay.ts';
 
 export interface HistoryKind {
-  /** File of the command, relative to the project's root. */
+  /** Path of the command's file, relative to the project's root. */
   readonly program: string;
-  /** Program of a thread. */
+  /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /** Runs one history on this thread. `figures` is a text for people. */
+  /** Runs one history on the main thread. `figures` is a text for people. */
   readonly replay: (
     seed: number,
     directions: string | undefined,
@@ -20,7 +20,7 @@ export interface HistoryKind {
   ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
 }
 
-/** Runs the command. The exit status is 1 if a history broke a rule. */
+/** Runs the histories that the command line names. The exit status is 1 if a history broke a rule. */
 export async function runHistories(kind: HistoryKind): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -1,8 +1,8 @@
-/** A thread that dies ends one history. The pool reports the seed of that history and continues. */
+/** Tests that a worker thread that dies ends only one history. The pool reports the seed of that history and continues. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** A worker that dies in the history of seed 2. */
+/** Program of a worker thread that dies in the history of seed 2. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';

@@ -1,6 +1,6 @@
 /**
- * Runs many histories in parallel on worker threads. The pool gives up a history that does not end, and reports the seed of a history
- * whose thread died. A thread runs many histories, because warm code halves the cost of a history.
+ * Runs many simulated histories in parallel on worker threads. The pool gives up a history that does not end, and reports the seed of a
+ * history whose thread died. A thread runs many histories, because compiled code halves the cost of a history.
  */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
@@ -15,10 +15,7 @@ export interface HistoryBatch {
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/**
- * Maximum processor time of a history in ms. A history that takes longer loops for ever. Other work on the machine does not use up
- * this time.
- */
+/** Maximum processor time of a history in ms. A history that takes longer loops for ever. Other work on the machine does not count. */
 const usualProcessorMs = 30_000;
 /** Maximum real time of a history in ms. A history that waits for ever takes no processor time. */
 const longestMs = 5 * 60_000;
@@ -28,13 +25,13 @@ const readEveryMs = 500;
 export interface HistoryPoolOptions {
   readonly threads: number;
   readonly mutations?: readonly Mutation[];
-  /** Program of a thread. */
+  /** Path of the program that a worker thread runs. */
   readonly worker: URL;
   /** Maximum processor time of a history in ms. */
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of threads. */
+/** Programs of worker threads: for histories of upgrades and of exports. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 
@@ -110,7 +107,7 @@ class HistoryThread {
   }
 }
 
-/** Shared pools for histories. All test files of a process use them, so that their code is warm. */
+/** Shared pools of worker threads. All test files of a process use them, so that the compiled code is reused. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 
@@ -130,7 +127,9 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
   });
 }
 
-/** Calls `tell` when the history that a thread begins now takes too long. Returns the function that ends the guard. */
+/**
+ * Watches the history that a worker thread begins now, and calls `tell` when it takes too long. Returns the function that ends the watch.
+ */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;
   let beforeMs: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs one history: the whole operator on a virtual clock, against the simulated service and an API server in memory. It follows a
- * plan until the world has converged or time is up. The same plan always gives the same history.
+ * Runs one simulated history: the whole operator on a virtual clock, against the simulated service and an API server in memory. The history
+ * follows a plan until the world has converged or time is up. The same plan always gives the same history.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -10,10 +10,10 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms from the beginning of the calm to convergence. */
+/** Maximum time in ms from the end of all faults until the history converges. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which the converged state must last. */
+/** Time in ms for which the history must stay converged. */
 const restMs = 90_000;
 
 export interface HistoryResult {
@@ -38,14 +38,14 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Lets time pass until the world has converged, and then checks that it stays so. Some histories may leave the converged state and
- * reach it again. Changes by others are seen late when sweeps are rare (U9). A policy that waits for offline collectors looks
+ * Lets time pass until the history has converged, and then checks that it stays converged. Some histories may leave the converged state and
+ * reach it again, for two reasons. Rare sweeps show changes by other tools late (U9), and a policy that waits for offline collectors looks
  * converged until they return.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // A process that takes over has another wall clock, on which an exclusion may not have begun.
+  // A process that takes over has another wall clock, for which a maintenance exclusion may not have begun yet.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||
@@ -67,7 +67,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Whether an upgrade may succeed long after its time-out (U6). With the new version the collector may belong to another policy. */
+/** Whether an upgrade may succeed long after its time-out (U6). The collector's new version may then give it to another policy. */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

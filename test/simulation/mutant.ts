@@ -1,14 +1,14 @@
-/** A mutant is the program with one rule broken. `whyUnseen` checks that histories detect the mutant. */
+/** A mutant is the program with one rule broken. `whyUnseen` checks that simulated histories detect the mutant. */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Kind of directed histories in which the rule decides. */
+  /** Kind of directed histories that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** Prefix of the violation that detects the mutant, when it is not the rule itself. */
+  /** Prefix of the violation that detects the mutant, when the violation names another rule. */
   readonly shows?: string;
 }
 

@@ -2,13 +2,16 @@
 import { registerHooks } from 'node:module';
 
 export interface Mutation {
-  /** Below `src/`. */
+  /** Path of the source file, relative to `src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** Applies the mutations. Call this before the program is imported. Throws when a file does not have the text exactly once. */
+/**
+ * Applies the mutations to source files as they are loaded, so it must be called before the program is imported. Throws when a file does
+ * not contain a text exactly once.
+ */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({
     load(url, context, nextLoad) {

@@ -1,6 +1,6 @@
 /**
- * Oracles judge a history by what the service, the API server and the connections saw. They do not use the state of the operator. Each
- * violation begins with the broken rule.
+ * The oracles judge a simulated history by what the service, the API server and the connections saw, without the state of the operator.
+ * Each violation begins with the name of the broken rule.
  */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
@@ -41,7 +41,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** After the calm, the history converges and stays converged. */
+/** Checks that the history converges after all faults have ended, and stays converged. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);
@@ -49,7 +49,7 @@ function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): strin
 
 const maxStatusBytes = 100 * 1024;
 
-/** Ledgers and status are bounded, and the counts of each status add up. */
+/** Checks the size of ledgers and status, and that the numbers of collectors in each status add up. */
 function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
   const found: string[] = [];
   if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);

@@ -1,8 +1,9 @@
 /**
- * Plan of one history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of people and
+ * Plan of one simulated history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of people and
  * machines. A plan is plain data and does not depend on the operator.
  *
- * Upgrades and protocol times run ten times as fast; rate limits, leases and deadlines do not. Faults happen only before `calmAtMs`.
+ * Upgrades and protocol times run ten times as fast as in reality; rate limits, leases and deadlines do not. Faults happen only before
+ * `calmAtMs`.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -24,7 +25,7 @@ import {
 
 export const pace = 10;
 
-/** Protocol times for upgrades that run ten times as fast. */
+/** Time settings of the protocol, for upgrades that run ten times as fast. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -34,12 +35,12 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** Event of a process. `replica` is an index into the running processes, modulo their number. */
+/** Event of a process, such as a kill. `replica` selects one of the running processes by its index, modulo their number. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly replica: number; readonly forMs: number }
-  /** The process is killed at its nth request from then on, right before or right after the request is sent. */
+  /** The process is killed at its nth request after this time, right before or right after the request is sent. */
   | {
       readonly kind: 'killAtRequest';
       readonly atMs: number;
@@ -49,7 +50,7 @@ export type ProcessAction =
       readonly againAfterMs: number;
     };
 
-/** Backup of all ledgers, or restore of the last backup. A restored ledger knows nothing of what happened since the backup. */
+/** Backup of all ledgers, or restore of the last backup. A restored ledger lacks everything that happened since its backup. */
 export type BackupAction = { readonly kind: 'backup' | 'restore'; readonly atMs: number };
 
 export type Action =
@@ -66,10 +67,10 @@ export interface HistoryPlan {
   readonly settings: Partial<PolicySettings>;
   readonly policies: readonly PolicySpec[];
   readonly actions: readonly Action[];
-  /** Collectors that go offline after an upgrade. */
+  /** Collectors that go offline after their upgrade. */
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** Ratio of task status requests that are answered with another task. */
+  /** Ratio of status requests for upgrade tasks that are answered with the status of another task. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;
@@ -80,7 +81,10 @@ export interface HistoryPlan {
   readonly calmAtMs: number;
 }
 
-/** Plan of a random history. Even seeds have stages, failure policies, windows and people; odd seeds upgrade all collectors at once. */
+/**
+ * Draws the plan of a random history. With an even seed, rollouts have stages, failure policies, windows and actions of users. With an odd
+ * seed, all collectors are upgraded at once.
+ */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);
   return seed % 2 === 0 ? withRollouts(plan) : plan;
@@ -157,7 +161,7 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
     const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
     const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
     if (kind === 'freeze') {
-      // A freeze outlasts the lease only when another replica can take over.
+      // A freeze lasts longer than the lease only when another replica can take over.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
       actions.push({

@@ -1,4 +1,4 @@
-/** Faults of the service and of the API server until the history becomes calm. */
+/** Plans the faults of the service and of the API server. They end when the history becomes calm. */
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 

@@ -1,4 +1,4 @@
-/** Fleet of a history: builds, groups of collectors, outcomes of their upgrades, and events such as an outage or another tool. */
+/** Plans the fleet of a history: builds, groups of collectors, outcomes of their upgrades, and events such as an outage or another tool. */
 import type {
   CollectorGroup,
   EventScenario,
@@ -8,7 +8,7 @@ import type {
 } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Builds, oldest first. Most policies begin with the last one as target. */
+/** Builds that the service offers, oldest first. The last one is the first target of most policies. */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
 
@@ -16,7 +16,7 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
-  /** Absent when the history has no time zones. */
+  /** Time zone of the collectors; absent when the history has no time zones. */
   readonly timeZone?: string;
 }
 
@@ -25,9 +25,12 @@ export interface FleetPlan {
   readonly events: Readonly<Record<string, EventScenario>>;
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
-  /** `plain`: no collector runs some of the builds. `everyBuildRun`: each build is run. `single`: only the target is offered. */
+  /**
+   * Builds that the service offers. `plain`: no collector runs some of the builds. `everyBuildRun`: collectors run each build. `single`:
+   * the service offers only the target.
+   */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
-  /** True when each upgrade succeeds before its time-out. */
+  /** True when every upgrade succeeds before its time-out. */
   readonly cannotFail: boolean;
   /** Names of collectors that another tool upgrades or a person installs. */
   readonly touched: ReadonlySet<string>;
@@ -77,7 +80,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // The delay is far below G.
+        // The delay is far below the grace period after which a listing must show an upgrade.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -105,7 +108,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Outcomes of upgrades. Durations are before scaling, like the time-out of 30 minutes. */
+/** Outcomes of upgrades. Their durations are those before scaling, like the time-out of 30 minutes. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -1,12 +1,12 @@
-/** Actions of people in a rollout: approve, retry, abort, and the kill switch. */
+/** Plans the actions of users in a rollout: approve, retry, abort, and the kill switch. */
 import type { Chance } from './chance.ts';
 import type { PolicySpec } from './planned-policies.ts';
 
 export type PersonAction =
-  /** From `atMs` on, a person checks the policy every `everyMs` and approves the stage that waits. */
+  /** From `atMs` on, a user checks the policy every `everyMs` and approves the stage that waits for approval. */
   | { readonly kind: 'approver'; readonly atMs: number; readonly name: string; readonly everyMs: number }
   | { readonly kind: 'retry' | 'abort'; readonly atMs: number; readonly name: string; readonly mark: string }
-  /** The ConfigMap `logfleet-settings`. */
+  /** A user changes the ConfigMap `logfleet-settings`, which contains the kill switch. */
   | { readonly kind: 'settings'; readonly atMs: number; readonly paused: boolean };
 
 export function planPeople(chance: Chance, policies: readonly PolicySpec[], calmAtMs: number): PersonAction[] {

@@ -1,4 +1,4 @@
-/** Policies of a history, and the changes that people make to them. */
+/** Plans the policies of a history, and the changes that users make to them. */
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 
@@ -12,7 +12,7 @@ export interface SelectorSpec {
   }[];
 }
 
-/** Manifest of a policy, without the defaults. */
+/** Spec of a policy's manifest, without the defaults that the API server fills in. */
 export interface PolicySpec {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -47,7 +47,7 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // With hanging upgrades, one upgrade at a time would take too long.
+        // More upgrades run at a time when upgrades may hang, because one at a time would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -1,6 +1,6 @@
 /**
- * Rollouts of a history: stages, failure policies, windows, changes of them, and collectors that die after an upgrade. These are added
- * to policies and a fleet that were drawn before.
+ * Plans the rollouts of a history: stages, failure policies, windows, changes of them, and collectors that go offline after an upgrade. The
+ * plans are added to policies and a fleet that were drawn before.
  */
 import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
@@ -14,7 +14,7 @@ export interface DeathPlan {
   readonly againAfterMs: number | undefined;
 }
 
-/** Wall ms at which the virtual clock begins. */
+/** Wall time in ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
 /** Time zones whose offsets differ by parts of an hour, so that even windows every few minutes differ. */
@@ -66,7 +66,7 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/** The strategy with at least five upgrades at a time. With fewer, a history would not have enough windows. */
+/** The same strategy with at least five upgrades at a time. With fewer, the windows of a history would not suffice for all collectors. */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
@@ -136,7 +136,7 @@ function planMaintenance(chance: Chance): object {
 
 function planExclusion(chance: Chance): object {
   const startMs = epochMs + chance.whole(-600, 300) * 1_000;
-  // An exclusion that outlasts the history is a reason to wait for ever.
+  // Some exclusions outlast the history, so that the policy waits until the end.
   const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
   return {
     name: 'frozen',
@@ -145,7 +145,7 @@ function planExclusion(chance: Chance): object {
   };
 }
 
-/** Changes to another target and back. */
+/** Plans changes of the policy to another target and back. */
 export function planReturns(
   chance: Chance,
   { builds }: FleetPlan,
@@ -166,7 +166,7 @@ export function planReturns(
   });
 }
 
-/** Changes of one field of the spec during the rollout, which are often reverted later. */
+/** Plans changes of single fields of the spec during the rollout. Many of them are reverted later. */
 export function planRolloutChanges(
   chance: Chance,
   fleet: FleetPlan,

@@ -1,4 +1,4 @@
-/** Oracle for POSTs: each POST was wanted when it left its process (U2, U11, U13). */
+/** Oracle for POSTs: each POST was still wanted by its policy when the POST left its process (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -8,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // The final state does not have the name of a removed collector.
+    // The final state of the service does not have the name of a removed collector.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -21,9 +21,9 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: a hosted collector';
-  // Another oracle checks rollback attempts.
+  // Rollback attempts are left out, because another oracle checks them.
   if (post.intent?.back) return undefined;
-  // Policies as the process knew them.
+  // The check uses the policies as the process knew them.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -34,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether the process certainly knew another owner of the collector, with another target. */
+/** Whether the process certainly knew that another policy owns the collector and has another target. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -44,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // An attempt that was written ahead before the other policy came keeps its owner.
+      // An attempt that was written to the ledger before the other policy existed keeps its owner.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -53,7 +53,7 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // The owner does not change while an attempt is open (U13). An earlier POST or attempt may still have no outcome.
+      // The owner of a collector does not change while an attempt is open (U13). The outcome of an earlier POST may still be open.
       !post.repeats &&
       post.intent?.probe !== true,
   );
@@ -68,7 +68,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age of a listing in ms. */
+/** Maximum age in ms of the listing on which a POST relies. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

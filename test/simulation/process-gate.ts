@@ -1,11 +1,11 @@
 /**
- * Gate between a simulated process and its surroundings. It acts as the operating system that freezes, thaws and kills the process.
+ * Gate between a simulated process and its surroundings. It acts like the operating system that freezes, thaws and kills a process.
  *
- * Invariant: a dead process receives nothing. A frozen process receives everything when it thaws.
+ * Invariant: a dead process receives nothing, and a frozen process receives everything when it thaws.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Delivers answers, events and timers to the process according to its state. */
+/** Delivers answers, events and timers to a process: at once while it runs, later while it is frozen, and never when it is dead. */
 export class ProcessGate {
   state: 'running' | 'frozen' | 'dead' = 'running';
   #waiting: (() => void)[] = [];
@@ -31,10 +31,13 @@ export class ProcessGate {
   }
 }
 
-/** Shortest delay in ms. A shorter delay would be lost when it is added to the time of day, so virtual time would stand still. */
+/**
+ * Shortest delay of a timer in ms. Rounding would lose a shorter delay when it is added to the time of day, so virtual time would stand
+ * still.
+ */
 const finestMs = 0.001;
 
-/** Clock of a process. Timers that are due while the process is frozen fire when it thaws; time does not stop. */
+/** Clock of a simulated process. Time passes while the process is frozen, and timers that become due meanwhile fire when it thaws. */
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   readonly #gate: ProcessGate;

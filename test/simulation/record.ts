@@ -1,6 +1,6 @@
 /**
- * Record of a history, as the service, the API server and the connections of each process saw it. All times are ms since the start
- * unless their name says otherwise.
+ * Record of one simulated history, as the service, the API server and the connections of each process saw it. All times are in ms since the
+ * start unless their name says otherwise.
  */
 
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -10,54 +10,54 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
-/** Interval in ms at which versions are recorded. A recorded version may be this much older. */
+/** Interval in ms at which the versions of collectors are recorded. A recorded version may be this much older than its time. */
 export const versionLookMs = 5_000;
 
-/** A POST that creates a task, at the time when it left its process. */
+/** A POST that creates an upgrade task, at the time when it left its process. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** Policies as the process knew them at that moment. */
+  /** Policies as the process knew them when it sent the POST. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Holder of the lease in the API server; undefined without leader election. */
+  /** Holder of the lease in the API server when the POST left; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector ran then, and since when. */
+  /** Version that the collector ran when the POST left, and the time since when it ran it. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** Whether an earlier POST named the same collector and version. */
+  /** True if an earlier POST named the same collector and version. */
   readonly repeats: boolean;
   /** Wall clock of the process in ms. */
   readonly wallMs: number;
-  /** Whether the process knew that the kill switch is set. */
+  /** True if the process knew that the kill switch was set. */
   readonly knownAllPaused: boolean;
-  /** The attempt as it was written ahead; undefined when no ledger in the API server has it. */
+  /** Attempt that the operator wrote to its ledger before the POST; undefined when no ledger in the API server has the attempt. */
   readonly intent: Intent | undefined;
-  /** Answer that the process received; undefined when none arrived. */
+  /** Answer to the POST that the process received; undefined when no answer arrived. */
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** The attempt behind a POST and its rollout, as the ledger had them when the POST left. */
+/** The upgrade attempt of a POST, and its rollout, as the ledger had them when the POST left. */
 export interface Intent {
-  /** Uid of the policy. */
+  /** Uid of the policy whose attempt this is. */
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** Whether the attempt is posted again after an unknown outcome (U3). */
+  /** True if the attempt is posted again because the outcome of its first POST is unknown (U3). */
   readonly probe: boolean;
-  /** Whether this is a rollback attempt. */
+  /** True if the attempt returns a collector to its former version in a rollback. */
   readonly back: boolean;
-  /** Kind of the stop; undefined while the rollout continues. */
+  /** Kind of stop of the rollout; undefined while the rollout continues. */
   readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
 }
 
-/** Ended attempts, and failures among them. */
+/** Number of ended upgrade attempts, and the failures among them. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
 }
 
-/** A started stage in the header of a ledger. */
+/** A started stage, as the header of a ledger records it. */
 export interface RecordedStage {
   readonly name: string;
   /** Ids of the frozen members; undefined for a last stage that has no list. */
@@ -66,30 +66,30 @@ export interface RecordedStage {
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
   readonly tally: Tally;
-  /** Wall ms. It identifies the stage when a retry starts a stage of this name again. */
+  /** Wall time in ms at which the stage started. It distinguishes the stage from one of the same name that a retry starts again. */
   readonly startedAtMs: number;
-  /** Wall ms at which the last member reached the target; undefined until then. */
+  /** Wall time in ms at which the last member reached the target; undefined until then. */
   readonly updatedAtMs?: number;
-  /** Wall ms; undefined until the stage has ended. */
+  /** Wall time in ms at which the stage ended; undefined until then. */
   readonly endedAtMs?: number;
 }
 
-/** A header of a ledger that differs from the header before. */
+/** A write of a ledger whose header differs from the previous header. */
 export interface LedgerWrite {
   readonly atMs: number;
-  /** Uid of the policy. */
+  /** Uid of the policy whose ledger was written. */
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of collectors that percentages refer to. */
+  /** Number of collectors to which percentages of stages refer. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
-  /** Number of attempts so far, also of former rollouts. */
+  /** Number of upgrade attempts in the ledger so far, including those of former rollouts. */
   readonly attempts: number;
-  /** Wall ms of the last completion. */
+  /** Wall time in ms at which the rollout last completed. */
   readonly completedAtMs: number | undefined;
-  /** Started stages, in order. */
+  /** Started stages of the rollout, in order. */
   readonly stages: readonly RecordedStage[];
 }
 
@@ -101,21 +101,21 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** A collector that went offline after an upgrade, as planned. */
+/** A collector that went offline after its upgrade, because the plan says so. */
 export interface Death {
   readonly name: string;
   readonly atMs: number;
-  /** Time of its return; Infinity for never. */
+  /** Time at which the collector returned; Infinity if it never did. */
   readonly untilMs: number;
 }
 
-/** A change of the kill switch by a person. */
+/** A change of the kill switch by a user. */
 export interface SettingsChange {
   readonly atMs: number;
   readonly paused: boolean;
 }
 
-/** A row of a collector in a page of a list that a process received. */
+/** A row of a collector in a page of the collector list that a process received. */
 export interface Sighting {
   readonly sentAtMs: number;
   readonly process: string;
@@ -129,14 +129,14 @@ export interface StatusRecord {
   readonly status: CollectorVersionPolicyStatus;
 }
 
-/** A change of a policy by a person. */
+/** A change of a policy by a user. */
 export interface PolicyChange {
   readonly atMs: number;
   readonly policy: CollectorVersionPolicy;
   readonly deleted: boolean;
 }
 
-/** An event that can leave outcomes of requests in flight unknown. */
+/** An event after which the outcomes of requests in flight may be unknown, such as a kill of their process. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -148,7 +148,7 @@ export interface HistoryRecord {
   readonly startMs: number;
   readonly api: readonly RequestRecord[];
   readonly posts: readonly PostRecord[];
-  /** Rows by collector id, in the order of their arrival. */
+  /** Rows of the collector list that processes received, by collector id, in the order of their arrival. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly ledgerWrites: readonly LedgerWrite[];
@@ -157,14 +157,14 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector has run, and since when, by collector id. */
+  /** Versions that each collector has run, each with its start time, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Shards of the final ledgers, by the policy's uid. */
+  /** Shards of the ledgers at the end of the history, by the uid of the policy. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time of convergence; undefined when the history never converged. */
+  /** Time at which the history converged; undefined when it never did. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

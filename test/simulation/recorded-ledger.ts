@@ -1,14 +1,14 @@
 /**
- * Reads ledgers as the API server stores them, for the oracles: the attempt behind a POST (U2), and the stages of a rollout.
+ * Reads ledgers as the API server stores them, for the oracles: the upgrade attempt of a POST (U2), and the stages of a rollout.
  *
- * It is a second reader of the format and shares no code with the operator.
+ * This second reader of the format shares no code with the operator.
  */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
-/** Shards of one ledger by name, as texts. */
+/** Shards (parts) of one ledger as texts, by shard name. */
 export type Shards = ReadonlyMap<string, string>;
 
-/** The fields of the head that the oracles read. Entries are packed arrays. */
+/** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */
 interface Head {
   readonly header: Header;
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -26,21 +26,25 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Numbers of the first member shard, and of the shard after the last one. */
+  /** Number of the first shard that holds stage members, and the number after the last one. */
   readonly shards?: readonly [number, number];
 }
 
-/** counting tally, counting stage, flag of a rollback attempt */
+/** Packed end of a ledger entry: tally that counts it, stage that counts it, and flag of a rollback attempt. */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
-/** collector, version before, attempts used, drifts, ending, other fields */
+/** Packed ledger entry: collector, version before, attempts used, drifts, ending, and other fields. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
-/** number, target, state, task id, ours, probe */
+/** Packed upgrade attempt: number, target, state, task id, whether the task is the operator's, and whether it is a probe. */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
-/** State of an attempt that was written ahead. */
+/** State of an upgrade attempt that was written to the ledger and not yet sent. */
 const intended = 0;
 
-/** @param ledgers shards of all ledgers, by the uids of their policies */
+/**
+ * Finds the upgrade attempt that a POST carries out.
+ *
+ * @param ledgers shards of all ledgers, by the uids of their policies
+ */
 export function intentOf(
   ledgers: ReadonlyMap<string, Shards>,
   collectorId: string,
@@ -67,7 +71,7 @@ export function intentOf(
 
 const emptyHead = '{"header":{},"open":[]}';
 
-/** The header of a ledger, with the members of its stages. */
+/** Reads the header of a ledger, together with the members of its stages. */
 export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
   const { header } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
   const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
@@ -91,5 +95,5 @@ function membersIn(shards: Shards, [first, end]: readonly [number, number]): rea
   );
 }
 
-/** Placeholder id for the members of a shard that the store lacks, although the head names it. */
+/** Id that stands for the members of a shard when the header names the shard but the store lacks it. */
 export const missingMember = 'missing shard';

@@ -1,6 +1,6 @@
-/** Report of a history that broke a rule: the command that replays the history, and its first violations. */
+/** Report of a simulated history that broke a rule: the command that replays the history, and its first violations. */
 
-/** Files of the commands, relative to the project's root. */
+/** Paths of the commands that run histories, relative to the project's root. */
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 
@@ -16,7 +16,7 @@ export function violationsTold(
   return [replay, ...violations.slice(0, mostTold)].join('\n  ');
 }
 
-/** Report of a history that did not end, because the program or its thread failed. */
+/** Report of a simulated history that did not end, because the program or its thread failed. */
 export function brokeOff(error: unknown): string {
   return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -1,8 +1,11 @@
-/** Oracle for the cost of a fleet at rest (U9). */
+/** Oracle for the cost of a policy that has nothing to upgrade (U9). */
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
-/** Maximum number of requests of a resync: the list of builds, the pages of a sweep, and the check for new collectors. */
+/**
+ * Maximum number of requests of one resync: the list of builds, the pages of a sweep (one pass over the collector list), and the check for
+ * new collectors.
+ */
 const sweepRequests = 6;
 const spareRequests = 8;
 
@@ -18,7 +21,7 @@ export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   return [...found, ...sweepViolations(atRest, plan.latencyMs, endMs - convergedAtMs)];
 }
 
-/** The time between resyncs is at least ten times the duration of a sweep. */
+/** Checks that the time between resyncs is at least ten times the duration of a sweep, one pass over the collector list. */
 function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number, restMs: number): string[] {
   const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);

@@ -1,6 +1,6 @@
 /**
- * Oracle for rollbacks (U14, R7): a rollback returns only collectors that this rollout upgraded, and only to their former versions.
- * After it, none of these collectors runs the target.
+ * Oracle for rollbacks (U14, R7). A rollback returns only collectors that this rollout upgraded, and only to their former versions. After
+ * the rollback, none of these collectors runs the target.
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -18,7 +18,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** Collectors at the target after a rollback, in a history with one policy that no person changed. */
+/** Finds collectors that still run the target after a rollback, in a history whose only policy no user changed. */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -28,7 +28,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // With a single build no list shows the time zones of collectors at the target, so a new process cannot know their windows.
+  // When the service offers only one build, no list shows the time zones of collectors at the target. A new process then cannot know their
+  // maintenance windows.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -51,7 +52,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // A lagging list may have shown an older version.
+  // A lagging list may have shown an older version than the collector ran.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions
@@ -61,8 +62,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * The upgrade that a rollback attempt undoes. An attempt in flight to the target belongs to the rollout that begins meanwhile. After a
- * process died, an attempt with an unknown outcome may be that of another policy (U3).
+ * Upgrade that a rollback attempt undoes. When another rollout begins meanwhile, an attempt in flight to its target belongs to that
+ * rollout. When the process died, an attempt with an unknown outcome may belong to another policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

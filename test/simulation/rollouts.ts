@@ -1,43 +1,43 @@
-/** Rollouts of a history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
+/** Rollouts of a simulated history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryRecord, Intent, LedgerWrite, PostRecord, RecordedStage, TaskNews } from './record.ts';
 
-/** Policy and id of a rollout. */
+/** Key of a rollout: its policy and its id. */
 export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 
 export interface Rollout extends RolloutKey {
   readonly target: string;
-  /** POSTs in their order. */
+  /** POSTs of the rollout in the order in which they were sent. */
   readonly posts: readonly RolloutPost[];
-  /** POSTs of upgrades, without the rollback attempts. */
+  /** POSTs of the rollout that upgrade collectors, without its rollback attempts. */
   readonly upgrades: readonly RolloutPost[];
   readonly writes: readonly LedgerWrite[];
 }
 
-/** A POST of a rollout, with its task when the service accepted it. */
+/** A POST of a rollout, and the task that it created when the service accepted it. */
 export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final states of the task that processes received. */
+  /** Final statuses of the POST's task that processes received. */
   readonly news: readonly TaskNews[];
-  /** The policy as the process knew it. */
+  /** The policy as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;
 }
 
-/** A stage from its start until its end. A retry of an inconclusive stage begins another run. */
+/** One run of a stage from its start until its end. A retry of an inconclusive stage begins another run. */
 export interface StageRun {
   readonly stage: RecordedStage;
-  /** Time of the first ledger that has the stage. */
+  /** Time of the first ledger write that has the stage. */
   readonly startAtMs: number;
-  /** Time of the first ledger in which the stage has ended. */
+  /** Time of the first ledger write in which the stage has ended; undefined if it never ended. */
   readonly endAtMs: number | undefined;
 }
 
-/** All rollouts that a ledger recorded. POSTs without a known rollout are left out. */
+/** All rollouts that the ledgers of a history recorded. POSTs without a known rollout are left out. */
 export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -48,7 +48,7 @@ export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   });
 }
 
-/** The last rollout before with the same policy and target. */
+/** Previous rollout of the same policy to the same target. */
 export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
   const numberOf = (id: string) => Number.parseInt(id, 10);
   return rollouts.findLast(
@@ -86,17 +86,17 @@ export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
   return [...runs.values()];
 }
 
-/** The started stages of a rollout at a time. */
+/** Stages of a rollout that had started by this time. */
 export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedStage[] {
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Stage of a collector: the stage that lists it, or else the last stage without a list. */
+/** Stage of a collector: the stage that lists the collector, or else a last stage without a member list. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
 
-/** Times of people's retries of this rollout. */
+/** Times at which users retried this rollout. */
 export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId }: RolloutKey): readonly number[] {
   const own = policyChanges.filter((change) => change.policy.metadata.uid === policy);
   return own.flatMap((change, index) => {
@@ -106,7 +106,7 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
   });
 }
 
-/** Whether a person approved this stage of this rollout by then. */
+/** Whether a user had approved this stage of this rollout by this time. */
 export function wasApproved(
   { policyChanges }: HistoryRecord,
   { policy, rolloutId }: RolloutKey,
@@ -119,7 +119,7 @@ export function wasApproved(
   });
 }
 
-/** Whether a value of the annotation approves this stage of this rollout. */
+/** Whether this value of the approval annotation approves this stage of this rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -129,10 +129,10 @@ export function isApproval(
   return approval !== undefined && approval.rolloutId === rolloutId && approval.stage === stage;
 }
 
-/** A process acts on a change of a policy at most this much later, in ms, when watches fail. */
+/** Maximum time in ms after a change of a policy until a process acts on the change, even if watches fail. */
 const heardMs = 60_000;
 
-/** Versions of a policy that a process may have acted on at a time: the newest one, and those shortly before. */
+/** Versions of a policy on which a process may have acted at this time: the newest one, and those shortly before it. */
 export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
@@ -144,22 +144,28 @@ export function textsAt(
     .map(({ policy }) => policy);
 }
 
-/** All versions of a policy. */
+/** All versions of the policy in the history. */
 export function textsOf({ policyChanges }: HistoryRecord, uid: string): readonly CollectorVersionPolicy[] {
   return policyChanges.filter(({ policy }) => policy.metadata.uid === uid).map(({ policy }) => policy);
 }
 
-/** Version of a collector at a time. */
+/** Version that a collector ran at this time. */
 export function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/** Whether other tools upgrade the collector, or it goes offline, appears or disappears during the history. */
+/**
+ * Whether anything but its own upgrades may change the collector during the history: another tool, an outage, or an event that adds or
+ * removes collectors.
+ */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
-/** The same, without the collectors that only die after their upgrade. */
+/**
+ * Whether an event or another tool changes the collector during the history. Unlike `isUnsteady`, planned deaths after an upgrade do not
+ * count.
+ */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;
   return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));

@@ -1,8 +1,8 @@
 /**
- * One process of the operator in a history: the real program with a clock, an API connection and a service connection that can be
+ * One process of the operator in a simulated history: the real program with a clock, an API connection and a service connection that can be
  * frozen and killed.
  *
- * Invariant: a dead process does nothing. Its timers never fire, its requests are neither sent nor answered. Requests that it sent
+ * Invariant: a dead process does nothing. Its timers never fire, and its requests are neither sent nor answered. Requests that it sent
  * before its death take effect.
  */
 
@@ -28,15 +28,15 @@ import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-ser
 import { serviceOrigin } from '../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
-/** Observer of the requests of a process. It is called in the turn in which a request is sent or answered. */
+/** Observer of the requests of a simulated process. It is called in the turn of the event loop in which a request is sent or answered. */
 export interface ProcessObserver {
   /** Called right before the request is sent. The request is not sent when the observer kills the process. */
   sending(process: SimulatedProcess, request: Sending): void;
   /** Called right after the request was sent. The request takes effect even if the process dies now. */
   sent(process: SimulatedProcess, request: Sending): void;
-  /** Called when the process receives the answer. */
+  /** Called when the process receives the answer to a request. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
-  /** Returns the request that is sent instead. */
+  /** Returns the request that the process sends in place of this one. */
   divert(request: TransportRequest): TransportRequest;
 }
 
@@ -53,10 +53,10 @@ export interface SimulatedProcessOptions {
   readonly settings: Partial<PolicySettings>;
   readonly seed: number;
   readonly leaderElection: boolean;
-  /** Offset of the wall clock in ms. */
+  /** Offset of the process's wall clock in ms. */
   readonly skewMs: number;
   readonly log?: Logger;
-  /** Ports for exports that live as long as the process. */
+  /** Connections to the destinations of exports, which end with the process. */
   readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
@@ -117,25 +117,25 @@ export class SimulatedProcess {
     this.#operator.start();
   }
 
-  /** Acts like SIGKILL. */
+  /** Kills the process, like SIGKILL. */
   kill(): void {
     this.#gate.die();
     this.#client.kill();
   }
 
-  /** Acts like SIGSTOP. */
+  /** Freezes the process, like SIGSTOP. */
   freeze(): void {
     this.#gate.close();
     this.#client.freeze();
   }
 
-  /** Acts like SIGCONT. */
+  /** Continues the frozen process, like SIGCONT. */
   thaw(): void {
     this.#client.thaw();
     this.#gate.open();
   }
 
-  /** Acts like SIGTERM: the operator shuts down, then the process ends. */
+  /** Stops the process, like SIGTERM: the operator shuts down, then the process ends. */
   async stop(): Promise<void> {
     await this.#operator.stop();
     await this.host.stop();

@@ -1,4 +1,4 @@
-/** Oracle for status: a status never claims a state that did not occur (U4, U7, U10). */
+/** Oracle for the status of policies: a status never claims a state that did not occur (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -7,7 +7,7 @@ import { isPaused } from './wanted.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
-  /** Figures and their target, by policy. They stay while the fleet cannot be read. */
+  /** Last figures of each policy's status, and their target. The figures stay unchanged while the fleet cannot be read. */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
     const text = JSON.stringify([status.status.collectors, status.status.versions]);
@@ -26,7 +26,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks each task that is shown as succeeded: the service reports its success, or the collector ran the target. */
+/** Checks each upgrade that a status shows as succeeded: the service reports its success, or the collector ran the target. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -56,7 +56,7 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Collectors that count as updated also count at the target version. */
+/** Checks that the status counts every updated collector at the target version as well. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];
@@ -66,7 +66,7 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
     : [];
 }
 
-/** Checks that the figures in the message of `Ready` are those of the status (H3). */
+/** Checks that the message of condition `Ready` has the same figures as the status (H3). */
 function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   const { collectors, conditions = [] } = status;
   const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -82,21 +82,22 @@ function messageApart({ atMs, policy, status }: StatusRecord): string[] {
       ];
 }
 
-/** Each failed collector had an unsuccessful task of this policy, or an attempt with an unknown outcome. */
+/** Checks that each collector shown as failed had an unsuccessful task of this policy, or an attempt with an unknown outcome. */
 function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // An attempt that was written ahead and never sent needs a probe (U3). Without a probe it times out (U5).
+  // An attempt that was written to the ledger but never sent needs a probe, a repeated POST (U3). Without a probe the attempt times out
+  // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // An aborted rollout sends no probe either, and a restored ledger has attempts without their outcome.
+  // An aborted rollout sends no probe, and a restored ledger has attempts without their outcome. Both kinds of attempts may time out.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // When another tool changed a collector before a listing showed it, the success of our upgrade is not visible.
+  // When another tool changed a collector before a listing showed its upgrade, the operator cannot see the upgrade's success.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // A collector that dies or leaves the target during the soak has failed, too.
+  // A collector that goes offline or leaves the target during the soak of its stage has failed as well.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
@@ -115,12 +116,12 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** Time at which the task's collector reached the version, possibly after the time-out; undefined when it did not. */
+/** Time at which the collector of a task reached the version, possibly after the time-out; undefined when it never did. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Undocumented status with which some simulated tasks succeed. */
+/** Undocumented task status with which some simulated upgrades succeed. */
 export const undocumentedSuccess = 5;

@@ -1,6 +1,6 @@
 /**
- * Oracle for stops (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, nothing starts until a person
- * continues. A target whose last rollout was stopped starts as stopped.
+ * Oracle for stopped rollouts (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, no upgrade starts until a
+ * user continues the rollout. A rollout to a target whose last rollout was stopped starts as stopped.
  */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
@@ -28,14 +28,14 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   return wasShownAsStopped(record, intent, post.atMs) ? 'U1: status showed the rollout as stopped' : undefined;
 }
 
-/** Histories never have an abort and a retry of one rollout at the same time. */
+/** Whether the process knew that a user aborted the rollout. No history has an abort and a retry of the same rollout at one time. */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
   const isOfRollout = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Whether the kill switch has been set for long, and no fault hid it from the process. */
+/** Whether the kill switch has been set for so long that the process must know it, and no fault hid it. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -45,16 +45,16 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-/** A person may retry this long before status shows the stop, in ms. */
+/** Time in ms before the status shows a stop in which a user may already have retried the rollout. */
 const unheardMs = 40_000;
 
-/** Whether status showed the rollout as stopped, and no person continued it since the first status with this stop. */
+/** Whether the status showed the rollout as stopped, and no user continued the rollout since then. */
 function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
   if (!last) return false;
   const { stage, reason } = last.status.rollout?.stopped ?? {};
-  // An approval ends an inconclusive stage.
+  // A user's approval continues a rollout that stopped at an inconclusive stage.
   if (stage !== undefined && reason === 'StageInconclusive' && wasApproved(record, rollout, stage, atMs)) return false;
   const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
   return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);
@@ -64,7 +64,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
   return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
 }
 
-/** R6: a target that comes back after its rollout was stopped starts as stopped. */
+/** Finds upgrades that start although their target was set again after its rollout was stopped (R6). */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
@@ -72,7 +72,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Whether the spec had another target before the rollout. Otherwise the ledger was lost. */
+/** Whether the spec had another target before this rollout. If it had not, the rollout began anew because its ledger was lost. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

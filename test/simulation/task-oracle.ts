@@ -1,4 +1,4 @@
-/** Oracle for the guarantees about tasks (U15), from the tasks of the service. */
+/** Oracle for the guarantees about upgrade tasks (U15), from the tasks that the service accepted. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -12,8 +12,8 @@ export function taskViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no collector ever has two running upgrades of ours. An upgrade that hangs runs until its time-out. So does an upgrade of
- * a collector that went offline: the service accepts another task after the time-out, although the collector may continue the first.
+ * Checks that no collector ever has two running upgrades of the operator. An upgrade that hangs runs until its time-out. So does the
+ * upgrade of a collector that went offline, because after the time-out the service accepts another task for it.
  */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
@@ -43,8 +43,8 @@ function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: num
 }
 
 /**
- * Checks the number of accepted tasks of a collector. Each rollout to the version allows one task and the retries. Each unknown outcome
- * and each change by another tool allows one more. A fleet that cannot fail has no retries.
+ * Checks the number of accepted tasks of a collector. Each rollout to a version allows one task and the retries. Each unknown outcome and
+ * each change by another tool allows one more task. A fleet whose upgrades cannot fail has no retries.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
@@ -53,7 +53,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // A collector that another policy took to its version returns with its former owner.
+    // A collector that another policy upgraded to its version returns to its former owner and is upgraded again.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
@@ -66,7 +66,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Number of rollouts that may have wanted a version, and the largest retry limit among them. */
+/** Number of rollouts that may have upgraded collectors to a version, and the largest retry limit among them. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -96,13 +96,13 @@ function mostRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** Number of times that another actor may have changed a collector. */
+/** Number of times that another tool or a user may have changed the collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** An outcome may be lost this long before and after a disturbance, in ms. */
+/** Time in ms before and after a disturbance, such as a kill, in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
 /** Whether the outcome of the POST may be unknown to the processes. */

@@ -1,6 +1,6 @@
 /**
- * Independent model of the wishes of policies: selected collectors, owners, and wanted versions, from the specs and the true state
- * of collectors. The oracles use this model instead of the operator's code.
+ * Independent model of what policies ask for: selected collectors, owners, and wanted versions, from the specs and the true state of
+ * collectors. The oracles use this model instead of the operator's code.
  */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
@@ -11,7 +11,7 @@ export interface Subject {
   readonly version: string;
 }
 
-/** By the part of a name before its number. */
+/** Group of a collector, by the part of its name before the number. */
 export function groupOf(plan: HistoryPlan, { name }: Subject) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
@@ -20,7 +20,10 @@ export function isHosted(subject: Subject): boolean {
   return subject.name.startsWith('cloud-');
 }
 
-/** Undefined where it depends on the version, which may have been another when the operator looked. */
+/**
+ * Whether the policy selects the collector. Undefined where this depends on the version, which may have been another when the operator
+ * listed the collector.
+ */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
   const excluded = (exclude as readonly SelectorSpec[]).some(({ matchNames = [] }) =>
@@ -33,7 +36,7 @@ export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, su
   return matchExpressions === undefined ? true : undefined;
 }
 
-/** `19.404-12` → [19, 404, 12] */
+/** Compares two versions by their numbers: `19.404-12` is read as [19, 404, 12]. */
 export function compareVersions(left: string, right: string): number {
   const [leftParts, rightParts] = [left, right].map((version) => version.split(/[.-]/).map(Number)) as [
     number[],
@@ -51,7 +54,7 @@ export function matchesVersion(policy: CollectorVersionPolicy, version: string):
   return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
 }
 
-/** The version that a policy asks for; undefined when the service does not offer it. */
+/** Version that a policy asks for; undefined when the service does not offer the version. */
 export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
   const { target } = policy.spec;
   if (target.version === undefined) return plan.fleet.builds.at(-1);
@@ -62,18 +65,18 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
-/** Whether the spec sets a tolerance. */
+/** Whether the spec of the policy tolerates failed upgrades. */
 export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   const stages = spec.strategy.stages ?? [];
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** A number of collectors, or a percentage, rounded up and at least 1. */
+/** Number of collectors that a number or a percentage stands for. A percentage is rounded up and gives at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
 
-/** Whether a stage's selector has it; false of one that has none. */
+/** Whether a stage's selector matches the collector; false for a stage without a selector. */
 export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
   if (!selector) return false;
   const { matchNames, matchFields } = selector;
@@ -81,12 +84,12 @@ export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefin
   return !matchFields || groupOf(plan, subject)?.osName === matchFields['osName'];
 }
 
-/** Whether the policy may start anything. */
+/** Whether the policy may start any upgrade. */
 export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }
 
-/** Negative where `left` goes first (U13). */
+/** Compares the ranks of two policies. Negative when `left` takes precedence (U13). */
 export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
   if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
   if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;

@@ -1,6 +1,6 @@
 /**
- * Oracle for maintenance windows (R8): each POST leaves while a window is open, by the clock of the process and the time zone of the
- * collector. It shares no code with the operator's calendar.
+ * Oracle for maintenance windows (R8). Each POST leaves while a window is open, by the clock of its process and the time zone of its
+ * collector. The oracle shares no code with the operator's calendar.
  */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
@@ -23,7 +23,10 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Whether a window is open now and during the whole cutoff. Checks each second, because windows begin and end on full seconds. */
+/**
+ * Whether a window is open at this time and stays open during the whole cutoff. Checks each second, because windows begin and end on full
+ * seconds.
+ */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -40,7 +43,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Whether the window is open. No clock changes to summer time during a history. */
+/** Whether a window is open at this time. No time zone changes its clocks during a history. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,
@@ -57,7 +60,7 @@ function isWindowOpen(
   return false;
 }
 
-/** Whether a cron field such as `5`, `*\/5` or `10-50/5,55` has the minute. */
+/** Whether a cron field such as `5`, `*\/5` or `10-50/5,55` contains the minute. */
 function isMinuteOf(field: string, minute: number): boolean {
   return field.split(',').some((part) => {
     const [range = '', step = '1'] = part.split('/');

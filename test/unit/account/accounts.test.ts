@@ -1,5 +1,6 @@
 /**
- * Accounts: Secrets that share one account, repeated reads of a Secret, and unusable Secrets (see the Secret in the API reference).
+ * Tests of accounts (credentials and request budget of one service user): Secrets that share an account, repeated reads of a Secret, and
+ * unusable Secrets.
  */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
@@ -20,7 +21,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
 
-/** Handshakes succeed at once. */
+/** Path to the service, on which handshakes succeed at once. */
 const path: Path = { origin: 'https://a.test', probe: async () => {} };
 
 class World {
@@ -66,7 +67,7 @@ class World {
     if (members) this.write(members);
   }
 
-  /** Environment variables replace this Secret, as in a directory without its manifest. */
+  /** World in which environment variables replace the Secret, as in a directory of manifests without the Secret's manifest. */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;
@@ -178,7 +179,7 @@ describe('reading', () => {
 
   test('a new share of the rate applies immediately, also to earlier work', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
-    // No request of a former leader counts any more.
+    // By then, no request of a former leader counts against the budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
@@ -193,7 +194,7 @@ describe('reading', () => {
 
   test('the share of a user without a Secret applies until its work has ended', async () => {
     const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
-    // No request of a former leader counts any more.
+    // By then, no request of a former leader counts against the budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;

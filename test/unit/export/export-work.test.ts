@@ -58,7 +58,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** An export whose searches end as the test determines. */
+/** Test world with one export, whose searches end as the test determines. */
 class WorkWorld {
   readonly clock = new VirtualClock();
   readonly destination = new MemoryDestination();
@@ -67,7 +67,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Error of the next opening. */
+  /** Error with which the next opening of the destination fails; undefined for success. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
@@ -94,7 +94,7 @@ class WorkWorld {
     });
   }
 
-  /** Advances like a reconciler, until nothing changes. */
+  /** Runs the export's work repeatedly, as a reconciler does, until nothing changes. */
   async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
     this.limits = { ...this.limits, ...more };
     for (;;) {
@@ -216,7 +216,7 @@ describe('an export', () => {
     }
   });
 
-  /** An export of three intervals with a file each. Only the last is not committed. */
+  /** An export of three intervals with one file each. Only the last interval is not committed yet. */
   async function almostDone(): Promise<{ readonly world: WorkWorld; readonly last: ScriptedSearch }> {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });
@@ -370,7 +370,7 @@ describe('an export', () => {
     const { requeueAfterMs } = await world.advance();
     expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
     expect(requeueAfterMs).toBeLessThan(20 * 60_000);
-    // A failed export is tidied as well.
+    // The temporary files of a failed export are removed as well.
     await world.advance({ deadlineMs: 0 });
     await world.clock.advance(requeueAfterMs);
     await world.advance();
@@ -682,7 +682,7 @@ describe('limits', () => {
     const views: readonly PlanningView[] = [
       { jobs, scannedBytes: 0, settlesAtMs: untilMs, isTried: false },
       { jobs: [], scannedBytes: 0, settlesAtMs: untilMs, isTried: true },
-      // The search waits for its turn.
+      // The search waits for its turn to create a search job.
       { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: true },
       { jobs, scannedBytes: 0, settlesAtMs: undefined, isTried: true },
     ];
@@ -855,7 +855,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A different stray is reported by its name.
+    // A different unexpected file is reported by its name.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -1,4 +1,7 @@
-/** Reads of the fleet: the requests, their order, and the known state afterwards (U7, U9). */
+/**
+ * Tests of the reads of the collector list: the requests, their order, and the state of the fleet that the operator knows afterwards (U7,
+ * U9).
+ */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
@@ -166,8 +169,8 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Fleet of 300 collectors at the old version. One is upgraded before each page of a sweep: the first page shows it, later pages
-     * do not.
+     * Fleet of 300 collectors at the old version. One collector is upgraded before each page of a sweep, a pass over all pages. The first
+     * page shows its upgrade, and later pages do not.
      */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
@@ -260,7 +263,7 @@ describe('U7: no collector is hidden', () => {
     await swept(0);
     let calls = 0;
     service.beforeAnswer = (call) => {
-      // A collector of the first page disappears after the read, so all later ones move forward.
+      // A collector of the first page disappears after that page is read, so all later collectors move to earlier places.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };
@@ -532,7 +535,7 @@ test('nothing is sent without leadership, but later requests are', async () => {
 test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // A reconcile after a notification requests more some steps later, each time.
+  // Each reconcile that follows a notification requests another reconcile some steps later.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {

@@ -1,6 +1,6 @@
 /**
- * The request budget with random callers, judged by the arrivals at the server (B). Every run uses a virtual clock. The path is at
- * most as late as the budget's margin allows at each start.
+ * Tests the request budget with random callers, by the times at which requests arrive at the server (B). Every run uses a virtual clock.
+ * Requests arrive at most as late as the budget's margin allows.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -21,15 +21,18 @@ interface Caller {
   readonly class: RequestClass;
   readonly requests: number;
   readonly thinkMs: number;
-  /** Maximum duration of a request at the server. */
+  /** Maximum duration in ms of a request at the server. */
   readonly workMs: number;
-  /** Maximum duration of the body of a page. */
+  /** Maximum duration in ms of the body of a page. */
   readonly bodyMs: number;
 }
 
-/** Time for which the server works on a cancelled request: less than the 10 s for which it keeps its slot (B2). */
+/**
+ * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget keeps the request's slot
+ * (B2).
+ */
 const longestAfterMs = 9_000;
-/** The same for a status request of a job. */
+/** Time in ms for which the server works on a cancelled status request of a search job. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -45,19 +48,21 @@ const history = fc.record({
   seed: fc.integer(),
   callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
   jobs: fc.integer({ min: 0, max: 6 }),
-  /** Minimum duration of all requests at the server, and the client's deadline. */
+  /** Minimum duration in ms of all requests at the server, and the client's deadline. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /** Share of requests that are rejected with 429 because of the rate, and of job creations because of the number of jobs. */
+  /**
+   * Ratio of requests that the server rejects with 429: because of the request rate, or for job creations because of the number of jobs.
+   */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
-  /** Period in which sent status requests get no answer. */
+  /** Period in which status requests are sent and get no answer. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
   /**
-   * Periods in which the server reads nothing, and then everything at once. Together less than the 60 s after which no connection
-   * is left.
+   * Periods in which the server reads nothing; at their end it reads everything at once. Together they last less than the 60 s after which
+   * no connection is left.
    */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
@@ -65,7 +70,10 @@ const history = fc.record({
       maxLength: 2,
     },
   ),
-  /** End of the first process: killed with requests in flight, or by a handover. Undefined if it does not end. */
+  /**
+   * End of the first process: it is killed with requests in flight, or hands over to the next process. Undefined if the process does not
+   * end.
+   */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
@@ -77,11 +85,11 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** One history: callers, jobs that are kept alive, and at most one failover. */
+/** One random history of the budget: callers, search jobs that are kept alive, and at most one change of processes. */
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Maximum time in ms between the sendings of two answered keep-alives of a job under one leader. */
+  /** Maximum time in ms between two answered keep-alives of a search job under one leader. */
   longestSilenceMs = 0;
   readonly #history: History;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -94,7 +102,7 @@ class World {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The history lasts at least `leastMs`, and the server takes at least `slowMs` for a keep-alive. */
+  /** Creates a history that lasts at least `leastMs`, and whose server takes at least `slowMs` for a keep-alive. */
   constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -103,7 +111,7 @@ class World {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs to the end. Returns whether all callers got all their answers. */
+  /** Runs the history to its end. Returns whether all callers got all their answers. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -123,8 +131,8 @@ class World {
   }
 
   /**
-   * Ends the process with requests in flight, or hands over after all requests are answered or cancelled. Its callers start again
-   * in the next process. The server may still work on cancelled requests, which a handover does not report.
+   * Ends the process with requests in flight, or hands over after all requests are answered or cancelled. The callers start again in the
+   * next process. The server may still work on cancelled requests, which the old process does not report.
    */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
@@ -146,7 +154,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up, and some find that they have nothing to send.
+    // Some callers give up waiting, and some find at their turn that they have nothing to send.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -162,7 +170,7 @@ class World {
     return this.#work(one, sent + 1, generation);
   }
 
-  /** One job, created and polled like a real job. */
+  /** Keeps one search job alive: creates the job and polls it as the real client does. */
   async #keepAlive(): Promise<void> {
     const generation = this.#generation;
     await this.#pause(this.#random.next() * 12_000);
@@ -176,7 +184,7 @@ class World {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      // Some jobs have progress requests. Most are done and only kept alive.
+      // Some search jobs also have progress requests. Most jobs are done and only kept alive.
       onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
@@ -210,10 +218,10 @@ class World {
     return job as unknown as OpenJob;
   }
 
-  /** The answer may never arrive: it is lost, or the server works on it forever. */
+  /** Outcome of a status request. Its answer may never arrive: the answer is lost, or the server works on the request forever. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // One lost keep-alive is acceptable, but not a rejected one in addition.
+    // A search job survives one lost keep-alive, but not a rejected one in addition.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -232,7 +240,10 @@ class World {
     }
   }
 
-  /** As late as the margin allows, and often exactly that late. Pages take time, and some of their sinks take too long. */
+  /**
+   * Outcome of a request. The request arrives as late as the margin allows or earlier. Pages take time, and some of their readers take too
+   * long.
+   */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -254,13 +265,19 @@ class World {
     };
   }
 
-  /** If the server stalls, its work takes constant time, since work of varying length would hide the delay of a request (B1). */
+  /**
+   * Duration of a request at the server. During a stall the duration is constant, since a varying duration would hide the delay of a
+   * request (B1).
+   */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /** Rejects no two requests in a row: if the service rejected every keep-alive, jobs would be lost in any case. */
+  /**
+   * Whether the server rejects the request. It rejects no two requests in a row, because jobs whose every keep-alive is rejected are lost
+   * in any case.
+   */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;
@@ -293,7 +310,7 @@ describe('a budget with random callers', () => {
       fc.asyncProperty(history, async (one) => {
         const world = new World({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
         await world.run();
-        // The service cancels a job after at least 20 s of silence (3.1).
+        // The service cancels a search job after at least 20 s without a status request (3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),
@@ -315,7 +332,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The patience, then at least every fourth request for six classes at four requests per second, plus rounding of bursts.
+          // The limit adds up the patience of a request, the wait when it gets at least every fourth of six classes' slots at four requests
+          // per second, and the rounding of bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -374,7 +392,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Classes alternate, and the last of an odd number may be a keep-alive. Rejections slow down pages but not keep-alives.
+      // The classes of requests alternate, and the last of an odd number may be a keep-alive. Rejections slow down pages but not
+      // keep-alives.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

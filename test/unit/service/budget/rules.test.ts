@@ -1,4 +1,4 @@
-/** Each rule of the request budget (B), on a virtual clock. */
+/** Tests of each rule of the request budget (B), on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { marginBounds } from '../../../../src/service/budget/path-margin.ts';
@@ -22,12 +22,12 @@ function renew({ right = everlastingRight, ...options }: Partial<RequestBudgetOp
 
 beforeEach(() => renew());
 
-/** Sends `count` requests as soon as the budget allows. */
+/** Sends `count` requests as soon as the request budget allows. */
 function call(count: number, requestClass: RequestClass = 'listing', fate: Fate = {}): void {
   for (let index = 0; index < count; index++) void wire.call('a', key, requestClass, fate);
 }
 
-/** Slots that are granted immediately. */
+/** Request slots that the budget grants immediately. */
 async function granted(count: number, requestClass: RequestClass = 'listing'): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (let index = 0; index < count; index++)
@@ -42,7 +42,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // With immediate answers only the minimum margin is left.
+    // When the server answers immediately, only the minimum margin between requests is left.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
@@ -60,7 +60,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // Listings never had an answer, so the handshake comes after a quarter of a second.
+    // Listings never had an answer, so the budget makes a handshake after a quarter of a second.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -150,7 +150,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // Only a handshake after 250 ms shows its arrival.
+    // Only a handshake that takes 250 ms shows when the request arrived.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -253,7 +253,7 @@ describe('B2: a cancelled request', () => {
 });
 
 describe('B3: the order of requests', () => {
-  /** Queues the classes in this order behind a full second, and returns the order in which they are sent. */
+  /** Queues requests of these classes in this order while a full second is used up. Returns the order in which they are sent. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();
@@ -332,7 +332,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Patience ends at 2 s. The keep-alives, all due at 0, are in danger from 3.5 s on.
+    // The other requests lose patience at 2 s. The keep-alives are all due at 0 and in danger from 3.5 s on.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -430,8 +430,8 @@ describe('B5: 429', () => {
     await clock.advance(4_500);
     const polls = wire.sentAt('keepAlive').length;
     const work = wire.sentAt('taskStatus').length - 1;
-    // At two per second nine requests are sent in all. Keep-alives are first, except before requests that have waited for more than
-    // two seconds.
+    // At two requests per second, nine requests are sent in all. Keep-alives come first, except before requests that have waited for more
+    // than two seconds.
     expect(polls).toBeGreaterThanOrEqual(12);
     expect(work).toBeLessThanOrEqual(6);
     expect(wire.mostArrivals()).toBe(4);
@@ -451,7 +451,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // 0.05 per second until 10 s, then 0.075.
+    // The pace grows by 0.05 requests per second until 10 s, and by 0.075 from then on.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 
@@ -476,7 +476,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // Listings take longer than a second, so they are not late without an answer by then.
+    // Listings take longer than a second, so a listing without an answer by then is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

@@ -1,4 +1,4 @@
-/** One search job: schedule of its status requests, lost answers, its end, and its remains (B4, E5, 3.1, 4.5). */
+/** Tests of one search job: the times of its status requests, lost answers, its end, and its deletion (B4, E5, 3.1, 4.5). */
 import { describe, expect, test } from 'vitest';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
@@ -250,7 +250,8 @@ describe('a status request without an answer', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // Data that is returned once is always kept. For the rest, the status that was requested last counts.
+    // Errors and warnings that the service returns only once are always kept. For all other data, the status that was requested last
+    // counts.
     expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
     expect(job.progress.errors.texts).toEqual(['second', 'first']);
     expect(job.progress.warnings.texts).toEqual(['slow']);

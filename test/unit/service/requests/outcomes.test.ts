@@ -1,4 +1,6 @@
-/** Each operation with each outcome: the result for the caller, the number of requests, and the ends of the slots. */
+/**
+ * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the ends of the request slots.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
@@ -39,7 +41,7 @@ for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** Script for each outcome, for the operations that can have it. */
+/** Script of the server for each outcome, for the operations that can have this outcome. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -85,7 +87,7 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   jobGone: [noJob],
 };
 
-/** Setup in which an unknown job has this cause. */
+/** Preparation that a test needs so that the outcome occurs, for example a job that the service does not know. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
@@ -102,7 +104,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Sets up the outcome, then calls the operation. Returns the writes and slot ends of that call only. */
+/** Prepares the outcome and then calls the operation. Returns the writes and slot ends of that call only. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -195,7 +197,7 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Operations that can have an outcome, if not all. */
+/** Operations that can have an outcome, for outcomes that not all operations can have. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
@@ -206,12 +208,12 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/** Requests with an effect. A status returns each error once, so a lost answer is a loss (E5). */
+/** Operations whose requests have an effect. A status returns each error only once, so its lost answer is a loss (E5). */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Number of requests. Requests with an effect are sent once, and again only after a certain rejection, or if twice has the same
- * effect.
+ * Number of requests that an operation sends. A request with an effect is sent once. It is repeated only after a certain rejection, or when
+ * a second request has the same effect.
  */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
@@ -228,7 +230,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // A deletion may have any answer.
+  // A deletion succeeds with any answer of the service.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
     '%s',
     async (outcome) => {
