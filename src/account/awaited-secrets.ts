@@ -17,7 +17,10 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/** Time in ms for which one read of a Secret serves later callers. A Secret for whose change resources wait is read at this interval. */
+/**
+ * Time in ms for which one read of a Secret serves later callers. A Secret for whose change resources wait is read at this
+ * interval.
+ */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 

@@ -33,7 +33,10 @@ export const memberRules = {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : problem(parsed.problem);
   },
-  /** Rule for the access id: HTTP Basic credentials cannot contain line breaks, and the user name cannot contain a colon (RFC 7617). */
+  /**
+   * Rule for the access id: HTTP Basic credentials cannot contain line breaks, and the user name cannot contain a colon (RFC
+   * 7617).
+   */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
       ? problem('contains a colon or a control character; write only the access ID')

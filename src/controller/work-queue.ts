@@ -123,8 +123,9 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key to the queue again after its processing failed. The delay grows exponentially with consecutive failures and is shortened by up to half at random,
-   * so that keys that failed together are not retried together. It is never shorter than `atLeastMs`. Returns the delay.
+   * Adds a key to the queue again after its processing failed. The delay grows exponentially with consecutive failures. It is
+   * shortened by up to half at random, so that keys that failed together are not retried together, but never below `atLeastMs`.
+   * Returns the delay in ms.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
