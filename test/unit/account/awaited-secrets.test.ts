@@ -1,4 +1,4 @@
-/** Awaited Secrets: frequency of reads while resources wait, and waking of the waiters (C2). */
+/** Tests of missing Secrets for which resources wait: how often the Secrets are read, and how the waiting resources are woken (C2). */
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -26,7 +26,7 @@ class World {
     },
   });
 
-  /** Acts like a stalled resource: reads the Secret and waits for another one. */
+  /** Acts like a stalled resource: reads the Secret and waits until it changes. */
   async stall(waiter: string, at = key): Promise<void> {
     const { changes } = this.secrets;
     await this.secrets.get(at).catch(() => undefined);

@@ -5,7 +5,7 @@ import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** More steps than any of these worlds needs. An export that does not end fails. */
+/** Maximum number of steps of an export, more than any of these tests needs. A test fails when its export does not end by then. */
 const mostSteps = 20_000;
 
 interface Outcome {
@@ -94,7 +94,7 @@ describe('an export covers its range once', () => {
     const plan = { boundariesMs: [0, 100] };
     const outcome = exportAll(one, plan, 1, 1);
     expect(complaints(one, plan, outcome)).toEqual([]);
-    // A job at the limit of ten rows leaves its last row to the next.
+    // A search job at the limit of ten rows leaves its last row to the next job.
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 

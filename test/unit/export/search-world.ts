@@ -1,4 +1,7 @@
-/** Interval searches on the simulated service and a destination in memory, in virtual time, with checks of the written rows. */
+/**
+ * Test world for the search of one interval, in virtual time: the simulated service, a destination in memory, and checks of the written
+ * rows.
+ */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -62,7 +65,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** A different writer gives other file names. */
+  /** Number from which the names of the writer's files are made. Another number gives other file names. */
   readonly token?: number;
 }
 
@@ -75,7 +78,7 @@ export class SearchWorld {
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
   searchesAtOnce = 4;
-  /** Replaces the jobs of the simulated service. */
+  /** Search jobs of the service. A test can replace those of the simulated service. */
   jobs: SearchJobs;
   news = 0;
   readonly #writer: Writer;
@@ -122,7 +125,7 @@ export class SearchWorld {
     return this.simulated.run(this.begin(order, start).done);
   }
 
-  /** Record of a committed search. */
+  /** Runs a search that commits its interval, and returns the commit record. */
   async committed(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<CommitRecord> {
     return recordOf(await this.search(order, start));
   }
@@ -137,14 +140,16 @@ export class SearchWorld {
     });
   }
 
-  /** Differences between a record's files and the expected rows, and leftovers elsewhere; usually empty. */
+  /**
+   * Differences between the files of a record and the expected rows, and files or jobs that were left behind. The list is usually empty.
+   */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
       const timeMs = this.task.identity.byReceiptTime ? received : at;
       return timeMs >= record.fromMs && timeMs < record.toMs;
     });
-    // Equal messages count once.
+    // Several equal messages count as one.
     const wanted = [...new Set(inside.map((message) => keyOf(message)))].sort();
     const written = this.rows(record)
       .map((row) => `${row['_messagetime']} ${row['_raw']}`)
@@ -155,7 +160,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** Leftovers at the destination besides records and these files, and at the service. */
+  /** Objects at the destination other than records and these files, and search jobs that remain at the service. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));
@@ -169,7 +174,7 @@ export class SearchWorld {
     return found;
   }
 
-  /** Records at the destination. */
+  /** Commit records at the destination. */
   async records(): Promise<readonly CommitRecord[]> {
     return readRecords(this.destination, this.task.layout);
   }

@@ -1,4 +1,7 @@
-/** The smallest operator around an export's decisions. It keeps unproven rows with a flag, and shares its destination with others. */
+/**
+ * The smallest operator around the decisions of an export. It keeps unproven rows with a flag, and shares its destination with other
+ * operators.
+ */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -16,7 +19,7 @@ import {
 import { decide, type ExportDecision } from '../../../src/export/work/export-decision.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
-/** Content of the destination by the key of E3. */
+/** Commit records and rows at the destination, by the key that identifies a record (E3). */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
@@ -35,7 +38,7 @@ export class ToyOperator {
   #narrowed: SearchOrder[] = [];
   #isEndMoved = false;
   #smallestLimit: number | undefined;
-  /** Number of searches. */
+  /** Number of searches that the operator has run. */
   jobs = 0;
 
   constructor(world: ToyWorld, plan: ExportPlan, destination: ToyDestination, random: Random) {
@@ -43,7 +46,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // A limit without other signs is known from earlier searches.
+    // When the service does not report its row limit, the limit is known from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -65,11 +68,14 @@ export class ToyOperator {
     });
   }
 
-  /** Starts the decided searches and ends one search, which may have been overtaken. Returns false when everything is covered. */
+  /**
+   * Starts the searches that the export decided on, and ends one search, which another operator may have overtaken. Returns false when the
+   * whole range is exported.
+   */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // A stop sometimes arrives late.
+    // Half of the time, the order to stop searches arrives too late to have an effect.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

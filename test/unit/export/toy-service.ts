@@ -1,4 +1,7 @@
-/** A service with a few rows and every way in which a search is cut or fails, as plain data: the content of a finished job. */
+/**
+ * A small log service for tests of export decisions. It has a few rows and every way in which a search is cut off or fails. A finished
+ * search job is plain data.
+ */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
@@ -17,9 +20,9 @@ export interface ToyWorld {
   readonly limit: number;
   readonly cutKinds: readonly ('forcePaused' | 'warning' | 'silent')[];
   readonly hasInclusiveEnds: boolean;
-  /** If false, the histogram does not add up. */
+  /** If false, the counts of the histogram do not add up to the message count. */
   readonly hasHistogram: boolean;
-  /** Probability, 0 to 1, that a job fails in some way. */
+  /** Probability from 0 to 1 that a search job fails in some way. */
   readonly trouble: number;
 }
 
@@ -30,7 +33,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows of its pages in order, at the first reading and at later ones. */
+  /** Rows of the job's pages in order, at the first reading and at later readings. */
   readonly firstReading: { readonly rows: readonly ToyRow[]; readonly isEarly: boolean };
   readonly rows: readonly ToyRow[];
 }
@@ -50,7 +53,10 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
   });
 }
 
-/** Runs a search. `endMs` is the end that is sent. `mayFail`: must be false at times, or nothing would end. */
+/**
+ * Runs a search. `endMs` is the end of the range that the client sends. `mayFail` must sometimes be false, because otherwise an export
+ * would never end.
+ */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
@@ -59,14 +65,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const isBroken = strikes();
   const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
-  // By receipt time any row may be missing.
+  // When a search by receipt time exceeds the row limit, any row may be missing.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
   const found = inOrder(pool.slice(0, world.limit));
   const again = found[Math.floor(random.next() * found.length)];
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // A lost answer may have contained the only error.
+  // The answer that was lost may have contained the only report of an error.
   const isTainted = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -80,7 +86,10 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Read early, rows that are found later shift others behind the reading position. Read late, pages may lack rows or repeat others. */
+/**
+ * Pages of a search job as the client reads them. During the search, rows that are found later shift others behind the reading position.
+ * After the search, pages may lack rows or repeat others.
+ */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

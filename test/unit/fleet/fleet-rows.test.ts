@@ -1,4 +1,4 @@
-/** Rows, their positions and their changes, while pages arrive. */
+/** Tests of the rows of the collector list, their positions and their changes, while pages arrive. */
 import { describe, expect, test } from 'vitest';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { collector, newerVersion, oldVersion, target } from '../policy/builders.ts';

@@ -1,4 +1,4 @@
-/** Choice of the build whose listing shows all collectors (U7). */
+/** Tests of the choice of the build whose list shows all collectors (U7). */
 import { describe, expect, test } from 'vitest';
 import { chooseView, type View } from '../../../src/fleet/listing-view.ts';
 import type { Build } from '../../../src/service/collectors/upgrade-service.ts';

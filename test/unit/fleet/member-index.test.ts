@@ -1,5 +1,6 @@
 /**
- * Policies that a changed row concerns, and rows that a selection may match: the same result as comparing all pairs, at less cost.
+ * Tests of the index from changed collector rows to the policies that the change concerns. It gives the same result as a comparison of all
+ * pairs, at less cost.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

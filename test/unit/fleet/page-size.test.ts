@@ -1,4 +1,4 @@
-/** Largest page size that a service accepts, learned from its answers (U9). */
+/** Tests of the page size that the operator learns from the answers of a service: the largest one that the service accepts (U9). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';
@@ -15,8 +15,8 @@ function refusal(status: number): ServiceError {
 }
 
 /**
- * Sweeps a service with `rows` rows, which returns at most `cut` rows and rejects limits above `most`. Returns the requested
- * limits.
+ * Reads all pages of a service with `rows` rows, which returns at most `cut` rows per page and rejects limits above `most`. Returns the
+ * requested limits.
  */
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];

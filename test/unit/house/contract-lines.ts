@@ -4,17 +4,17 @@
  */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
 
-/** Chapters that are the specification; what comes behind them goes beyond it. */
+/** Chapters of docs/service.md that are the specification of the service. Later chapters go beyond the specification. */
 const lastChapter = 9;
 
 export interface ContractLines {
-  /** `4.6`, and `8` where a chapter has no sections. */
+  /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Members, fields, parameters, states: what tables of chapters 2 to 4 define. */
+  /** Names of members, fields, parameters and states that the tables of chapters 2 to 4 define. */
   readonly names: readonly string[];
-  /** Identifiers of the errors of chapter 7. */
+  /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];
-  /** Limits of chapter 8 as they are called there. */
+  /** Names of the limits that chapter 8 defines. */
   readonly limits: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function contractLines(markdown: string): ContractLines {
   };
 }
 
-/** What stands in code in columns with one of these headers. */
+/** Code texts in the table columns that have one of these headers. */
 function quotedCells(markdown: string, headers: readonly string[]): string[] {
   const found = cells(markdown, headers).flatMap((cell) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
@@ -64,7 +64,7 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Texts as a whole, and words of texts and names. */
+  /** Whole texts of the tests, and the words in their texts and names. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -86,7 +86,7 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/** One sentence for each line that no test cites. `unseen`: sections in which there is nothing for a client to see. */
+/** One sentence for each line of the contract that no test cites. `unseen` has the sections in which a client can see nothing. */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,
@@ -111,7 +111,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** What a group or a test is called; a table's title with its placeholders. */
+/** Name of a group of tests or of a test. The title of a table of tests has its placeholders. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);
@@ -121,7 +121,7 @@ function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: b
   return text === undefined ? undefined : { text, isGroup: groups.includes(called) };
 }
 
-/** `test` of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`. */
+/** Name of the called function, such as `test` of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`. */
 function rootName(callee: SyntaxNode): string | undefined {
   switch (callee.type) {
     case 'Identifier':

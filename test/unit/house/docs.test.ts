@@ -1,6 +1,6 @@
 /**
- * What code and tests cite stands in docs/: sections of docs/service.md (`4.9`, `5.3`), rules of docs/protocol.md (`U3`). And the
- * links of every page lead somewhere.
+ * Checks that the sections of docs/service.md (`4.9`, `5.3`) and the rules of docs/protocol.md (`U3`) that code and tests cite exist, and
+ * that the links of every page lead to an existing target.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 
-/** Numbers of headings, and of list items in bold. */
+/** Numbers of the headings of a page, and of its list items in bold. */
 const sections = new Set(
   [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
 );
@@ -35,7 +35,7 @@ interface Citation {
   readonly line: number;
 }
 
-/** Comments and the titles of tests, everything else blanked out, so that lines keep their numbers. */
+/** Comments and test titles of a source file. All other text is replaced by blanks, so that lines keep their numbers. */
 function prose(source: string): string {
   const kept = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|\b(?:describe|it|test)(?:\.\w+)?\((?:`[^`]*`|'(?:[^'\\\n]|\\.)*')/gm;
   let text = '';
@@ -135,7 +135,7 @@ describe('the rules', () => {
   });
 });
 
-/** The anchor that a heading gets when it is shown: lower case, punctuation dropped, blanks to hyphens. */
+/** Anchor of a heading on the rendered page: lower case, without punctuation, and with hyphens for blanks. */
 function anchorsOf(markdown: string): Set<string> {
   const headings = withoutCode(markdown).matchAll(/^#{1,6} (.+)$/gm);
   return new Set(

@@ -1,4 +1,4 @@
-/** The base of this folder's tests: an API server in memory, a virtual clock, and processes that can be stopped. */
+/** Test world for the Kubernetes host: an API server in memory, a virtual clock, and processes that can be frozen. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock, Timer } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -19,7 +19,7 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // Released leases, as after installation, so that the first leader need not wait.
+  // The leases are released, as after an installation, so that the first leader need not wait.
   for (const name of ['operator', operatorLeaseName])
     server.create(leasePath('logfleet-system'), { metadata: { name } });
   return { clock, server };
@@ -34,7 +34,7 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
-/** A host that follows policies, as after a controller has requested them. */
+/** A host that already watches policies, as a controller requests at its start. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = createKubernetesHost({
     ...surroundings(world),
@@ -88,7 +88,10 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Clock of one process. It can be wrong, and its timers wait while the process is stopped, as after SIGSTOP. Time continues meanwhile. */
+/**
+ * Clock of one simulated process. The clock can be wrong. Its timers wait while the process is frozen as by SIGSTOP, although time
+ * continues.
+ */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;

@@ -1,32 +1,32 @@
 /**
- * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they
- * arrive. The oracle uses only the arrivals at the server.
+ * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they arrive. The
+ * tests judge the budget only by these arrivals.
  */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Course of one request, with all times in ms. */
 export interface Fate {
-  /** Time to the server. */
+  /** Time in ms from the client to the server. */
   readonly outMs?: number;
-  /** Time of work at the server. */
+  /** Time in ms for which the server works on the request before it answers. */
   readonly workMs?: number;
-  /** Time back. */
+  /** Time in ms from the server back to the client. */
   readonly backMs?: number;
-  /** Time from the head of the answer to its end, during which the server works on it. */
+  /** Time in ms from the head of the answer to its end. The server works on the request during this time. */
   readonly bodyMs?: number;
   /**
-   * Time after its head at which the request is cancelled because the body is not read. The server notices it `bodyMs` after the
-   * head.
+   * Time in ms after the head of the answer at which the request is cancelled because its body is not read. The server notices the
+   * cancellation `bodyMs` after the head.
    */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Time after which it is cancelled. The server continues. */
+  /** Time in ms after which the client cancels the request. The server continues to work on it. */
   readonly deadlineMs?: number;
-  /** Time after the cancellation, or after a later arrival, at which the server stops. */
+  /** Time in ms for which the server continues after the cancellation, or after an arrival later than the cancellation. */
   readonly afterMs?: number;
-  /** Time after the start from which it is cancelled when a keep-alive needs its slot. The server stops `afterMs` later. */
+  /** Time in ms after the start from which the request is cancelled when a keep-alive needs its slot. The server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
@@ -40,7 +40,7 @@ export interface Seen {
 
 export class Wire {
   readonly seen: Seen[] = [];
-  /** Path to the server. A handshake takes no time unless the server stalls. */
+  /** Path to the server, on which a handshake takes no time unless the server stalls. */
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
   readonly #clock: VirtualClock;
@@ -50,7 +50,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** The server reads nothing between the two times, and then everything at once. */
+  /** Stalls the server: it reads nothing between the two times, and then everything at once. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -66,7 +66,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends with a slot. Resolves to the outcome that the client sees, which is also reported to the slot. */
+  /** Sends a request with a budget slot. Resolves to the outcome that the client sees and that is reported to the slot. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -124,12 +124,14 @@ export class Wire {
     });
   }
 
-  /** Waits for a slot and sends. */
+  /** Waits for a slot of the budget and sends the request. */
   async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotOutcome> {
     return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 
-  /** Closes the sockets: the server drops all requests of a key except the first `lingering`, which it continues. */
+  /**
+   * Closes the sockets of an API key. The server drops all requests of this key except the first `lingering` requests, which it finishes.
+   */
   kill(lingering: number): void {
     const nowMs = this.#clock.monotonic();
     const left = new Map<string, number>();
@@ -140,7 +142,7 @@ export class Wire {
     }
   }
 
-  /** Maximum number of arrivals in any half-open period of `spanMs`. */
+  /** Maximum number of requests that arrived in any half-open period of `spanMs`. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
     // Rounding errors of doubles over an hour are far below a nanosecond.
@@ -152,7 +154,10 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /** Maximum number of concurrent requests of a key at the server. Requests that only touch are not concurrent. */
+  /**
+   * Maximum number of requests of an API key on which the server works at the same time. Requests that only touch each other in time do not
+   * count as simultaneous.
+   */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

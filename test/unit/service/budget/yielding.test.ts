@@ -1,14 +1,14 @@
-/** Slow status requests of jobs that are cancelled for keep-alives without a free slot (B2, B4). */
+/** Tests of slow status requests that are cancelled when the keep-alive of another search job has no free request slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
 import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
 import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Server that keeps reading: handshakes succeed immediately. */
+/** Path to a server that always reads, so handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** `count` keep-alives in flight without an answer. `told` contains the numbers of those that were asked to cancel, which they do. */
+/** Keep-alives in flight that get no answer. `told` has the numbers of those that were asked to cancel, which they do. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 });
@@ -44,7 +44,7 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // Since 250 ms a handshake has shown their arrival.
+    // A handshake after 250 ms showed that the keep-alives had arrived.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[3, 1], []]);
     await clock.advance(1);
@@ -100,7 +100,7 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // From the handshake on that shows the arrival.
+    // The time counts from the handshake that showed the arrival of the request.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -1,4 +1,7 @@
-/** Schedule of status requests: their number for searches of different lengths, and the delay until the end is noticed (B4). */
+/**
+ * Tests of the times of status requests for a search job: their number for searches of different lengths, and the delay until the job's end
+ * is noticed (B4).
+ */
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
@@ -9,7 +12,7 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/** Times of the status requests for a search that ends after `durationMs`. The last one is the first to show the end. */
+/** Times in ms of the status requests for a search that ends after `durationMs`. The last request is the first one that shows the end. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -19,7 +22,7 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** Share that the histogram shows: whole buckets, and none before the first message. */
+/** Ratio of the messages that the histogram of a running job shows. It shows whole buckets, and none before the first message. */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

@@ -1,4 +1,4 @@
-/** Client with a scripted transport and a virtual clock, and the nine operations as a table. */
+/** Test harness with a service client on a scripted transport and a virtual clock, and a table of the nine operations. */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
@@ -21,9 +21,9 @@ export interface Harness {
   readonly transport: ScriptedTransport;
   readonly budget: RecordingBudget;
   readonly client: ServiceClient;
-  /** Job that was created a minute ago, with a cookie, without later requests. */
+  /** A search job that was created a minute ago, has a cookie, and has received no later request. */
   readonly job: OpenJob;
-  /** Job `ageMs` after its creation. */
+  /** A search job whose creation was `ageMs` ago. */
   jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
 }
 
@@ -65,7 +65,7 @@ export const order: JobOrder = {
   toMs: 1_788_003_600_000,
 };
 
-/** Rows as text, in order. */
+/** Rows of a page as texts, in order. */
 export class RowLog implements RowReceiver {
   readonly rows: string[] = [];
   readonly ids: string[] = [];
@@ -122,7 +122,7 @@ export const good = (operation: Operation): Step => ({ kind: 'answer', status: 2
 export const isJobOperation = (operation: Operation): operation is JobOperation =>
   (jobOperations as readonly Operation[]).includes(operation);
 
-/** Result of a call after the clock has run. */
+/** Result of a call to the client after the virtual clock has run. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(
@@ -136,7 +136,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** `ServiceError` of the operation for this script. */
+/** Error of the operation, a `ServiceError`, when the transport follows this script. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

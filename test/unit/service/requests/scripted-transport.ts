@@ -1,4 +1,4 @@
-/** Transport that follows a script with one step per request, and a budget that records its slots. */
+/** Transport for tests that follows a script with one step per request, and a request budget that records its slots. */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
@@ -21,38 +21,38 @@ export interface AnswerStep {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
-  /** Time until the head. */
+  /** Time in ms until the head of the answer arrives. */
   readonly afterMs?: number;
-  /** Size of the body's chunks, and time of each. Without it the body arrives at once. */
+  /** Size of the body's chunks, and time in ms of each chunk. Without this field, the body arrives at once. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
-  /** Failure instead of the rest after this number of bytes. Without a failure nothing more arrives. */
+  /** Number of bytes after which the body breaks off, and its failure. Without a failure, nothing more arrives. */
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
 export type Step =
   | AnswerStep
-  /** No connection: with a failure, or pending forever. */
+  /** The request gets no connection: it fails, or is pending forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** The connection is established, but the request is not written. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
-  /** The connection is established, but the budget does not allow the write any more (L1). */
+  /** The connection is established, but the operator lost its right to send before the write (L1). */
   | { readonly kind: 'noRight' }
   /** The connection is established, but too many requests wait for the budget. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written, and then fails or has no answer forever. */
+  /** The request is written, and then fails or is never answered. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});
 
 export class ScriptedTransport implements Transport {
   readonly written: TransportRequest[] = [];
-  /** Monotonic time of each write. */
+  /** Monotonic time in ms of each write of a request. */
   readonly writtenAtMs: number[] = [];
   readonly #steps: Step[];
   readonly #clock: Clock;
 
-  /** The last step is repeated. */
+  /** Steps of the script. The last step is repeated for all further requests. */
   constructor(clock: Clock, steps: readonly Step[]) {
     this.#clock = clock;
     this.#steps = [...steps];
@@ -113,13 +113,13 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** Grants immediately. `ends` contains the outcome of each slot. */
+/** Request budget that grants every slot immediately. `ends` contains the outcome of each slot. */
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Arrival times of heads that were reported before the end of their answer. */
+  /** Arrival times of the heads of answers that were reported before the answers ended. */
   readonly heardAtMs: number[] = [];
-  /** Functions that cancel requests which may be cancelled. */
+  /** Functions by which the budget cancels requests that may be cancelled. */
   readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;
