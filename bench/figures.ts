@@ -3,7 +3,7 @@
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** Target. Absent if the figure has none. */
+  /** Target of the figure. Absent if the figure has none. */
   readonly target?: string;
   readonly met?: boolean;
 }
@@ -16,7 +16,8 @@ export interface Section {
 }
 
 /**
- * Returns a percentile: the smallest sample that a share of `share` of the samples does not exceed. `sorted` is in ascending order.
+ * Returns a percentile: the smallest sample that at least the fraction `share` of the samples does not exceed. `sorted`
+ * is in ascending order.
  */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

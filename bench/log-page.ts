@@ -23,7 +23,7 @@ export class LogPage {
   }
 }
 
-/** Newest first, and the same messages each time. */
+/** Yields log messages, newest first, and the same messages each time. */
 export function* logMessages(count: number): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
   for (let index = 0; index < count; index++) yield message(index, random);

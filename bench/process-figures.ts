@@ -7,13 +7,13 @@ export const compileCache: string = fileURLToPath(new URL('../node_modules/.cach
 
 const ticksPerSecond = 100;
 
-/** User and system time of all threads. */
+/** CPU time of a process in seconds: user and system time of all threads. */
 export function processorSeconds(pid: number): number {
   const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** User and system time of all ended child processes of this process. */
+/** CPU time in seconds of all ended child processes of this process, user and system. */
 export function endedChildrenSeconds(): number {
   const fields = statFields(process.pid);
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
@@ -33,7 +33,7 @@ export function megabytesOf(mebibytes: number): number {
   return (mebibytes * mebibyte) / 1e6;
 }
 
-/** Peak resident memory. */
+/** Peak resident memory of a process in MiB. */
 export function peakResidentMiB(pid: number): number {
   return statusMiB(pid, 'VmHWM');
 }

@@ -30,7 +30,7 @@ export interface BenchOptions {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** Size of the measurement. */
+/** Number of collectors and repetitions of the measurement. */
 interface Extent {
   readonly collectors: number;
   /** Sizes of completely upgraded fleets, to show the growth of CPU time. */
@@ -71,7 +71,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Rollouts in virtual time use the CPU time that the waiting real-time processes leave.
+  // Rollouts in virtual time run now, because the processes that wait in real time leave CPU time unused.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

@@ -14,7 +14,7 @@ const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
 
-/** Problem of the arguments. */
+/** Returns the problem of the command's arguments, or undefined. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
   if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;

@@ -1,4 +1,4 @@
-/** Part of a CustomResourceDefinition that the generators read. */
+/** Members of a CustomResourceDefinition that the generators of this folder read. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 
 export interface PrinterColumn {

@@ -2,7 +2,7 @@
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 
-/** Oldest version with CEL rules and their `fieldPath` in all API servers. */
+/** Oldest Kubernetes version in which all API servers support CEL rules and their `fieldPath`. */
 const oldestKubernetes = '1.29';
 
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {

@@ -1,4 +1,7 @@
-/** Lists what a run of the contract on a deployment did not try, and why: the notes of skipped tests. */
+/**
+ * Lists which parts of the contract a test run against a deployment did not try, and why. The list
+ * consists of the notes of skipped tests.
+ */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-/** Everything that `make generate` writes. */
+/** Paths of all files that `make generate` writes. */
 const generated = ['src/api/generated', 'docs/reference.md', 'manifests/crds'];
 
 const before = contents();
@@ -21,7 +21,7 @@ if (process.env['CI'] && uncommitted !== '') {
   process.exitCode = 1;
 }
 
-/** Each generated file, from the root, and what is in it. */
+/** Returns the content of each generated file, by its path from the root. */
 function contents(): Map<string, string> {
   return new Map(generated.flatMap(filesOf).map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }

@@ -13,9 +13,9 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** Share of the allowed four requests per second that is used by page reads. */
+  /** Fraction of the allowed four requests per second that page reads use. */
   readonly pageShare: number;
-  /** Share of the allowed four requests per second that is used by all requests. */
+  /** Fraction of the allowed four requests per second that all requests together use. */
   readonly rateShare: number;
   readonly refused429: number;
   readonly mostPerSecond: number;

@@ -49,7 +49,7 @@ export class MessagePage {
   }
 }
 
-/** Members of `map`: those of 2.5, all strings. */
+/** Fields of a generated message: those of 2.5, all as strings. */
 function message(kind: MessageKind, index: number): Readonly<Record<string, string>> {
   const raw = rawText(kind, index);
   const timeMs = 1_788_000_000_000 - index;

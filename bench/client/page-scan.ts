@@ -17,10 +17,10 @@ export interface ScanCase extends PageSize {
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Speed in million bytes per second: median of the rounds, and the first page. */
+  /** Speed in million bytes per second: the median of the rounds, and the speed of the first page. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
-  /** In million bytes. */
+  /** Peak memory of the process in million bytes. */
   readonly peakResidentMb: number;
 }
 

@@ -28,10 +28,13 @@ export interface OneSearchFigures {
 export interface SearchRequestFigures {
   readonly messages: number;
   readonly searches: readonly OneSearchFigures[];
-  /** Number of requests of many concurrent jobs. */
+  /** Number of requests that many concurrent search jobs need together. */
   readonly workRequests: number;
   readonly workSeconds: number;
-  /** Used share of the allowed four requests per second, from the first request to the second in which the last request began. */
+  /**
+   * Fraction of the allowed four requests per second that is used, from the first request to the second in which the
+   * last request began.
+   */
   readonly rateShare: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;

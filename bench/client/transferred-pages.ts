@@ -19,7 +19,7 @@ export interface TransferFigures extends TransferCase {
   readonly mbPerSecond: number;
   /** Speed in million bytes per second of the process's CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Memory in million bytes: before the first page, and at its peak. */
+  /** Memory of the process in million bytes: before the first page, and at its peak. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }
@@ -27,7 +27,7 @@ export interface TransferFigures extends TransferCase {
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
-  // The limits of the service are lifted, since the transfer is measured and not the rate.
+  // The simulator has no request limits here, because the benchmark measures the transfer and not the request rate.
   const client = connectTo(simulator, { requestsPerSecond: 1_000 });
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();

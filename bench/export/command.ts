@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** Whether the memory settings are those of the image or Node's defaults. */
+  /** True if the process has the memory settings of the container image, false for Node's defaults. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

@@ -24,7 +24,7 @@ export interface ExportOrder extends Ready {
   readonly toMs: number;
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: Compression;
-  /** Destination of the files. */
+  /** Directory to which the export writes its files. */
   readonly directory: string;
 }
 
@@ -94,7 +94,7 @@ function taskOf({ query, fromMs, toMs, format, compression, baseURL }: ExportOrd
 }
 
 if (import.meta.main) {
-  // Same heap settings as the operator.
+  // The heap settings are those of the operator.
   keepHeapSmall();
   await exportAll(JSON.parse(process.argv[2] ?? '') as ExportOrder);
   process.exit();

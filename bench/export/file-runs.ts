@@ -38,7 +38,7 @@ export interface FileRun {
 export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
   /** CPU time in seconds before the first message. */
   readonly startSeconds: number;
-  /** Million bytes of pages. */
+  /** Size of all pages of messages that were read, in million bytes. */
   readonly pagesMb: number;
   readonly filesMb: number;
 }
@@ -146,7 +146,7 @@ export class FileBench {
   }
 }
 
-/** Empty range of the same length. */
+/** Returns a time range of the same length without messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }

@@ -27,11 +27,14 @@ export interface ExportRequestFigures {
   readonly name: string;
   readonly isForComparison: boolean;
   readonly messages: number;
-  /** Number of searches that the message limit cut. */
+  /** Number of searches that the service's message limit ended early. */
   readonly cuts: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
-  /** Minimum number of requests: 13 for each 100,000 messages, and one more job for each cut. */
+  /**
+   * Minimum number of requests for the export: 13 for each 100,000 messages, and one more search job for each search
+   * that the message limit ended early.
+   */
   readonly least: number;
   /** Bytes that the service scanned, as a multiple of one search of all messages. */
   readonly scans: number;
@@ -40,9 +43,9 @@ export interface ExportRequestFigures {
 
 const messages = 1_000_000;
 const messageLimit = 100_000;
-/** A creation, a status, ten pages and a deletion. */
+/** Minimum number of requests for a search: a creation, a status, ten pages and a deletion. */
 const leastOfSearch = 13;
-/** A creation, a status and a deletion. */
+/** Minimum number of requests for a search job without results: a creation, a status and a deletion. */
 const leastOfJob = 3;
 const mostShare = 1.1;
 const lookAgainMs = 50;
@@ -55,7 +58,7 @@ interface Shape {
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
   readonly faults?: Scenario['faults'];
   readonly byReceiptTime?: boolean;
-  /** Whether the case has no target. */
+  /** True if the case has no target and is shown for comparison only. */
   readonly isForComparison?: boolean;
 }
 
@@ -149,7 +152,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // Without an aggregation there is no digest either.
+  // Without an aggregation, the export computes no digest (checksum over the rows) either.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
@@ -172,7 +175,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   };
 }
 
-/** Counts the searches that the limit cuts. */
+/** Counts the searches that the service's message limit ends early. */
 class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 
@@ -226,7 +229,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // Also checks progress that needs no timer.
+  // The loop also checks for progress that needs no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -11,7 +11,7 @@ import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes that are freed in advance. */
+/** Number of bytes that are freed before the measured process writes them. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {

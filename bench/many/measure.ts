@@ -28,11 +28,11 @@ export interface ManyFigures {
     readonly requests: Readonly<Record<string, number>>;
   };
   readonly restart: Rest;
-  /** Requests to the API server until rest, by method and resource. */
+  /** Number of requests to the API server until the operator is at rest, by method and resource. */
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** Figures of a minute at rest. */
+  /** Figures of one minute in which nothing changes. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time from the creation of the Secret to the first request to the service. Absent if the Secret existed before. */
@@ -93,7 +93,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Later status updates, such as figures, must not count for the restart.
+    // Later status updates, such as changed figures, are not part of the restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -18,7 +18,7 @@ export interface EncodeCase {
   /** Program of the case: the operator's code, or simple user code (only for NDJSON). */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
-  /** Chosen fields of a row, if not all. */
+  /** Message fields to write, if not all. */
   readonly fields: readonly string[];
   readonly compression: Compression;
   /** Number of pages after the first one. */
@@ -26,16 +26,16 @@ export interface EncodeCase {
 }
 
 export interface EncodeFigures extends EncodeCase {
-  /** Million bytes of pages. */
+  /** Speed in million bytes of pages per second of CPU time. */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
-  /** Size of the file relative to the pages. */
+  /** Size of the output file as a fraction of the size of the pages. */
   readonly share: number;
-  /** Million bytes, including the page itself (9 MB). */
+  /** Peak memory in million bytes, including the page itself (9 MB). */
   readonly peakResidentMb: number;
 }
 
-/** Processes all pages. Resolves to the size of the file. */
+/** Converts all pages. Resolves to the size of the file. */
 type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {

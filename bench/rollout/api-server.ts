@@ -9,7 +9,7 @@ const namespace = 'default';
 const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 
-/** Status of a policy as the watch shows it. */
+/** Status of a policy as a watch of the API server reports it. */
 export interface Shown {
   readonly ready: boolean;
   readonly observedGeneration: number | undefined;
@@ -58,7 +58,7 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // The error of a broken watch is ignored.
+    // A broken watch is not reported as an error.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

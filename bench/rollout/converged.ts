@@ -5,13 +5,13 @@ import { fleetScenario } from './virtual-rollout.ts';
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** Requests to the API server by `METHOD resource`. */
+  /** Number of requests to the API server, by `METHOD resource`. */
   readonly api: Readonly<Record<string, number>>;
-  /** Requests to the service by operation. */
+  /** Number of requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;
-  /** Full pages of one sweep. */
+  /** Number of full pages that one sweep (a pass over the whole collector list) reads. */
   readonly pages: number;
-  /** Number of sweeps. */
+  /** Number of sweeps (passes over the whole collector list) in the hour. */
   readonly sweeps: number;
   readonly resyncs: number;
 }

@@ -27,14 +27,14 @@ export interface WholeRollout {
   readonly peakMiB: number;
 }
 
-/** `logfleet run DIR --watch` in real time. */
+/** Figures of `logfleet run DIR --watch` in real time. */
 export interface HeldFleet {
   readonly collectors: number;
-  /** Time from the start of the process until the status contains the whole fleet. */
+  /** Time in seconds from the start of the process until the status contains the whole fleet. */
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** CPU time of one more sweep at rest. */
+  /** CPU time in seconds of one more sweep (pass over the whole collector list) while nothing changes. */
   readonly sweepCpuSeconds: number;
   /** Figures during a rollout of `rollingSeconds`. */
   readonly rollingSeconds: number;
@@ -57,7 +57,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Files and processes of a measurement, which are removed together. */
+/** Files and processes of one measurement, which are removed together. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');

@@ -1,4 +1,4 @@
-/** Renders the figures, each next to its target. */
+/** Renders the figures of the rollout benchmark, each next to its target. */
 
 import { type Line, percentile, type Section } from '../figures.ts';
 
@@ -78,8 +78,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Requests of a sweep in addition to full pages: an empty page, because a full page may not be the last, and a check for new
- * collectors that the list hides.
+ * Number of requests of a sweep (pass over the whole collector list) beyond its full pages: an empty page, because a
+ * full page may not be the last, and a check for new collectors that the list hides.
  */
 const closingRequests = 2;
 

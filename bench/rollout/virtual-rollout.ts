@@ -18,7 +18,7 @@ export interface RolloutCase {
 }
 
 export interface RolloutFigures extends RolloutCase {
-  /** Whether all collectors reached the target. */
+  /** True if all collectors reached the target version. */
   readonly complete: boolean;
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;

@@ -7,11 +7,11 @@ import { startSimulator } from '../simulator-process.ts';
 
 export interface OpenJobsFigures {
   readonly jobs: number;
-  /** In million bytes. */
+  /** Memory of the simulator at the start, in million bytes. */
   readonly startResidentMb: number;
   readonly endResidentMb: number;
   readonly peakResidentMb: number;
-  /** Total of all jobs. */
+  /** Number of messages that all jobs found together. */
   readonly messagesFound: number;
   readonly recordsKept: number;
   /** Number of jobs without records because the records of all jobs would take too much memory. */
@@ -68,7 +68,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Whether the records of the job were dropped because of the memory limit. */
+  /** True if the records of the job were dropped because of the memory limit. */
   readonly isGivenUp: boolean;
 }
 

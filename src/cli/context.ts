@@ -1,8 +1,9 @@
 /**
- * Everything that a command gets from its process. Tests run commands in process with streams and signals of their own.
+ * Everything that a command gets from its process. Tests run commands inside the test process with their own streams
+ * and signals.
  *
- * Invariant: results go to `stdout`, progress and logs go to `stderr`. A command never uses `process` and never ends it: the command
- * resolves to its exit status.
+ * Invariant: results go to `stdout`, progress and logs go to `stderr`. A command never uses `process` and never ends
+ * it: the command resolves to its exit status.
  */
 
 /** One of the two output streams. */
@@ -39,12 +40,12 @@ export interface CommandContext {
 
 /** The exit statuses of every command. */
 export const exitStatus = {
-  /** Success. */
+  /** Exit status of a successful command. */
   ok: 0,
-  /** Something failed, is incomplete or differs. */
+  /** Exit status if something failed, is incomplete or differs. */
   failed: 1,
-  /** Wrong usage or invalid input. */
+  /** Exit status for wrong usage or invalid input. */
   usage: 2,
-  /** A signal stopped the command. The next start continues from its state. */
+  /** Exit status after a signal stopped the command. The next start continues from the stored state. */
   interrupted: 130,
 } as const;

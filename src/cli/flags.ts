@@ -8,7 +8,7 @@ import type { ExportPlaces } from '../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
-/** Names separated by commas. Blanks around a name are removed. */
+/** Parses names separated by commas. Blanks around a name are removed. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
@@ -16,7 +16,7 @@ export function nameList(text: string): readonly string[] {
   return names;
 }
 
-/** Go duration, in ms. */
+/** Parses a Go duration such as `1h30m` into ms. */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === undefined) throw new InvalidArgumentError('Write a duration such as 90s or 1h30m.');
@@ -31,7 +31,7 @@ export function variableOf(option: Option): string {
     .toUpperCase()}`;
 }
 
-/** Parsers of repeatable flags. */
+/** Parsers of flags that can be repeated. */
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
 /**
@@ -52,7 +52,7 @@ function switchValue(text: string): boolean {
   throw new InvalidArgumentError('Write true or false.');
 }
 
-/** `NAME=DIR`. The name follows the rules of `destination.volume.name`. */
+/** Form of a volume on the command line: `NAME=DIR`. The name follows the rules of `destination.volume.name`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
 /** Parses one `NAME=DIR` and adds it to the volumes of former flags. */
@@ -105,7 +105,7 @@ export function example(...lines: readonly string[]): string {
   return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
 }
 
-/** Flag with fixed values. `fallback` is its default. */
+/** Defines a flag with fixed values. `fallback` is its default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);

@@ -70,14 +70,14 @@ export function resourcesIn<K extends KindName>(
   });
 }
 
-/** Place of Secrets that are not among the manifests. */
+/** Place that provides Secrets that are not among the manifests. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace Secrets that are missing here, too. */
+  /** True if environment variables replace Secrets that are missing in this place, too. */
   readonly takesVariables: boolean;
 }
 
-/** Reader of Secrets. Secrets among the manifests take precedence over those of the place. */
+/** Returns a reader of Secrets. Secrets among the manifests take precedence over those of the place. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,

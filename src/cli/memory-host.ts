@@ -85,7 +85,10 @@ function identify({ kind, metadata }: { readonly kind: KindName; readonly metada
   return `${kind} ${keyText(metadata)}`;
 }
 
-/** Reads the ledgers below until a shard is written. Written shards stay in memory. */
+/**
+ * Ledgers in memory. A shard (part of a ledger) is read from the given ledgers until it is written. Written shards stay
+ * in memory.
+ */
 class LedgersInMemory implements LedgerStore {
   readonly #below: Pick<LedgerStore, 'read'>;
   readonly #written = new Map<string, LedgerShard>();

@@ -31,7 +31,7 @@ export interface OperatorOptions {
   >;
 }
 
-/** Maximum time that a shutdown waits for answers to requests in flight. */
+/** Maximum time in ms that a shutdown waits for answers to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 const policyWorkers = 16;
@@ -92,8 +92,8 @@ export class Operator {
   }
 
   /**
-   * Starts nothing more, waits a short time for answers to requests in flight, writes them down, and closes all connections to the service.
-   * The leadership may be released afterwards.
+   * Stops the operator: starts no new work, waits a short time for answers to requests in flight, writes them to the
+   * ledger, and closes all connections to the service. The leadership may be released afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;
@@ -106,7 +106,7 @@ export class Operator {
     await this.kill();
   }
 
-  /** Ends immediately, without waiting for answers. */
+  /** Stops the operator immediately, without waiting for answers. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
     await Promise.all([this.#policyReconciler.close(), this.#exportReconciler.close()]);

@@ -34,12 +34,12 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** All namespaces if absent. Never empty. */
+  /** Namespaces of the resources; all if absent. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time until an effect appears in every listing of the service, in ms. */
+  /** Maximum time in ms until an effect appears in every listing of the service. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
 }
@@ -91,7 +91,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly format?: string;
   readonly compression?: string;
   readonly [field: string]: unknown;
-  /** Name of the export. With a manifest: which of several exports. */
+  /** Name of the export. With a manifest, it selects one of several exports. */
   readonly name?: string;
   readonly namespace?: string;
   /** Files with Secrets. */
