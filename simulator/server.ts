@@ -35,7 +35,7 @@ export interface SimulatorServer {
   close(): Promise<void>;
 }
 
-/** Above the length of any valid request. */
+/** Maximum length of a request body in bytes, above the length of any valid request. */
 const maxBodyBytes = 1024 * 1024;
 
 /** Starts the server. Rejects if the address is not available. */
@@ -108,7 +108,7 @@ class BackgroundSearch {
     model.limitTurns(unitsPerTurn);
   }
 
-  /** Continues searches if necessary. */
+  /** Continues unfinished searches if necessary. */
   goOn(): void {
     if (!this.#next && !this.#isStopped) this.#wait(0);
   }

@@ -5,14 +5,14 @@ import type { Collector, UpgradeTask } from './upgrades/collector.ts';
 import { statusAt } from './upgrades/upgrade-task.ts';
 
 export interface CollectorState {
-  /** Decimal digits, because ids have 64 bits. */
+  /** Id in decimal digits, because ids have 64 bits. */
   readonly id: string;
   readonly name: string;
   readonly version: string;
   /** State that the service reports. It follows `running` with a delay. */
   readonly alive: boolean;
   readonly running: boolean;
-  /** Whether an upgrade is in progress. */
+  /** True if an upgrade of the collector is in progress. */
   readonly upgrading: boolean;
   /** Number of requests that create a task for the collector, and number of accepted tasks. */
   readonly createTaskRequests: number;
@@ -26,7 +26,7 @@ export interface TaskState {
   readonly toVersion: string;
   readonly status: number;
   readonly message: string;
-  /** Whether an event of the scenario started it. */
+  /** True if an event of the scenario started the upgrade. */
   readonly foreign: boolean;
   /** Times in ms since the epoch. `endTime`: end of the task, `collectorEndTime`: end of the upgrade on the collector; null until then. */
   readonly requestTime: number;
@@ -36,11 +36,11 @@ export interface TaskState {
 
 export interface JobState {
   readonly id: string;
-  /** State in its status, without faults. */
+  /** State of the search job in its status, without faults. */
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Requested range, in ms since the epoch. */
+  /** Requested time range of the search job, in ms since the epoch. */
   readonly from: number;
   readonly to: number;
   readonly query: string;
@@ -53,7 +53,7 @@ export interface JobState {
 }
 
 export interface Counters {
-  /** Number of all requests. */
+  /** Number of all requests to the simulated service. */
   readonly requests: number;
   /** Number of requests refused for rate, concurrency or active jobs. Faults do not count. */
   readonly rejected429: number;
@@ -62,14 +62,14 @@ export interface Counters {
   readonly tasksAccepted: number;
   readonly createTaskRequests: number;
   readonly jobsCreated: number;
-  /** Number of jobs that are neither deleted nor cancelled. */
+  /** Number of search jobs that are neither deleted nor cancelled. */
   readonly jobsActive: number;
-  /** Number of jobs cancelled for lack of requests. */
+  /** Number of search jobs that were cancelled for lack of requests. */
   readonly jobsLostToSilence: number;
 }
 
 export interface SimulatorState {
-  /** Time in ms since the epoch. */
+  /** Current time of the simulated service in ms since the epoch. */
   readonly time: number;
   readonly builds: readonly Build[];
   readonly collectors: readonly CollectorState[];

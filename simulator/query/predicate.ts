@@ -9,9 +9,9 @@ export interface Fields {
 }
 
 export interface Predicate {
-  /** Lower-case names of all fields that it reads. */
+  /** Lower-case names of all fields that the condition reads. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate relative cost. */
+  /** Approximate cost of evaluating the condition, relative to others. */
   readonly cost: number;
   holds(fields: Fields): boolean;
 }

@@ -14,15 +14,15 @@ export interface RowStep {
   readonly sliceMs?: number;
   /** Approximate cost as a multiple of a comparison. Default: 1. */
   readonly cost?: number;
-  /** Fields that it always adds. */
+  /** Fields that the step always adds to a row. */
   readonly adds: readonly FieldDescriptor[];
-  /** Whether it can drop rows. */
+  /** True if the step can drop rows. */
   readonly drops: boolean;
-  /** Whether it can hide fields. */
+  /** True if the step can hide fields. */
   readonly hides?: boolean;
   /** Returns whether a field is visible after the step. `before` says whether it was visible before. The name is in lower case. */
   shows(lowerName: string, before: boolean): boolean;
-  /** Changes a row. Returns false to drop it. */
+  /** Applies the step to a row. Returns false to drop the row. */
   run(row: WorkingRow): boolean;
 }
 
@@ -123,7 +123,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the operands. */
+  /** Lower-case names of the two operands. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;

@@ -23,16 +23,16 @@ export interface Row {
 
 /** Selects rows. The filter may be called once for many rows that are equal in all fields that it reads. */
 export interface Filter {
-  /** Lower-case names of all fields that it reads. */
+  /** Lower-case names of all message fields that the filter reads. */
   readonly reads: ReadonlySet<string>;
   /** Approximate cost as a multiple of the comparison of two short values. Default: 1. */
   readonly cost?: number;
   matches(row: Row): boolean;
 }
 
-/** Operators on rows. */
+/** Operators of a query that change or drop rows. */
 export interface Transform {
-  /** Lower-case names of stored fields. */
+  /** Lower-case names of the stored message fields that the operators read. */
   readonly reads: ReadonlySet<string>;
   /** Approximate relative cost of `apply`. */
   readonly cost: number;

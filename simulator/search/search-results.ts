@@ -25,9 +25,9 @@ export interface ResultOptions {
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. Chosen automatically if undefined. */
   readonly bucketMs: number | undefined;
-  /** Whether buckets are found before messages. */
+  /** True if the histogram is completed before the messages are found. */
   readonly histogramFirst: boolean;
-  /** Effort that the search spends. */
+  /** Effort (computed work) that the search may spend. */
   readonly effort: Effort;
   /** Memory that all aggregations share. If absent, the job has its own. */
   readonly memory?: AggregationMemory;
@@ -110,7 +110,7 @@ export class SearchResults {
     return this.#search.isGivenUp || this.#histogramSearch.isGivenUp;
   }
 
-  /** Whether no bucket will be added. */
+  /** True if the histogram is complete, so that no bucket will be added. */
   get hasAllBuckets(): boolean {
     return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY || this.fullBy !== undefined || this.isGivenUp;
   }

@@ -6,13 +6,13 @@ import { duration, durationRange, flag, listOf, object, oneOf, positive } from '
 import type { DurationRange } from '../span.ts';
 
 export interface SearchScenario {
-  /** Duration of GATHERING RESULTS. */
+  /** Duration of a search job's state GATHERING RESULTS. */
   readonly duration?: DurationRange;
   /** Length of the range that a job searches in a second. Replaces `duration`. */
   readonly rangePerSecond?: string;
-  /** Duration of NOT STARTED. */
+  /** Duration of a search job's state NOT STARTED. */
   readonly notStartedFor?: string;
-  /** Duration of GATHERING RESULTS FROM SUBQUERIES. */
+  /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
   /** Whether the histogram is complete after half of the time. From then on the state is DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
@@ -24,13 +24,13 @@ export interface SearchScenario {
   readonly aggregationMb?: number;
   /** How a job reports that it reached the message limit. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
-  /** Time without requests after which a job is cancelled. */
+  /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
-  /** Maximum age of a job. */
+  /** Maximum age of a search job. */
   readonly timeout?: string;
   /** Time for which a cancelled job has the status CANCELLED. After that, requests for it get 404. */
   readonly cancelledFor?: string;
-  /** Time for which requests for a new job get 404. */
+  /** Time after the creation of a search job for which requests for it get 404. */
   readonly lag?: string;
   /** Whether the range includes the messages of the millisecond `to`. */
   readonly toInclusive?: boolean;
@@ -46,9 +46,9 @@ export interface SearchScenario {
 }
 
 export interface CookieScenario {
-  /** Cookies that a creation sets and later requests need. None if empty. */
+  /** Names of the cookies that the creation of a search job sets and later requests need. No cookies if empty. */
   readonly names?: readonly string[];
-  /** Status of a request without the cookies. */
+  /** HTTP status of a request without the required cookies. */
   readonly missing?: 404 | 500;
 }
 

@@ -7,7 +7,7 @@
  */
 import type { CollectorProperties } from '../scenario.ts';
 
-/** The changing properties of a collector. */
+/** Properties of a collector that change during a run. */
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
@@ -132,15 +132,15 @@ export class Collector {
 }
 
 export interface UpgradeTask {
-  /** Decimal digits. */
+  /** Id of the upgrade task in decimal digits. */
   readonly id: string;
   readonly collector: Collector;
   readonly fromVersion: string;
   readonly toVersion: string;
-  /** Whether an event of the scenario created it. */
+  /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times at which it leaves status 0 and status 1. */
+  /** Times in ms at which the upgrade task leaves status 0 and status 1. */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
@@ -149,7 +149,7 @@ export interface UpgradeTask {
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;
   readonly endMessage: string;
-  /** End of the task as in its status. */
+  /** End of the upgrade task as its status reports it. Undefined while the task is unfinished. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
   /** Time at which the upgrade ended on the collector, whatever the status of the task. */
   collectorEndMs: number | undefined;
