@@ -149,7 +149,7 @@ describe('the admin of a namespace', () => {
   });
 });
 
-/** Objects by kind and name. Their namespaces are compared as members. */
+/** Objects of a rendered manifest, by kind and name. The namespace of an object is compared like its other members. */
 function byName(text: string): Record<string, unknown> {
   const objects = [...parseAllDocuments(text)].map((document) => document.toJS({ maxAliasCount: -1 }));
   return Object.fromEntries(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));

@@ -28,7 +28,7 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Task (2.9) created for the collector of the simulator with this name. */
+/** Upgrade task (2.9) that was created for the simulator's collector with this name. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
@@ -266,7 +266,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // A UNIX timestamp. Its unit is unspecified, and it has one of two names.
+    // The time is a UNIX timestamp of unspecified unit, in a member that has one of two names.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;

@@ -115,7 +115,7 @@ function tableManifest(
   };
 }
 
-/** Places of the marks, as if the text had none. */
+/** Positions of the marks in the text, counted as if the text had no marks. */
 function placesOf(marked: string): readonly Omit<Expectation, 'text'>[] {
   return marked.split('\n').flatMap((text, index) => {
     const pieces = text.split('▸').slice(0, -1);

@@ -171,7 +171,7 @@ describe('an answer that is lost on its way', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // More often than the put is retried.
+    // The fault occurs more often than the client repeats a put.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('of a data file of %d bytes does not fail its upload (%s, times: %d)', async (bytes, method, times) => {

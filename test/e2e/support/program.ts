@@ -20,7 +20,7 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Maximum number of programs that start at once. Each start needs most of a second of a core. */
+/** Maximum number of programs that start at once, because each start uses a processor core for most of a second. */
 const startingAtOnce = 3;
 let starting = 0;
 const queue: (() => void)[] = [];

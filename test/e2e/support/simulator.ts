@@ -20,7 +20,7 @@ const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.4
 /** Messages for searches, many more than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
-/** Line of the simulator when it is ready. */
+/** Line that the simulator prints when it is ready. */
 interface Address {
   readonly baseURL: string;
   readonly caFile: string;

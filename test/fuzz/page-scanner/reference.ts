@@ -21,13 +21,13 @@ export interface ReferenceField {
 }
 
 export interface Reference {
-  /** Complete rows before the error, if there is one. */
+  /** Complete rows of the page; only those before the error if the page has one. */
   readonly rows: readonly ReferenceRow[];
-  /** Offset of the error. Undefined for a valid page. */
+  /** Offset of the page's first error; undefined for a valid page. */
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Reason why the reference cannot judge this page. */
+  /** Reason why the reference scanner cannot judge this page; undefined if it can. */
   readonly disagreement: string | undefined;
 }
 
@@ -86,7 +86,7 @@ function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Undefined if a field has no valid description (2.4). */
+/** Field descriptions of a page; undefined if one of them is invalid (2.4). */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {

@@ -9,7 +9,7 @@ import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';
 import { type Reference, type ReferenceRow, readReference } from './reference.ts';
 
-/** Offsets of the splits, in ascending order. */
+/** Offsets at which the page text is split into chunks, in ascending order. */
 export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
@@ -80,7 +80,7 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Differences. Empty if the scanner is correct. */
+  /** Differences between the scanner and the reference; empty if the scanner is correct. */
   readonly violations: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import type { Maintenance } from '../../../src/api/generated/collector-version-p
 
 export const minuteMs = 60_000;
 
-/** A maintenance window whose schedule is given as lists of numbers. An undefined list stands for all numbers. */
+/** A maintenance window whose schedule is given as lists of minutes, hours and weekdays. */
 export interface PlainWindow {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];

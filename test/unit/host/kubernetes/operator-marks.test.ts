@@ -121,7 +121,7 @@ test('two operators that live cost a question and an answer in ten minutes', asy
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // Six or seven exchanges.
+  // The two operators exchange six or seven pairs of writes: a question and its answer.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });
